@@ -1,0 +1,89 @@
+//! Reno's window rules (RFC 5681), the ones NewReno (RFC 6582) keeps; which acknowledgements end a recovery
+//! is the transport's business.
+//!
+//! Leaves out: nothing of RFC 5681 §3.1. Congestion avoidance counts bytes (the third method of §3.1 and
+//! RFC 3465 with L = 1 in slow start), so that delayed acknowledgements do not halve the growth.
+
+use headway_units::Time;
+
+use super::{Ack, Control, Window};
+
+/// Additive increase by one segment per round trip, halving on loss.
+#[derive(Debug, Clone, Default)]
+pub struct NewReno {
+    /// Bytes acknowledged in congestion avoidance that have not yet made a segment.
+    credit: u64,
+}
+
+impl Control for NewReno {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
+        if window.in_slow_start() {
+            window.slow_start(ack.acked);
+            return;
+        }
+        // RFC 5681 §3.1: "increase cwnd by one full-sized segment each time cwnd bytes have been acknowledged".
+        self.credit += ack.acked;
+        if self.credit >= window.cwnd {
+            self.credit -= window.cwnd;
+            window.cwnd += u64::from(window.mss);
+        }
+    }
+
+    fn on_loss(&mut self, _now: Time, in_flight: u64, window: &mut Window) {
+        window.ssthresh = window.halved(in_flight);
+        window.cwnd = window.ssthresh;
+        self.credit = 0;
+    }
+
+    fn on_timeout(&mut self, _now: Time, in_flight: u64, window: &mut Window) {
+        window.ssthresh = window.halved(in_flight);
+        window.cwnd = u64::from(window.mss);
+        self.credit = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn ack(acked: u64) -> Ack<'static> {
+        Ack { now: Time::ZERO, acked, srtt: None, siblings: &[] }
+    }
+
+    #[test]
+    fn slow_start_grows_by_at_most_one_segment_per_ack_and_stops_at_ssthresh() {
+        let mut window = Window { cwnd: 2 * MSS, ssthresh: 4500, mss: 1000 };
+        let mut reno = NewReno::default();
+        reno.on_ack(&ack(2 * MSS), &mut window); // RFC 5681 eq. 2: min(N, SMSS)
+        assert_eq!(window.cwnd, 3 * MSS);
+        reno.on_ack(&ack(400), &mut window);
+        assert_eq!(window.cwnd, 3400);
+        reno.on_ack(&ack(MSS), &mut window);
+        reno.on_ack(&ack(MSS), &mut window);
+        assert_eq!(window.cwnd, 4500);
+        assert!(!window.in_slow_start());
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_one_segment_per_window() {
+        let mut window = Window { cwnd: 10 * MSS, ssthresh: 10 * MSS, mss: 1000 };
+        let mut reno = NewReno::default();
+        for _ in 0..5 {
+            assert_eq!(window.cwnd, 10 * MSS);
+            reno.on_ack(&ack(2 * MSS), &mut window); // delayed ACKs: five of them cover the window
+        }
+        assert_eq!(window.cwnd, 11 * MSS);
+    }
+
+    #[test]
+    fn loss_halves_what_is_in_flight_and_a_timeout_leaves_one_segment() {
+        let mut window = Window { cwnd: 20 * MSS, ssthresh: u64::MAX, mss: 1000 };
+        NewReno::default().on_loss(Time::ZERO, 18 * MSS, &mut window);
+        assert_eq!((window.cwnd, window.ssthresh), (9 * MSS, 9 * MSS));
+        NewReno::default().on_timeout(Time::ZERO, 3 * MSS, &mut window);
+        assert_eq!((window.cwnd, window.ssthresh), (MSS, 2 * MSS)); // never under two segments
+    }
+}

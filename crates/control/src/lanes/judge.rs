@@ -1,0 +1,103 @@
+//! What a judge is, and the list of them.
+//!
+//! A new judge is a file with a type that implements [`Rule`], and its line in `judges!` below
+//! (and `mod` and `pub use` in `mod.rs`).
+
+use std::error::Error;
+use std::fmt;
+
+use headway_units::Span;
+
+use super::{Deadline, LinkCost, Role};
+
+/// A parameter out of its range.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ParameterError {
+    /// The field's name.
+    pub parameter: &'static str,
+    /// What it was; of a duration, in seconds.
+    pub value: f64,
+    /// What it may be.
+    pub allowed: &'static str,
+}
+
+impl fmt::Display for ParameterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is {}; it must be {}", self.parameter, self.value, self.allowed)
+    }
+}
+
+impl Error for ParameterError {}
+
+/// What a judge sees of the lanes. At least one LL is alive.
+pub(super) struct Seen {
+    /// Whether an SL is alive.
+    pub short_alive: bool,
+    /// The smallest cost among the SLs with a measurement.
+    pub short: Option<f64>,
+    /// The smallest cost among the LLs with a measurement.
+    pub long: Option<f64>,
+}
+
+/// What every judge answers.
+pub(super) trait Rule {
+    /// Whether all parameters are in range; everything below may rely on it.
+    fn validate(&self) -> Result<(), ParameterError>;
+    /// The age at which the caller should tick.
+    fn deadline(&self) -> Span;
+    /// The congestion of a subflow after a sample with queueing delay `delay`. Finite.
+    fn congestion(&self, before: Option<f64>, delay: Span) -> f64;
+    /// The cost of a subflow at the age `age` of its connection, if this judge has one. Finite.
+    fn cost(&self, role: Role, congestion: f64, age: Span) -> Option<f64>;
+    /// Whether a connection of age `age` is long.
+    fn is_long(&self, age: Span, seen: &Seen) -> bool;
+}
+
+macro_rules! judges {
+    ($($(#[$doc:meta])+ $name:ident),+ $(,)?) => {
+        /// Who decides that a flow is long.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        pub enum Judge {
+            $($(#[$doc])+ $name($name)),+
+        }
+
+        $(impl From<$name> for Judge {
+            fn from(judge: $name) -> Judge {
+                Judge::$name(judge)
+            }
+        })+
+
+        impl Judge {
+            /// Checks the ranges of all parameters; [`super::Lanes::new`] does so, too.
+            ///
+            /// # Errors
+            /// The first parameter out of its range.
+            pub fn validate(&self) -> Result<(), ParameterError> {
+                match self { $(Judge::$name(rule) => Rule::validate(rule)),+ }
+            }
+
+            pub(super) fn deadline(&self) -> Span {
+                match self { $(Judge::$name(rule) => Rule::deadline(rule)),+ }
+            }
+
+            pub(super) fn congestion(&self, before: Option<f64>, delay: Span) -> f64 {
+                match self { $(Judge::$name(rule) => Rule::congestion(rule, before, delay)),+ }
+            }
+
+            pub(super) fn cost(&self, role: Role, congestion: f64, age: Span) -> Option<f64> {
+                match self { $(Judge::$name(rule) => Rule::cost(rule, role, congestion, age)),+ }
+            }
+
+            pub(super) fn is_long(&self, age: Span, seen: &Seen) -> bool {
+                match self { $(Judge::$name(rule) => Rule::is_long(rule, age, seen)),+ }
+            }
+        }
+    };
+}
+
+judges! {
+    /// By the connection's age alone.
+    Deadline,
+    /// By age and by the queueing delay of all lanes.
+    LinkCost,
+}

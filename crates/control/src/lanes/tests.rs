@@ -1,0 +1,656 @@
+//! Worked examples and random operation sequences.
+
+use headway_units::{Span, Time};
+use proptest::prelude::*;
+
+use super::{
+    Deadline, Judge, Lanes, LinkCost, MAX_SUBFLOWS, Observation, Permit, Permits, Role, SubflowIndex, TooManySubflows,
+};
+
+fn ms(n: u64) -> Span {
+    Span::from_millis(n)
+}
+
+fn us(n: u64) -> Span {
+    Span::from_micros(n)
+}
+
+/// `n` ms after the opening of every connection below, which is at 7 s.
+fn at(n: u64) -> Time {
+    OPENED + ms(n)
+}
+
+const OPENED: Time = Time::from_picos(7_000_000_000_000);
+
+fn rtt(srtt: Span) -> Observation {
+    Observation { srtt, min_rtt: None }
+}
+
+/// A sample with queueing delay `delay` over a path of 2 ms.
+fn queued(delay: Span) -> Observation {
+    Observation { srtt: ms(2) + delay, min_rtt: Some(ms(2)) }
+}
+
+fn one_each(judge: impl Into<Judge>) -> (Lanes, SubflowIndex, SubflowIndex) {
+    let mut lanes = Lanes::new(judge, OPENED).unwrap();
+    let short = lanes.add_subflow(Role::Short).unwrap();
+    let long = lanes.add_subflow(Role::Long).unwrap();
+    (lanes, short, long)
+}
+
+/// Samples with constant delays every `interval`; when the connection switched, as its age.
+fn age_of_switch(judge: LinkCost, short_delay: Span, long_delay: Span, interval: Span) -> Span {
+    let (mut lanes, short, long) = one_each(judge);
+    let mut now = OPENED;
+    while lanes.switched().is_none() && now < at(10_000) {
+        let _ = lanes.observe(now, long, queued(long_delay));
+        let _ = lanes.observe(now, short, queued(short_delay));
+        now += interval;
+    }
+    lanes.switched().expect("switched") - OPENED
+}
+
+// ---- eq. 5.7 ----
+
+#[test]
+fn cost_of_the_short_lane_is_below_its_congestion_before_the_deadline_and_above_it_after() {
+    let judge = LinkCost::default();
+    // ν = 1 ms = 8 units of 125 µs, so congestion costs 1 + 1·8 = 9 throughout.
+    assert_eq!(judge.cost(Role::Short, ms(1), ms(0)), 9.0 - 300.0);
+    assert_eq!(judge.cost(Role::Short, ms(1), ms(100)), 9.0 - 200.0);
+    assert_eq!(judge.cost(Role::Short, ms(1), ms(300)), 9.0);
+    assert_eq!(judge.cost(Role::Short, ms(1), ms(350)), 9.0 + 50.0);
+}
+
+#[test]
+fn cost_of_a_long_lane_is_its_congestion_at_any_age() {
+    let judge = LinkCost { alpha: 2.0, ..LinkCost::default() };
+    for age in [ms(0), ms(300), ms(100_000)] {
+        assert_eq!(judge.cost(Role::Long, Span::ZERO, age), 1.0);
+        assert_eq!(judge.cost(Role::Long, ms(1), age), 1.0 + 2.0 * 8.0);
+    }
+}
+
+#[test]
+fn powers_apply_to_the_absolute_values_and_keep_the_sign() {
+    let judge = LinkCost { beta: 2.0, delta: 1.5, ..LinkCost::default() };
+    // ν = 0.5 ms = 4 units, 4² = 16. 4 ms from the deadline: 4^1.5 = 8; (−4)^1.5 has no value.
+    assert_eq!(judge.cost(Role::Long, us(500), ms(0)), 17.0);
+    assert_eq!(judge.cost(Role::Short, us(500), ms(296)), 17.0 - 8.0);
+    assert_eq!(judge.cost(Role::Short, us(500), ms(304)), 17.0 + 8.0);
+    // An even power keeps the sign, too: −(4²).
+    let even = LinkCost { delta: 2.0, ..LinkCost::default() };
+    assert_eq!(even.cost(Role::Short, Span::ZERO, ms(296)), 1.0 - 16.0);
+    let root = LinkCost { beta: 0.5, ..LinkCost::default() };
+    assert_eq!(root.cost(Role::Long, us(500), ms(0)), 3.0);
+}
+
+#[test]
+fn without_gamma_the_short_lane_costs_what_a_long_one_does() {
+    let judge = LinkCost { gamma: 0.0, ..LinkCost::default() };
+    for age in [ms(0), ms(300), Span::MAX] {
+        assert_eq!(judge.cost(Role::Short, ms(1), age), judge.cost(Role::Long, ms(1), age));
+    }
+}
+
+// ---- measuring ----
+
+#[test]
+fn first_measurement_is_taken_whole_and_later_ones_by_a_quarter() {
+    let (mut lanes, _, long) = one_each(LinkCost::default());
+    assert_eq!(lanes.link_cost(long), None);
+    // τ0 = 2 ms, ν = 0: 1.
+    let _ = lanes.observe(at(1), long, rtt(ms(2)));
+    assert_eq!(lanes.link_cost(long), Some(1.0));
+    // ν = 1 ms: 9. ¾·1 + ¼·9 = 3.
+    let _ = lanes.observe(at(2), long, rtt(ms(3)));
+    assert_eq!(lanes.link_cost(long), Some(3.0));
+    // ν = 2 ms: 17. ¾·3 + ¼·17 = 2.25 + 4.25 = 6.5.
+    let _ = lanes.observe(at(3), long, rtt(ms(4)));
+    assert_eq!(lanes.link_cost(long), Some(6.5));
+}
+
+#[test]
+fn the_deadline_term_is_not_smoothed_and_moves_with_every_tick() {
+    let (mut lanes, short, _) = one_each(LinkCost::default());
+    let _ = lanes.observe(at(0), short, rtt(ms(2)));
+    assert_eq!(lanes.link_cost(short), Some(1.0 - 300.0));
+    let _ = lanes.tick(at(120));
+    assert_eq!(lanes.link_cost(short), Some(1.0 - 180.0));
+    // ν = 1 ms: 9, smoothed to 3.
+    let _ = lanes.observe(at(200), short, rtt(ms(3)));
+    assert_eq!(lanes.link_cost(short), Some(3.0 - 100.0));
+}
+
+#[test]
+fn smoothing_of_one_takes_each_sample_whole() {
+    let (mut lanes, _, long) = one_each(LinkCost { smoothing: 1.0, ..LinkCost::default() });
+    let _ = lanes.observe(at(1), long, queued(ms(1)));
+    let _ = lanes.observe(at(2), long, queued(ms(3)));
+    assert_eq!(lanes.link_cost(long), Some(25.0));
+}
+
+#[test]
+fn minimum_rtt_found_later_raises_the_delay_of_later_samples() {
+    let (mut lanes, _, long) = one_each(LinkCost::default());
+    // The first sample is the minimum, however long the queue was.
+    let _ = lanes.observe(at(1), long, rtt(ms(10)));
+    assert_eq!(lanes.link_cost(long), Some(1.0));
+    let _ = lanes.observe(at(2), long, rtt(ms(2)));
+    assert_eq!(lanes.link_cost(long), Some(1.0));
+    // Now 10 ms are 8 ms of queue: 1 + 64 = 65. ¾·1 + ¼·65 = 17.
+    let _ = lanes.observe(at(3), long, rtt(ms(10)));
+    assert_eq!(lanes.link_cost(long), Some(17.0));
+}
+
+#[test]
+fn minimum_rtt_of_the_stack_is_used_if_it_is_given() {
+    let (mut lanes, short, long) = one_each(LinkCost::default());
+    let stack = |srtt, min| Observation { srtt, min_rtt: Some(min) };
+    let _ = lanes.observe(at(0), long, stack(ms(2), ms(1)));
+    assert_eq!(lanes.link_cost(long), Some(9.0));
+    // Unset (zero) is no minimum, and neither is one above the smoothed RTT.
+    let _ = lanes.observe(at(300), short, stack(ms(2), Span::ZERO));
+    assert_eq!(lanes.link_cost(short), Some(1.0));
+    let _ = lanes.observe(at(300), short, stack(ms(1), ms(2)));
+    assert_eq!(lanes.link_cost(short), Some(1.0));
+}
+
+#[test]
+fn srtt_of_zero_is_no_measurement() {
+    let (mut lanes, short, long) = one_each(LinkCost::default());
+    let _ = lanes.observe(at(1000), long, rtt(Span::ZERO));
+    let _ = lanes.observe(at(1000), short, rtt(ms(2)));
+    assert_eq!((lanes.link_cost(long), lanes.switched()), (None, None));
+}
+
+// ---- when the link-cost judge switches ----
+
+#[test]
+fn steady_queue_on_the_short_lane_switches_at_the_age_that_the_equation_gives() {
+    // SL: ν = 5 ms = 40 units, LL idle. 1 + 40 − (300 − t) > 1 ⇔ t > 260.
+    let (mut lanes, short, long) = one_each(LinkCost::default());
+    assert_eq!(lanes.observe(at(0), short, queued(ms(5))), Permits::Unchanged);
+    assert_eq!(lanes.observe(at(0), long, queued(Span::ZERO)), Permits::Unchanged);
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Normal, Permit::Probe));
+    // Costs are equal at 260 ms: a tie goes to the SL.
+    assert_eq!(lanes.tick(at(260)), Permits::Unchanged);
+    assert_eq!(lanes.link_cost(short), lanes.link_cost(long));
+    let just_after = at(260) + Span::from_picos(1);
+    assert_eq!(lanes.tick(just_after), Permits::Changed);
+    assert_eq!(lanes.switched(), Some(just_after));
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Hold, Permit::Normal));
+}
+
+#[test]
+fn steady_queue_on_the_long_lane_switches_as_much_after_the_deadline() {
+    // 1 + (t − 300) > 1 + 40 ⇔ t > 340; sampled every ms.
+    assert_eq!(age_of_switch(LinkCost::default(), Span::ZERO, ms(5), ms(1)), ms(341));
+    // Equal queues cancel: just after the deadline.
+    assert_eq!(age_of_switch(LinkCost::default(), ms(5), ms(5), ms(1)), ms(301));
+}
+
+#[test]
+fn equal_powers_scale_both_terms_alike() {
+    // β = δ = 2: 40² > (300 − t)² ⇔ t > 260, as with β = δ = 1.
+    let judge = LinkCost { beta: 2.0, delta: 2.0, ..LinkCost::default() };
+    assert_eq!(age_of_switch(judge, ms(5), Span::ZERO, ms(1)), ms(261));
+}
+
+#[test]
+fn larger_alpha_leaves_a_congested_short_lane_earlier_and_a_congested_long_lane_later() {
+    // t = 300 − α·40 and 300 + α·40 (thesis fig. 7.1: the two wings open with α).
+    for (alpha, early, late) in [(0.25, 290, 310), (0.5, 280, 320), (1.0, 260, 340), (2.0, 220, 380), (4.0, 140, 460)] {
+        let judge = LinkCost { alpha, ..LinkCost::default() };
+        assert_eq!(age_of_switch(judge, ms(5), Span::ZERO, ms(1)), ms(early + 1), "alpha {alpha}");
+        assert_eq!(age_of_switch(judge, Span::ZERO, ms(5), ms(1)), ms(late + 1), "alpha {alpha}");
+    }
+}
+
+#[test]
+fn larger_gamma_switches_closer_to_the_deadline() {
+    // t = 300 ∓ 40/γ (thesis fig. 7.2).
+    for (gamma, early, late) in [(0.25, 140, 460), (0.5, 220, 380), (1.0, 260, 340), (2.0, 280, 320), (4.0, 290, 310)] {
+        let judge = LinkCost { gamma, ..LinkCost::default() };
+        assert_eq!(age_of_switch(judge, ms(5), Span::ZERO, ms(1)), ms(early + 1), "gamma {gamma}");
+        assert_eq!(age_of_switch(judge, Span::ZERO, ms(5), ms(1)), ms(late + 1), "gamma {gamma}");
+    }
+}
+
+#[test]
+fn units_of_the_thesis_code_move_the_switch_by_32_times_the_queue() {
+    // 3.75 ms of queue: 300 − 32·3.75 = 180 ms (thesis fig. 6.1: about 180 ms).
+    let judge = LinkCost::thesis_code();
+    assert_eq!(age_of_switch(judge, us(3750), Span::ZERO, ms(1)), ms(181));
+    // A full 128 KB queue at 100 Mb/s (10.24 ms) on the LL with α = 4: 300 + 4·32·10.24 = 1610.72 ms.
+    let judge = LinkCost { alpha: 4.0, ..judge };
+    assert_eq!(age_of_switch(judge, Span::ZERO, us(10_240), ms(1)), ms(1611));
+}
+
+#[test]
+fn polling_and_acks_switch_within_one_interval_of_each_other() {
+    // 260 ms by the equation, sampled every 20 ms and every 100 µs.
+    assert_eq!(age_of_switch(LinkCost::default(), ms(5), Span::ZERO, ms(20)), ms(280));
+    assert_eq!(age_of_switch(LinkCost::default(), ms(5), Span::ZERO, us(100)), us(260_100));
+}
+
+#[test]
+fn a_long_lane_without_measurement_cannot_be_chosen() {
+    let (mut lanes, short, long) = one_each(LinkCost::default());
+    let _ = lanes.observe(at(5_000), short, queued(ms(5)));
+    assert_eq!((lanes.switched(), lanes.permit(long)), (None, Permit::Probe));
+    // Its first sample is enough.
+    assert_eq!(lanes.observe(at(5_001), long, queued(ms(50))), Permits::Changed);
+    assert_eq!(lanes.switched(), Some(at(5_001)));
+}
+
+#[test]
+fn a_long_lane_measured_before_the_short_one_waits_for_it() {
+    let (mut lanes, short, long) = one_each(LinkCost::default());
+    assert_eq!(lanes.observe(at(1), long, queued(Span::ZERO)), Permits::Unchanged);
+    assert_eq!(lanes.observe(at(2), short, queued(Span::ZERO)), Permits::Unchanged);
+    assert_eq!(lanes.switched(), None);
+}
+
+#[test]
+fn the_cheapest_of_several_long_lanes_counts() {
+    let (mut lanes, short, long) = one_each(LinkCost::default());
+    let other = lanes.add_subflow(Role::Long).unwrap();
+    let _ = lanes.observe(at(0), short, queued(ms(5)));
+    let _ = lanes.observe(at(270), long, queued(ms(9)));
+    // SL at 270 ms: 41 − 30 = 11; LLs: 73 and 1.
+    assert_eq!(lanes.switched(), None);
+    let _ = lanes.observe(at(270), other, queued(Span::ZERO));
+    assert_eq!(lanes.switched(), Some(at(270)));
+    assert_eq!((lanes.permit(long), lanes.permit(other)), (Permit::Normal, Permit::Normal));
+}
+
+#[test]
+fn the_cheapest_of_several_short_lanes_keeps_the_connection() {
+    let (mut lanes, short, long) = one_each(LinkCost::default());
+    let other = lanes.add_subflow(Role::Short).unwrap();
+    let _ = lanes.observe(at(290), other, queued(Span::ZERO));
+    let _ = lanes.observe(at(290), long, queued(Span::ZERO));
+    // SLs at 290 ms: 41 − 10 = 31 and 1 − 10 = −9; LL: 1.
+    let _ = lanes.observe(at(290), short, queued(ms(5)));
+    assert_eq!(lanes.switched(), None);
+    // The cheap one gone, 31 > 1.
+    let _ = lanes.remove(other);
+    assert_eq!(lanes.tick(at(290)), Permits::Changed);
+}
+
+// ---- the deadline judge ----
+
+#[test]
+fn deadline_switches_by_observation() {
+    let (mut lanes, short, long) = one_each(Deadline { after: ms(30) });
+    assert_eq!(lanes.deadline(), at(30));
+    assert_eq!(lanes.observe(at(29), short, queued(ms(50))), Permits::Unchanged);
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Normal, Permit::Probe));
+    assert_eq!(lanes.observe(at(31), short, queued(ms(50))), Permits::Changed);
+    assert_eq!(lanes.switched(), Some(at(31)));
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Hold, Permit::Normal));
+    assert_eq!((lanes.link_cost(short), lanes.link_cost(long)), (None, None));
+}
+
+#[test]
+fn deadline_switches_by_a_tick_at_the_deadline_without_any_sample() {
+    let (mut lanes, short, long) = one_each(Deadline::default());
+    assert_eq!(lanes.tick(at(300) - Span::from_picos(1)), Permits::Unchanged);
+    assert_eq!(lanes.tick(lanes.deadline()), Permits::Changed);
+    assert_eq!(lanes.switched(), Some(at(300)));
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Hold, Permit::Normal));
+}
+
+#[test]
+fn without_a_long_lane_nothing_switches_until_one_comes() {
+    for judge in [Judge::from(Deadline::default()), Judge::from(LinkCost::default())] {
+        let mut lanes = Lanes::new(judge, OPENED).unwrap();
+        let short = lanes.add_subflow(Role::Short).unwrap();
+        assert_eq!(lanes.observe(at(1_000), short, queued(ms(5))), Permits::Unchanged);
+        assert_eq!((lanes.switched(), lanes.permit(short)), (None, Permit::Normal));
+        let long = lanes.add_subflow(Role::Long).unwrap();
+        assert_eq!(lanes.permit(long), Permit::Probe);
+        assert_eq!(lanes.observe(at(1_001), long, queued(Span::ZERO)), Permits::Changed);
+        assert_eq!(lanes.permit(short), Permit::Hold);
+    }
+}
+
+// ---- one way, and failures ----
+
+#[test]
+fn the_switch_is_one_way() {
+    let (mut lanes, short, long) = one_each(LinkCost::default());
+    let _ = lanes.observe(at(300), long, queued(Span::ZERO));
+    let _ = lanes.observe(at(301), short, queued(Span::ZERO));
+    assert_eq!(lanes.switched(), Some(at(301)));
+    // The LL is now far dearer than the SL ever gets at this age.
+    for age in 302..400 {
+        assert_eq!(lanes.observe(at(age), long, queued(ms(100))), Permits::Unchanged);
+        assert_eq!(lanes.observe(at(age), short, queued(Span::ZERO)), Permits::Unchanged);
+    }
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Hold, Permit::Normal));
+    assert_eq!(lanes.switched(), Some(at(301)));
+}
+
+#[test]
+fn a_long_lane_that_fails_before_the_switch_is_not_switched_to() {
+    for judge in [Judge::from(Deadline::default()), Judge::from(LinkCost::default())] {
+        let (mut lanes, short, long) = one_each(judge);
+        let _ = lanes.observe(at(1), short, queued(Span::ZERO));
+        let _ = lanes.observe(at(1), long, queued(Span::ZERO));
+        assert_eq!(lanes.failed(long), Permits::Unchanged);
+        assert_eq!(lanes.link_cost(long), None);
+        let _ = lanes.observe(at(500), short, queued(ms(5)));
+        assert_eq!((lanes.switched(), lanes.permit(short), lanes.permit(long)), (None, Permit::Normal, Permit::Probe));
+        // It answers again.
+        assert_eq!(lanes.observe(at(501), long, queued(Span::ZERO)), Permits::Changed);
+        assert_eq!(lanes.permit(short), Permit::Hold);
+    }
+}
+
+#[test]
+fn the_short_lane_takes_over_while_no_long_lane_is_left_after_the_switch() {
+    let (mut lanes, short, long) = one_each(Deadline::default());
+    let other = lanes.add_subflow(Role::Long).unwrap();
+    let _ = lanes.tick(at(300));
+    assert_eq!(lanes.failed(long), Permits::Unchanged);
+    assert_eq!(lanes.permit(short), Permit::Hold);
+    assert_eq!(lanes.remove(other), Permits::Changed);
+    assert_eq!(lanes.permit(short), Permit::Normal);
+    assert_eq!(lanes.permit(other), Permit::Hold);
+    assert_eq!(lanes.switched(), Some(at(300)));
+    // The failed one answers: back to it.
+    assert_eq!(lanes.observe(at(400), long, queued(ms(1))), Permits::Changed);
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Hold, Permit::Normal));
+    assert_eq!(lanes.switched(), Some(at(300)));
+}
+
+#[test]
+fn long_lanes_take_over_while_no_short_lane_is_left_before_the_switch() {
+    let (mut lanes, short, long) = one_each(Deadline::default());
+    assert_eq!(lanes.failed(short), Permits::Changed);
+    assert_eq!((lanes.switched(), lanes.permit(long)), (None, Permit::Normal));
+    assert_eq!(lanes.observe(at(10), short, queued(Span::ZERO)), Permits::Changed);
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Normal, Permit::Probe));
+    // With link costs, a lost SL is dearer than any LL.
+    let (mut lanes, short, long) = one_each(LinkCost::default());
+    let _ = lanes.observe(at(1), short, queued(Span::ZERO));
+    let _ = lanes.remove(short);
+    let _ = lanes.observe(at(2), long, queued(ms(50)));
+    assert_eq!((lanes.switched(), lanes.permit(long)), (Some(at(2)), Permit::Normal));
+}
+
+#[test]
+fn a_failure_forgets_the_minimum_rtt_and_the_cost() {
+    let (mut lanes, _, long) = one_each(LinkCost::default());
+    let _ = lanes.observe(at(1), long, rtt(ms(2)));
+    let _ = lanes.observe(at(2), long, rtt(ms(3)));
+    assert_eq!(lanes.link_cost(long), Some(3.0));
+    let _ = lanes.failed(long);
+    // The path that comes back is longer, not congested.
+    let _ = lanes.observe(at(3), long, rtt(ms(6)));
+    assert_eq!(lanes.link_cost(long), Some(1.0));
+}
+
+#[test]
+fn time_never_runs_back() {
+    let (mut lanes, _, _) = one_each(Deadline::default());
+    let _ = lanes.tick(at(300));
+    assert_eq!(lanes.tick(at(10)), Permits::Unchanged);
+    assert_eq!(lanes.switched(), Some(at(300)));
+    let (mut lanes, short, _) = one_each(LinkCost::default());
+    let _ = lanes.observe(Time::ZERO, short, queued(Span::ZERO));
+    assert_eq!(lanes.link_cost(short), Some(1.0 - 300.0));
+    let _ = lanes.tick(at(200));
+    let _ = lanes.tick(at(100));
+    assert_eq!(lanes.link_cost(short), Some(1.0 - 100.0));
+}
+
+#[test]
+fn at_most_eight_subflows_and_a_place_is_given_again() {
+    let mut lanes = Lanes::new(Deadline::default(), OPENED).unwrap();
+    let added: Vec<_> = (0..MAX_SUBFLOWS).map(|_| lanes.add_subflow(Role::Long).unwrap()).collect();
+    assert_eq!(added.iter().map(|s| s.get()).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(lanes.add_subflow(Role::Short), Err(TooManySubflows));
+    let _ = lanes.remove(added[3]);
+    assert_eq!(lanes.add_subflow(Role::Short), Ok(added[3]));
+}
+
+#[test]
+fn state_is_inline_and_small() {
+    assert!(size_of::<Lanes>() <= 512, "{} bytes", size_of::<Lanes>());
+}
+
+// ---- parameters ----
+
+#[test]
+fn parameters_out_of_range_are_named() {
+    let good = LinkCost::default();
+    let bad = [
+        ("alpha", LinkCost { alpha: -1.0, ..good }),
+        ("alpha", LinkCost { alpha: f64::NAN, ..good }),
+        ("gamma", LinkCost { gamma: f64::INFINITY, ..good }),
+        ("beta", LinkCost { beta: 0.0, ..good }),
+        ("beta", LinkCost { beta: f64::NAN, ..good }),
+        ("delta", LinkCost { delta: 8.1, ..good }),
+        ("delay_unit", LinkCost { delay_unit: Span::ZERO, ..good }),
+        ("time_unit", LinkCost { time_unit: Span::ZERO, ..good }),
+        ("smoothing", LinkCost { smoothing: 0.0, ..good }),
+        ("smoothing", LinkCost { smoothing: 1.1, ..good }),
+    ];
+    for (parameter, judge) in bad {
+        assert_eq!(Lanes::new(judge, OPENED).unwrap_err().parameter, parameter);
+    }
+    let error = Judge::from(LinkCost { alpha: -1.0, ..good }).validate().unwrap_err();
+    assert_eq!(error.to_string(), "alpha is -1; it must be from 0 to 1000000");
+    for extreme in [
+        LinkCost { alpha: 0.0, gamma: 0.0, ..good },
+        LinkCost { alpha: 1e6, gamma: 1e6, beta: 8.0, delta: 8.0, delay_unit: Span::from_picos(1), ..good },
+        LinkCost { delay_unit: Span::MAX, time_unit: Span::MAX, deadline: Span::MAX, smoothing: 1.0, ..good },
+    ] {
+        assert_eq!(Judge::from(extreme).validate(), Ok(()));
+    }
+}
+
+#[test]
+fn costs_are_finite_at_the_ends_of_all_ranges() {
+    let spans = [Span::ZERO, Span::from_picos(1), ms(300), Span::MAX];
+    for (weight, power) in [(0.0, 1e-9), (0.0, 8.0), (1e6, 1e-9), (1e6, 8.0), (1e-300, 0.5)] {
+        for unit in [Span::from_picos(1), Span::MAX] {
+            for deadline in spans {
+                let judge = LinkCost {
+                    deadline,
+                    alpha: weight,
+                    beta: power,
+                    gamma: weight,
+                    delta: power,
+                    delay_unit: unit,
+                    time_unit: unit,
+                    smoothing: 0.25,
+                };
+                assert_eq!(Judge::from(judge).validate(), Ok(()));
+                for delay in spans {
+                    for age in spans {
+                        assert!(judge.cost(Role::Short, delay, age).is_finite(), "{judge:?} {delay} {age}");
+                        assert!(judge.cost(Role::Long, delay, age).is_finite(), "{judge:?} {delay} {age}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+// ---- random operations ----
+
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    Add(Role),
+    Observe(u8, Observation),
+    Tick,
+    Failed(u8),
+    Remove(u8),
+}
+
+/// Mostly data-centre values, sometimes the ends of the range.
+fn span() -> impl Strategy<Value = Span> {
+    prop_oneof![
+        1 => Just(Span::ZERO),
+        1 => Just(Span::from_picos(1)),
+        1 => Just(Span::MAX),
+        1 => any::<u64>().prop_map(Span::from_picos),
+        12 => (0_u64..500_000).prop_map(Span::from_micros),
+    ]
+}
+
+fn unit() -> impl Strategy<Value = Span> {
+    span().prop_filter("not zero", |unit| !unit.is_zero())
+}
+
+fn weight() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), Just(1.0), Just(1e6), 0.0..=4.0]
+}
+
+fn power() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(1.0), Just(8.0), Just(f64::MIN_POSITIVE), 0.1..=3.0]
+}
+
+fn judge() -> impl Strategy<Value = Judge> {
+    let link_cost = (span(), weight(), power(), weight(), power(), unit(), unit(), 0.01..=1.0).prop_map(
+        |(deadline, alpha, beta, gamma, delta, delay_unit, time_unit, smoothing)| {
+            LinkCost { deadline, alpha, beta, gamma, delta, delay_unit, time_unit, smoothing }.into()
+        },
+    );
+    prop_oneof![
+        1 => span().prop_map(|after| Deadline { after }.into()),
+        1 => Just(LinkCost::default().into()),
+        3 => link_cost,
+    ]
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let observation = (span(), proptest::option::of(span())).prop_map(|(srtt, min_rtt)| Observation { srtt, min_rtt });
+    let place = 0..MAX_SUBFLOWS as u8;
+    prop_oneof![
+        2 => any::<bool>().prop_map(|short| Operation::Add(if short { Role::Short } else { Role::Long })),
+        8 => (place.clone(), observation).prop_map(|(place, observation)| Operation::Observe(place, observation)),
+        2 => Just(Operation::Tick),
+        1 => place.clone().prop_map(Operation::Failed),
+        1 => place.prop_map(Operation::Remove),
+    ]
+}
+
+/// What the model below remembers of a subflow: its role and whether it is alive.
+type Model = [Option<(Role, bool)>; MAX_SUBFLOWS];
+
+fn permits(lanes: &Lanes, model: &Model) -> [Option<Permit>; MAX_SUBFLOWS] {
+    std::array::from_fn(|place| model[place].map(|_| lanes.permit(SubflowIndex(place as u8))))
+}
+
+proptest! {
+    #[test]
+    fn any_sequence_of_operations_keeps_the_invariants(
+        judge in judge(),
+        opened in span(),
+        operations in proptest::collection::vec((operation(), span()), 1..60),
+    ) {
+        let opened = Time::ZERO + opened;
+        let mut now = opened;
+        let mut lanes = Lanes::new(judge, opened).unwrap();
+        let mut model: Model = [None; MAX_SUBFLOWS];
+        for (operation, pause) in operations {
+            now = now.saturating_add(pause);
+            let alive = |model: &Model, role| model.iter().flatten().any(|&(r, alive)| alive && r == role);
+            let switched_before = lanes.switched();
+            let before = permits(&lanes, &model);
+            let changed = match operation {
+                Operation::Add(role) => {
+                    match lanes.add_subflow(role) {
+                        Ok(added) => {
+                            prop_assert!(model[added.get()].is_none());
+                            model[added.get()] = Some((role, true));
+                        }
+                        Err(TooManySubflows) => prop_assert!(model.iter().all(Option::is_some)),
+                    }
+                    None
+                }
+                Operation::Observe(place, observation) => {
+                    if let Some((_, alive)) = &mut model[usize::from(place)] {
+                        *alive = true;
+                    }
+                    Some(lanes.observe(now, SubflowIndex(place), observation))
+                }
+                Operation::Tick => Some(lanes.tick(now)),
+                Operation::Failed(place) => {
+                    if let Some((_, alive)) = &mut model[usize::from(place)] {
+                        *alive = false;
+                    }
+                    Some(lanes.failed(SubflowIndex(place)))
+                }
+                Operation::Remove(place) => {
+                    model[usize::from(place)] = None;
+                    Some(lanes.remove(SubflowIndex(place)))
+                }
+            };
+            let after = permits(&lanes, &model);
+
+            // The caller hears of every change of a permit.
+            if changed == Some(Permits::Unchanged) {
+                for (before, after) in before.iter().zip(after) {
+                    prop_assert!(after.is_none() || *before == after);
+                }
+            }
+            // One way; at a time that has been; only by time or samples, and only to an LL that is alive.
+            match (switched_before, lanes.switched()) {
+                (None, Some(switched)) => {
+                    prop_assert_eq!(switched, now);
+                    prop_assert!(alive(&model, Role::Long));
+                    prop_assert!(matches!(operation, Operation::Observe(..) | Operation::Tick));
+                }
+                (before, after) => prop_assert_eq!(before, after),
+            }
+            let switched = lanes.switched().is_some();
+            let mut sending = false;
+            for (place, subflow) in model.iter().enumerate() {
+                let index = SubflowIndex(place as u8);
+                let cost = lanes.link_cost(index);
+                prop_assert!(cost.is_none_or(f64::is_finite), "{:?}", cost);
+                let Some((role, alive_here)) = *subflow else {
+                    prop_assert_eq!(lanes.permit(index), Permit::Hold);
+                    prop_assert_eq!(cost, None);
+                    continue;
+                };
+                prop_assert!(alive_here || cost.is_none());
+                let expected = match role {
+                    Role::Short if switched && alive(&model, Role::Long) => Permit::Hold,
+                    Role::Long if !switched && alive(&model, Role::Short) => Permit::Probe,
+                    _ => Permit::Normal,
+                };
+                prop_assert_eq!(lanes.permit(index), expected);
+                sending |= alive_here && expected == Permit::Normal;
+            }
+            // The connection never stalls: whatever is alive, something alive sends at full rate.
+            if alive(&model, Role::Short) || alive(&model, Role::Long) {
+                prop_assert!(sending);
+            }
+        }
+    }
+
+    /// Monotone in the parameters and in congestion: fig. 7.1 and 7.2 in general.
+    #[test]
+    fn congestion_on_the_short_lane_never_delays_the_switch(
+        less in 0_u64..10_000, more in 0_u64..10_000, long in 0_u64..10_000,
+        alpha in 0.1..4.0, gamma in 0.25..4.0,
+    ) {
+        let (less, more) = (less.min(more), less.max(more));
+        let judge = LinkCost { alpha, gamma, ..LinkCost::default() };
+        let early = age_of_switch(judge, us(more), us(long), ms(1));
+        let late = age_of_switch(judge, us(less), us(long), ms(1));
+        prop_assert!(early <= late);
+        // t = deadline − 8·(α/γ)·(ν_SL − ν_LL), not before 0, at the next whole ms (or, where the
+        // equation gives a whole ms, up to one later).
+        let exact = 300.0 - 8.0 * alpha / gamma * (us(less).as_millis_f64() - us(long).as_millis_f64());
+        let found = late.as_millis_f64();
+        prop_assert!(found >= exact - 1e-6 && found <= exact.max(0.0) + 1.0 + 1e-6, "{} {}", found, exact);
+    }
+}

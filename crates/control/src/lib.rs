@@ -1,0 +1,12 @@
+//! The decisions: how fast to send and which lane to take.
+//!
+//! Everything here is a plain state machine without I/O and without a clock: time and observations come in
+//! as arguments, actions go out. The simulator and the daemons call the same code, so this crate must not
+//! know of packets, events, sockets or files.
+//!
+//! * [`congestion`]: congestion controls of one connection, and coupled ones of several subflows.
+//! * [`lanes`]: which subflows of a multipath connection may send.
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+
+pub mod congestion;
+pub mod lanes;
