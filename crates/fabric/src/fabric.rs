@@ -1,0 +1,131 @@
+//! All ports of a network and the frames in them.
+
+use headway_engine::{EventQueue, Source, Streams};
+use headway_units::{Bytes, Time};
+
+use crate::graph::{Graph, LinkId};
+use crate::packet::Packet;
+use crate::port::{Offered, Port, PortCounters};
+use crate::routes::{Endpoint, Hop, Routes};
+
+/// The class of arrival events; the entity is the link. Lower than any class of the hosts: what has arrived by an
+/// instant is there for the timers that fire at it.
+pub const ARRIVALS: u8 = 0;
+
+/// What an arrival led to.
+#[derive(Debug)]
+pub enum Step<B> {
+    /// The frame was queued at its next port.
+    Forwarded,
+    /// The frame reached the end of its route.
+    Delivered(Endpoint, Packet<B>),
+    /// The frame, meant for this endpoint, was dropped by a queue or damaged on a wire.
+    Discarded(Endpoint, Packet<B>),
+}
+
+/// The network in motion.
+#[derive(Debug)]
+pub struct Fabric<B> {
+    ports: Vec<Port<B>>,
+    /// Where packets go.
+    pub routes: Routes,
+    hops: u64,
+}
+
+impl<B: Copy> Fabric<B> {
+    /// The network of `graph`, empty. Random loss on link `i` draws from the stream `link/i`.
+    pub fn new(graph: &Graph, streams: Streams) -> Fabric<B> {
+        let ports = graph.links().iter().enumerate().map(|(i, link)| {
+            let latency = graph.nodes()[link.to.0 as usize].latency;
+            Port::new(&link.wire, latency, streams.stream(&format!("link/{i}")))
+        });
+        Fabric { ports: ports.collect(), routes: Routes::default(), hops: 0 }
+    }
+
+    /// Queues a frame at the port its `hop` points to. Gives the frame back, with its endpoint, if it was dropped.
+    #[inline]
+    pub fn send(&mut self, queue: &mut EventQueue, now: Time, packet: Packet<B>) -> Result<(), (Endpoint, Packet<B>)> {
+        let Hop::Port(port) = self.routes.hop(packet.hop) else { panic!("a frame is sent from its route's start") };
+        if self.enqueue(queue, now, port, packet) { Ok(()) } else { Err((self.routes.end(packet.hop), packet)) }
+    }
+
+    /// Handles the arrival event of `link`, which must be the earliest in `queue`.
+    #[inline]
+    pub fn arrival(&mut self, queue: &mut EventQueue, now: Time, link: u32) -> Step<B> {
+        let (packet, intact, next) = self.ports[link as usize].arrive();
+        match next {
+            Some(time) => queue.reschedule(time),
+            None => queue.pop(),
+        }
+        self.hops += 1;
+        if !intact {
+            return Step::Discarded(self.routes.end(packet.hop), packet);
+        }
+        match self.routes.hop(packet.hop) {
+            Hop::End(endpoint) => Step::Delivered(endpoint, packet),
+            Hop::Port(port) => {
+                if self.enqueue(queue, now, port, packet) {
+                    Step::Forwarded
+                } else {
+                    Step::Discarded(self.routes.end(packet.hop), packet)
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, queue: &mut EventQueue, now: Time, port: u32, packet: Packet<B>) -> bool {
+        let onward = Packet { hop: packet.hop + 1, ..packet };
+        match self.ports[port as usize].offer(now, onward) {
+            Offered::First(arrival) => {
+                queue.push(arrival, Source::new(ARRIVALS, port), 0);
+                true
+            }
+            Offered::Behind => true,
+            Offered::Dropped => false,
+        }
+    }
+
+    /// Bytes and frames waiting or being transmitted at `link`'s port.
+    pub fn occupancy(&mut self, now: Time, link: LinkId) -> (Bytes, usize) {
+        self.ports[link.0 as usize].occupancy(now)
+    }
+
+    /// What passed the port of `link` so far.
+    pub fn counters(&self, link: LinkId) -> PortCounters {
+        self.ports[link.0 as usize].counters()
+    }
+
+    /// The sum over all ports.
+    pub fn totals(&self) -> PortCounters {
+        self.ports.iter().map(Port::counters).fold(PortCounters::default(), |a, b| PortCounters {
+            accepted: a.accepted + b.accepted,
+            accepted_bytes: a.accepted_bytes + b.accepted_bytes,
+            delivered: a.delivered + b.delivered,
+            delivered_bytes: a.delivered_bytes + b.delivered_bytes,
+            dropped: a.dropped + b.dropped,
+            dropped_bytes: a.dropped_bytes + b.dropped_bytes,
+            lost: a.lost + b.lost,
+            lost_bytes: a.lost_bytes + b.lost_bytes,
+            marked: a.marked + b.marked,
+        })
+    }
+
+    /// Arrivals so far: one per frame and link.
+    pub fn hops(&self) -> u64 {
+        self.hops
+    }
+
+    /// Frames in queues and on wires.
+    pub fn in_flight(&self) -> u64 {
+        self.ports.iter().map(|port| port.in_flight().0).sum()
+    }
+
+    /// Checks at every port that what came in was delivered, damaged or is still there.
+    ///
+    /// # Panics
+    /// If it does not: a bug.
+    pub fn assert_conserved(&self) {
+        self.ports.iter().for_each(Port::assert_conserved);
+    }
+}

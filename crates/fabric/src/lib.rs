@@ -1,0 +1,25 @@
+//! Packets, ports, queues, switches, topologies and routes.
+//!
+//! A network is described as a [`Graph`] (by hand or by a builder in [`topology`]), paths through it are found by
+//! [`Paths`] when a subflow opens, and [`Fabric`] moves frames along them: one event per frame and link.
+//! The fabric knows a frame's size and ECN bits and nothing else of its content; it must not know of connections.
+//!
+//! Sources: the analytic FIFO is Lindley's recursion (1952); ECMP is RFC 2992's; marking is RFC 8257 §3.1's.
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+
+mod fabric;
+mod graph;
+mod packet;
+mod path;
+mod port;
+mod queue;
+mod routes;
+pub mod topology;
+
+pub use fabric::{ARRIVALS, Fabric, Step};
+pub use graph::*;
+pub use packet::{Packet, ecn};
+pub use path::*;
+pub use port::PortCounters;
+pub use queue::{DropTail, Verdict};
+pub use routes::{Endpoint, Routes};

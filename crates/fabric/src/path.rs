@@ -1,0 +1,244 @@
+//! Which links a subflow's packets take, resolved once when the subflow opens.
+//!
+//! A path goes from an interface of the source host to an interface of the destination host: the
+//! source's own link, then from switch to switch along a shortest path (fewest links), last the link to
+//! the destination interface. Hosts never forward. Where several next hops are equally short, a
+//! [`Choice`] decides.
+//!
+//! Left out: weights and costs of links, failures, routing protocols and their convergence; and
+//! decisions per packet, which are a matter of the switch.
+
+use thiserror::Error;
+
+use crate::graph::{Graph, LinkId, NodeId};
+
+/// How a switch chooses among equally short next hops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// Equal-cost multipath (RFC 2992): a hash of the flow, usually [`flow_hash`], and of the switch chooses
+    /// uniformly. Switches choose independently of each other, so the choice of one tier does not pin that of the
+    /// next (polarisation).
+    Ecmp(u64),
+    /// A path that follows from the two addresses alone, as lanes need it (thesis §5.2). The first switch with several
+    /// next hops takes number `lane` modulo how many there are, in order of connection; later ones hash `pair`, usually
+    /// [`pair_hash`].
+    Lane {
+        /// Which lane, usually the index of the source's interface.
+        lane: u32,
+        /// What decides past the first branching.
+        pair: u64,
+    },
+}
+
+/// Why there is no path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum NoPath {
+    /// Both interfaces belong to one host, whose packets to itself never reach the network.
+    #[error("source and destination are the same host (node {})", .host.0)]
+    SameHost {
+        /// The host in question.
+        host: NodeId,
+    },
+    /// The interfaces are in parts of the network that no switch connects.
+    #[error("no chain of switches leads from this interface of node {} to this interface of node {}", .from.0, .to.0)]
+    Unreachable {
+        /// Source host.
+        from: NodeId,
+        /// Destination host.
+        to: NodeId,
+    },
+}
+
+/// Not reached by the search. Also the limit on a path's length.
+const FAR: u16 = u16::MAX;
+
+/// Distances kept at most, in entries of two bytes. Every distance of a FatTree with 65,536 hosts takes a tenth of it;
+/// the rare larger network starts its table anew when it is full, which costs time and changes no path.
+const CACHE_ENTRIES: usize = 1 << 28;
+
+/// A switch as next hop.
+#[derive(Debug, Clone, Copy)]
+struct Hop {
+    link: LinkId,
+    /// Index among the switches.
+    to: u32,
+}
+
+/// Resolves paths in one graph.
+///
+/// Takes a copy of the graph's shape; distances are between switches only and computed at the first path
+/// towards a switch, so many hosts cost nothing.
+#[derive(Debug, Clone)]
+pub struct Paths {
+    /// Per directed link the nodes it goes from and to.
+    ends: Vec<(NodeId, NodeId)>,
+    /// Per node its index among the switches, `None` for hosts.
+    switch: Vec<Option<u32>>,
+    /// Per switch its node.
+    node: Vec<NodeId>,
+    /// Per switch where its next hops begin in `hops`, and an end.
+    first: Vec<u32>,
+    /// Next hops that are switches, by switch, in order of connection.
+    hops: Vec<Hop>,
+    /// Per destination switch the distance from every switch, once asked for.
+    distances: Vec<Option<Box<[u16]>>>,
+    /// How many of `distances` may be filled at a time.
+    most: usize,
+    /// How many of `distances` are filled.
+    filled: usize,
+}
+
+impl Paths {
+    /// Prepares for the paths of `graph`, which must not change afterwards.
+    pub fn new(graph: &Graph) -> Paths {
+        let node: Vec<NodeId> = graph.switches().collect();
+        let mut switch = vec![None; graph.nodes().len()];
+        for (index, id) in (0..).zip(&node) {
+            switch[id.index()] = Some(index);
+        }
+        let mut first = vec![0];
+        let mut hops = Vec::new();
+        for &id in &node {
+            let ports = graph.interfaces(id).iter();
+            hops.extend(ports.filter_map(|&link| Some(Hop { link, to: switch[graph.link(link).to.index()]? })));
+            first.push(hops.len() as u32);
+        }
+        Paths {
+            ends: graph.links().iter().map(|link| (link.from, link.to)).collect(),
+            distances: vec![None; node.len()],
+            most: (CACHE_ENTRIES / node.len().max(1)).max(1),
+            filled: 0,
+            switch,
+            node,
+            first,
+            hops,
+        }
+    }
+
+    /// Writes into `out` the links from `source_interface` (an outgoing link of the source host) to
+    /// `destination_interface` (an outgoing link of the destination host, which the path enters by its reverse).
+    ///
+    /// # Errors
+    /// [`NoPath`], with `out` empty.
+    ///
+    /// # Panics
+    /// If either link is not in the graph or does not leave a host.
+    pub fn path(
+        &mut self,
+        source_interface: LinkId,
+        destination_interface: LinkId,
+        choice: Choice,
+        out: &mut Vec<LinkId>,
+    ) -> Result<(), NoPath> {
+        out.clear();
+        let (from, entry) = self.ends[source_interface.index()];
+        let (to, exit) = self.ends[destination_interface.index()];
+        for host in [from, to] {
+            assert!(self.switch[host.index()].is_none(), "an interface belongs to a host, node {} is a switch", host.0);
+        }
+        if from == to {
+            return Err(NoPath::SameHost { host: from });
+        }
+        if source_interface == destination_interface.reverse() {
+            out.push(source_interface);
+            return Ok(());
+        }
+        let unreachable = NoPath::Unreachable { from, to };
+        let (Some(mut at), Some(goal)) = (self.switch[entry.index()], self.switch[exit.index()]) else {
+            return Err(unreachable);
+        };
+        self.search(goal);
+        let distance = self.distances[goal as usize].as_deref().expect("just searched");
+        if distance[at as usize] == FAR {
+            return Err(unreachable);
+        }
+        out.push(source_interface);
+        let mut branched = false;
+        while at != goal {
+            let nearer = distance[at as usize] - 1;
+            let candidates = || self.hops(at).iter().filter(|hop| distance[hop.to as usize] == nearer);
+            let count = candidates().count() as u32;
+            let number = match choice {
+                _ if count == 1 => 0,
+                Choice::Lane { lane, .. } if !branched => lane % count,
+                Choice::Ecmp(hash) | Choice::Lane { pair: hash, .. } => pick(hash, self.node[at as usize], count),
+            };
+            branched |= count > 1;
+            let hop = candidates().nth(number as usize).expect("a switch at distance d has a neighbour at d - 1");
+            out.push(hop.link);
+            at = hop.to;
+        }
+        out.push(destination_interface.reverse());
+        Ok(())
+    }
+
+    fn hops(&self, switch: u32) -> &[Hop] {
+        &self.hops[self.first[switch as usize] as usize..self.first[switch as usize + 1] as usize]
+    }
+
+    /// Breadth first from `goal`, unless done before. Cables go both ways, so distances to and from it are the same.
+    fn search(&mut self, goal: u32) {
+        if self.distances[goal as usize].is_some() {
+            return;
+        }
+        if self.filled == self.most {
+            self.distances.fill(None);
+            self.filled = 0;
+        }
+        let mut distance = vec![FAR; self.node.len()].into_boxed_slice();
+        distance[goal as usize] = 0;
+        let mut queue = vec![goal];
+        let mut next = 0;
+        while let Some(&at) = queue.get(next) {
+            next += 1;
+            let further = distance[at as usize] + 1;
+            if further == FAR {
+                break;
+            }
+            for hop in self.hops(at) {
+                if distance[hop.to as usize] == FAR {
+                    distance[hop.to as usize] = further;
+                    queue.push(hop.to);
+                }
+            }
+        }
+        self.distances[goal as usize] = Some(distance);
+        self.filled += 1;
+    }
+}
+
+/// One of `count` next hops of `switch`, uniformly over hashes and independently over switches.
+fn pick(hash: u64, switch: NodeId, count: u32) -> u32 {
+    let mixed = mix(hash ^ mix(u64::from(switch.0)));
+    ((u128::from(mixed) * u128::from(count)) >> 64) as u32
+}
+
+/// One step of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, doi:10.1145/2660193.2660195): a bijection in which every input bit flips every output bit about half
+/// the time.
+const fn mix(x: u64) -> u64 {
+    let z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The hash of a flow by its addresses (interfaces stand for addresses) and ports, for [`Choice::Ecmp`].
+///
+/// Two directions of a connection hash differently, as with switches that hash the five-tuple as it stands.
+pub const fn flow_hash(
+    source_interface: LinkId,
+    destination_interface: LinkId,
+    source_port: u16,
+    destination_port: u16,
+) -> u64 {
+    let ports = (source_port as u64) << 16 | destination_port as u64;
+    mix(pair_hash(source_interface, destination_interface) ^ ports)
+}
+
+/// The hash of a flow by its addresses alone, for [`Choice::Lane`].
+pub const fn pair_hash(source_interface: LinkId, destination_interface: LinkId) -> u64 {
+    mix((source_interface.0 as u64) << 32 | destination_interface.0 as u64)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
