@@ -1,0 +1,323 @@
+//! Size, arrival and pattern put together: the flows of one traffic in order of time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use headway_engine::{Stream, Streams};
+use headway_units::{Bytes, Time};
+use thiserror::Error;
+
+use crate::arrival::{Arrival, Arrivals};
+use crate::pairs::{Ends, Generator, PairsError, Pattern};
+use crate::size::Size;
+
+/// One kind of traffic.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Traffic {
+    /// Unique within a scenario; names the random streams.
+    pub name: String,
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// How much. `None`: flows never end.
+    pub size: Option<Size>,
+    /// When each generator starts flows.
+    pub arrival: Arrival,
+    /// Nothing starts before.
+    pub start: Time,
+    /// Nothing starts then or later.
+    pub stop: Time,
+}
+
+/// A flow that starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowStart {
+    /// When.
+    pub time: Time,
+    /// Index among the sources.
+    pub source: usize,
+    /// Index among the destinations.
+    pub destination: usize,
+    /// How much; `None`: without end.
+    pub size: Option<Bytes>,
+    /// Index of its generator.
+    pub generator: u32,
+    /// Number among the flows of its generator, from 0.
+    pub number: u64,
+}
+
+/// Why a traffic cannot run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum TrafficError {
+    /// A mean gap or period of zero: infinitely many flows at once.
+    #[error("the time between arrivals is zero")]
+    ZeroGap,
+    /// The end before the beginning.
+    #[error("the traffic stops at {stop}, before it starts at {start}")]
+    Backwards {
+        /// Its start.
+        start: Time,
+        /// Its stop.
+        stop: Time,
+    },
+    /// Hosts that do not suit the pattern.
+    #[error(transparent)]
+    Pairs(#[from] PairsError),
+}
+
+impl Traffic {
+    /// The flows between the hosts of `ends`, in order of time; at the same time in order of generators, then of their
+    /// numbers. `streams` are those of one repeat of the run ([`Streams::part`]).
+    ///
+    /// Draws as it goes: what it holds grows with the number of generators, not of flows.
+    ///
+    /// # Errors
+    /// [`TrafficError`].
+    pub fn flows(&self, ends: Ends, streams: Streams) -> Result<Flows, TrafficError> {
+        if self.arrival.stands_still() {
+            return Err(TrafficError::ZeroGap);
+        }
+        if self.stop < self.start {
+            return Err(TrafficError::Backwards { start: self.start, stop: self.stop });
+        }
+        let mut own = streams.stream(&self.name);
+        let mut lines: Vec<Line> = self
+            .pattern
+            .generators(ends, &mut own)?
+            .into_iter()
+            .map(|generator| {
+                let stream = |what| streams.stream(&format!("{}/{}/{what}", self.name, generator.name()));
+                Line {
+                    arrivals: self.arrival.begin(),
+                    times: stream("arrival"),
+                    pairs: stream("pair"),
+                    sizes: stream("size"),
+                    left: generator.flows_per_arrival(),
+                    number: 0,
+                    generator,
+                }
+            })
+            .collect();
+        let first = |(index, line): (u32, &mut Line)| Some(Reverse((line.next(self.start, self.stop)?, index)));
+        let queue = (0..).zip(&mut lines).filter_map(first).collect();
+        Ok(Flows { size: self.size.clone(), stop: self.stop, lines, queue })
+    }
+}
+
+/// A generator at work.
+#[derive(Debug, Clone)]
+struct Line {
+    generator: Generator,
+    arrivals: Arrivals,
+    times: Stream,
+    pairs: Stream,
+    sizes: Stream,
+    /// Flows still to come of the present arrival.
+    left: usize,
+    number: u64,
+}
+
+impl Line {
+    fn next(&mut self, now: Time, stop: Time) -> Option<Time> {
+        self.arrivals.next(now, &mut self.times).filter(|&time| time < stop)
+    }
+}
+
+/// The flows of one traffic in order of time; see [`Traffic::flows`].
+#[derive(Debug, Clone)]
+pub struct Flows {
+    size: Option<Size>,
+    stop: Time,
+    lines: Vec<Line>,
+    /// The next arrival of every generator that has one.
+    queue: BinaryHeap<Reverse<(Time, u32)>>,
+}
+
+impl Iterator for Flows {
+    type Item = FlowStart;
+
+    fn next(&mut self) -> Option<FlowStart> {
+        let mut head = self.queue.peek_mut()?;
+        let Reverse((time, index)) = *head;
+        let line = &mut self.lines[index as usize];
+        let (source, destination) = line.generator.pair(&mut line.pairs);
+        let size = self.size.as_ref().map(|size| size.draw(&mut line.sizes));
+        let flow = FlowStart { time, source, destination, size, generator: index, number: line.number };
+        line.number += 1;
+        line.left -= 1;
+        if line.left == 0 {
+            line.left = line.generator.flows_per_arrival();
+            match line.next(time, self.stop) {
+                Some(next) => *head = Reverse((next, index)),
+                None => drop(PeekMut::pop(head)),
+            }
+        }
+        Some(flow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headway_units::Span;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::size::{Cdf, Exponential, Fixed};
+
+    fn seconds(s: u64) -> Time {
+        Time::ZERO + Span::from_secs(s)
+    }
+
+    fn traffic(pattern: Pattern, arrival: Arrival) -> Traffic {
+        Traffic {
+            name: "short".into(),
+            pattern,
+            size: Some(Size::Cdf(Cdf::builtin("websearch").unwrap())),
+            arrival,
+            start: seconds(1),
+            stop: seconds(21),
+        }
+    }
+
+    fn poisson(ms: u64) -> Arrival {
+        Arrival::Poisson { mean: Span::from_millis(ms) }
+    }
+
+    fn run(traffic: &Traffic, ends: Ends) -> Vec<FlowStart> {
+        traffic.flows(ends, Streams::new(1).part("repeat", 0)).unwrap().collect()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_flows_and_another_seed_others() {
+        let traffic = traffic(Pattern::Random, poisson(50));
+        let ends = Ends::Within { hosts: 8 };
+        let flows = run(&traffic, ends);
+        assert_eq!(flows, run(&traffic, ends));
+        let other: Vec<_> = traffic.flows(ends, Streams::new(1).part("repeat", 1)).unwrap().collect();
+        assert_ne!(flows[0], other[0]);
+        let renamed = Traffic { name: "long".into(), ..traffic };
+        assert_ne!(flows[0], run(&renamed, ends)[0]);
+        // 8 generators, 20 s, one flow every 50 ms each: 3200 with a standard deviation of 56.6; four of them.
+        assert!(flows.len().abs_diff(3200) < 227, "{}", flows.len());
+    }
+
+    #[test]
+    fn another_destination_shifts_no_other_generator() {
+        let traffic = traffic(Pattern::EachDestination, poisson(50));
+        let mut more = run(&traffic, Ends::Between { sources: 2, destinations: 7 });
+        more.retain(|flow| flow.destination < 6);
+        assert_eq!(more, run(&traffic, Ends::Between { sources: 2, destinations: 6 }));
+    }
+
+    #[test]
+    fn another_size_shifts_no_arrival_and_no_pair() {
+        let drawn = traffic(Pattern::Random, poisson(50));
+        let fixed = Traffic { size: Some(Size::Fixed(Fixed::new(Bytes::new(70_000)).unwrap())), ..drawn.clone() };
+        let endless = Traffic { size: None, ..drawn.clone() };
+        let ends = Ends::Within { hosts: 5 };
+        let without = |traffic| run(traffic, ends).into_iter().map(|flow| FlowStart { size: None, ..flow }).collect();
+        let expected: Vec<FlowStart> = without(&drawn);
+        assert_eq!(expected, without(&fixed));
+        assert_eq!(expected, run(&endless, ends), "flows without end have no size");
+    }
+
+    /// Times, pairs and sizes of one generator and times of two generators: independent draws have a correlation with
+    /// standard error 1/√n; four of them.
+    #[test]
+    fn times_pairs_and_sizes_are_independent() {
+        let size = Some(Size::Exponential(Exponential::new(Bytes::from_kb(64)).unwrap()));
+        let traffic = Traffic { size, ..traffic(Pattern::Random, poisson(1)) };
+        let flows = run(&traffic, Ends::Between { sources: 2, destinations: 10 });
+        let n = 15_000;
+        let of = |generator, value: fn(&[FlowStart]) -> f64| -> Vec<f64> {
+            let own: Vec<_> = flows.iter().filter(|flow| flow.generator == generator).copied().collect();
+            own.windows(2).map(value).take(n).collect()
+        };
+        let gap = of(0, |flows| (flows[1].time - flows[0].time).as_secs_f64());
+        let others = [
+            of(0, |flows| flows[1].size.unwrap().get() as f64),
+            of(0, |flows| flows[1].destination as f64),
+            of(1, |flows| (flows[1].time - flows[0].time).as_secs_f64()),
+        ];
+        for other in others {
+            assert_eq!(other.len(), n);
+            let r = correlation(&gap, &other);
+            assert!(r.abs() < 4.0 / (n as f64).sqrt(), "{r}");
+        }
+    }
+
+    fn correlation(a: &[f64], b: &[f64]) -> f64 {
+        let mean = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
+        let (mean_a, mean_b) = (mean(a), mean(b));
+        let product = |f: fn(f64, f64) -> f64| -> f64 { a.iter().zip(b).map(|(a, b)| f(a - mean_a, b - mean_b)).sum() };
+        product(|a, b| a * b) / (product(|a, _| a * a) * product(|_, b| b * b)).sqrt()
+    }
+
+    #[test]
+    fn ties_are_in_order_of_generators_and_incasts_stay_together() {
+        let beat = Arrival::Periodic { period: Span::from_secs(5) };
+        let flows = run(&traffic(Pattern::EachDestination, beat), Ends::Between { sources: 3, destinations: 3 });
+        let order: Vec<_> = flows.iter().map(|f| (f.time, f.generator, f.number)).collect();
+        let beats = [1, 6, 11, 16].into_iter().zip(0..);
+        let expected: Vec<_> = beats.flat_map(|(s, n)| (0..3).map(move |g| (seconds(s), g, n))).collect();
+        assert_eq!(order, expected);
+
+        let flows = run(&traffic(Pattern::Incast, beat), Ends::Between { sources: 3, destinations: 9 });
+        assert_eq!(flows.len(), 12);
+        for (burst, s) in flows.chunks(3).zip([1, 6, 11, 16]) {
+            assert!(burst.iter().all(|f| f.time == seconds(s) && f.destination == burst[0].destination));
+        }
+        assert_eq!(flows.iter().map(|f| f.number).collect::<Vec<_>>(), (0..12).collect::<Vec<_>>());
+
+        let once = run(&traffic(Pattern::Permutation, Arrival::Once { count: 2 }), Ends::Within { hosts: 3 });
+        let order: Vec<_> = once.iter().map(|f| (f.time, f.source, f.number)).collect();
+        let at = seconds(1);
+        assert_eq!(order, [(at, 0, 0), (at, 0, 1), (at, 1, 0), (at, 1, 1), (at, 2, 0), (at, 2, 1)]);
+    }
+
+    #[test]
+    fn what_would_never_end_or_never_begin_is_refused() {
+        let ends = Ends::Within { hosts: 3 };
+        let error = |traffic: &Traffic| traffic.flows(ends, Streams::new(1)).unwrap_err();
+        for arrival in [Arrival::Poisson { mean: Span::ZERO }, Arrival::Periodic { period: Span::ZERO }] {
+            assert_eq!(error(&traffic(Pattern::Random, arrival)), TrafficError::ZeroGap);
+        }
+        let valid = traffic(Pattern::Random, poisson(1));
+        let backwards = Traffic { stop: Time::ZERO + Span::from_millis(500), ..valid.clone() };
+        let message = error(&backwards).to_string();
+        assert_eq!(message, "the traffic stops at 500ms, before it starts at 1s");
+        assert_eq!(run(&Traffic { stop: valid.start, ..valid }, ends), []);
+    }
+
+    proptest! {
+        #[test]
+        fn flows_are_ordered_numbered_and_within_bounds(
+            pattern in prop::sample::select(vec![
+                Pattern::Random, Pattern::EachDestination, Pattern::AllToAll, Pattern::Permutation, Pattern::Incast,
+            ]),
+            arrival in prop_oneof![
+                (0u32..4).prop_map(|count| Arrival::Once { count }),
+                (200u64..5000).prop_map(poisson),
+                (200u64..5000).prop_map(|ms| Arrival::Periodic { period: Span::from_millis(ms) }),
+            ],
+            sources in 2usize..6,
+            destinations in 2usize..6,
+            within: bool,
+            seed: u64,
+        ) {
+            let traffic = traffic(pattern, arrival);
+            let ends = if within { Ends::Within { hosts: sources } } else { Ends::Between { sources, destinations } };
+            let flows: Vec<_> = traffic.flows(ends, Streams::new(seed)).unwrap().collect();
+            prop_assert!(flows.is_sorted_by_key(|f| (f.time, f.generator, f.number)));
+            let mut next = vec![0; 36];
+            for flow in &flows {
+                prop_assert!(flow.time >= traffic.start && flow.time < traffic.stop);
+                prop_assert!(flow.source < ends.sources() && flow.destination < ends.destinations());
+                prop_assert!(!within || flow.source != flow.destination);
+                prop_assert!((1..=30_000_000).contains(&flow.size.unwrap().get()));
+                prop_assert_eq!(flow.number, next[flow.generator as usize]);
+                next[flow.generator as usize] += 1;
+            }
+        }
+    }
+}

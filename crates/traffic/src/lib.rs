@@ -1,0 +1,24 @@
+//! Who sends what when: the sizes of flows, the times at which they start and the hosts between which they run.
+//!
+//! A [`Traffic`] is a description; [`Traffic::flows`] turns it into a time-ordered sequence of [`FlowStart`]s, drawn
+//! lazily. Hosts are indices into the groups of sources and destinations that the caller has in mind.
+//! This crate must not know of packets, events or networks.
+//!
+//! # Random streams
+//! A traffic consists of [`Generator`]s, each of which has three streams of its own, named
+//! `{traffic}/{generator}/arrival`, `…/pair` and `…/size`. So another host does not shift the draws of generators that
+//! were there before, and another size does not shift anybody's arrivals: runs that are to be compared stay comparable.
+//!
+//! Sources: the workloads in `cdf/` name theirs in their first lines; patterns are those of the data-centre transport
+//! literature (pFabric, SIGCOMM 2013; DCTCP, SIGCOMM 2010).
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+
+mod arrival;
+mod flows;
+mod pairs;
+mod size;
+
+pub use arrival::{Arrival, Arrivals};
+pub use flows::{FlowStart, Flows, Traffic, TrafficError};
+pub use pairs::{Ends, Generator, MAX_GENERATORS, PairsError, Pattern};
+pub use size::{Cdf, CdfError, Exponential, Fixed, Pareto, Size, SizeError, Uniform};
