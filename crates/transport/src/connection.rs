@@ -1,0 +1,281 @@
+//! What the subflows of one connection share: the data stream, its reassembly, scheduling, joining, lanes.
+//!
+//! A plain TCP connection is one with a single subflow, whose connection positions equal its own.
+
+use std::collections::VecDeque;
+
+use headway_control::congestion::Sibling;
+use headway_control::lanes::{Lanes, Observation, Permit, Permits, SubflowIndex};
+use headway_units::Time;
+
+use crate::network::Network;
+use crate::profile::Profile;
+use crate::ranges::Ranges;
+use crate::sender::{Phase, Sender};
+
+/// Subflows a connection can have.
+pub(crate) const MAX_SUBFLOWS: usize = headway_control::lanes::MAX_SUBFLOWS;
+
+/// Length of a connection that never ends.
+pub(crate) const UNLIMITED: u64 = u64::MAX;
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub flow: u32,
+    pub profile: u16,
+    /// Which copy of its flow it carries.
+    pub copy: u8,
+    /// Subflows opened so far, in order.
+    pub subflows: Subflows,
+    /// Bytes to send, or [`UNLIMITED`].
+    pub total: u64,
+    /// The next byte never handed to a subflow.
+    next: u64,
+    /// Everything below is acknowledged at the connection's level.
+    pub una: u64,
+    /// The receive window's right edge.
+    edge: u64,
+    /// What other subflows must carry again: (position, length).
+    reinject: VecDeque<(u64, u32)>,
+    /// Whether further subflows were opened, or never will be.
+    pub joined: bool,
+    /// FIN was handed to the subflows.
+    finishing: bool,
+    /// The receiver's next expected position, and what it holds beyond.
+    pub received: u64,
+    ranges: Ranges,
+    pub lanes: Option<Box<Laned>>,
+}
+
+/// A small fixed list of subflow ids.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Subflows {
+    ids: [u32; MAX_SUBFLOWS],
+    len: u8,
+}
+
+impl Subflows {
+    pub fn push(&mut self, id: u32) {
+        self.ids[usize::from(self.len)] = id;
+        self.len += 1;
+    }
+
+    #[inline]
+    pub fn as_slice(&self) -> &[u32] {
+        &self.ids[..usize::from(self.len)]
+    }
+
+    /// Which subflow of the connection this is.
+    pub fn position(&self, id: u32) -> usize {
+        self.as_slice().iter().position(|&s| s == id).expect("a subflow belongs to its connection")
+    }
+}
+
+/// The lanes' judge with its names for the subflows.
+#[derive(Debug)]
+pub(crate) struct Laned {
+    pub lanes: Lanes,
+    pub index: [Option<SubflowIndex>; MAX_SUBFLOWS],
+}
+
+impl Connection {
+    pub fn new(flow: u32, profile: u16, copy: u8, total: u64, lanes: Option<Box<Laned>>) -> Connection {
+        Connection {
+            flow,
+            profile,
+            copy,
+            subflows: Subflows::default(),
+            total,
+            next: 0,
+            una: 0,
+            edge: 0,
+            reinject: VecDeque::new(),
+            joined: false,
+            finishing: false,
+            received: 0,
+            ranges: Ranges::default(),
+            lanes,
+        }
+    }
+
+    /// Takes in payload of a subflow of a multipath connection: `len` bytes at `position`.
+    pub fn receive(&mut self, position: u64, len: u32) {
+        let end = position + u64::from(len);
+        if position > self.received {
+            self.ranges.insert(position, end);
+        } else if end > self.received {
+            self.received = if self.ranges.is_empty() { end } else { self.ranges.absorb(end) };
+        }
+    }
+
+    /// Takes in a connection-level acknowledgement and the window behind it.
+    #[inline]
+    pub fn acknowledge(&mut self, ack: u64, window: u32) {
+        if ack > self.una && ack <= self.next {
+            self.una = ack;
+            while self.reinject.front().is_some_and(|&(at, len)| at + u64::from(len) <= ack) {
+                self.reinject.pop_front();
+            }
+        }
+        self.edge = self.edge.max(ack + u64::from(window));
+    }
+
+    /// Opens the window before the first acknowledgement: the peer's SYN-ACK carries it.
+    pub fn open_window(&mut self, window: u64) {
+        self.edge = self.edge.max(window);
+    }
+
+    /// Everything has been acknowledged.
+    pub fn all_acknowledged(&self) -> bool {
+        self.una == self.total
+    }
+
+    /// What is to be sent next: (position, length, whether it is a reinjection).
+    #[inline]
+    fn next_piece(&mut self, mss: u32) -> Option<(u64, u32, bool)> {
+        while let Some(&(at, len)) = self.reinject.front() {
+            if at + u64::from(len) > self.una {
+                return Some((at, len, true));
+            }
+            self.reinject.pop_front();
+        }
+        let rest = self.total - self.next;
+        let room = self.edge.saturating_sub(self.next);
+        let len = u64::from(mss).min(rest).min(room);
+        // RFC 9293 §3.8.6.2.1: no silly small segment because the window ends here.
+        (len > 0 && (len == u64::from(mss) || len == rest)).then_some((self.next, len as u32, false))
+    }
+
+    /// Lets the subflows send what their windows allow.
+    pub fn pump(&mut self, now: Time, senders: &mut [Sender], profile: &Profile, net: &mut Network) {
+        if let [only] = *self.subflows.as_slice() {
+            if !self.joined || profile.multipath.is_none() {
+                self.pump_single(now, &mut senders[only as usize], profile, net);
+                return;
+            }
+        }
+        self.pump_several(now, senders, profile, net);
+    }
+
+    #[inline]
+    fn pump_single(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {
+        sender.repair(now, self.next < self.total, profile, net);
+        while let Some((at, len, _)) = self.next_piece(profile.mss) {
+            if !sender.has_room(len, profile) {
+                break;
+            }
+            self.next += u64::from(len);
+            // A plain connection ends with its last segment; a multipath one when all is acknowledged.
+            let fin = self.next == self.total && profile.multipath.is_none();
+            self.finishing |= fin;
+            sender.send_new(now, at, len, fin, profile, net);
+        }
+        sender.note_limited(profile);
+        if self.total == 0 && !self.finishing && sender.phase == Phase::Established {
+            self.finishing = true;
+            sender.send_new(now, 0, 0, true, profile, net);
+        }
+    }
+
+    fn pump_several(&mut self, now: Time, senders: &mut [Sender], profile: &Profile, net: &mut Network) {
+        let subflows = self.subflows;
+        for &id in subflows.as_slice() {
+            senders[id as usize].repair(now, self.next < self.total, profile, net);
+        }
+        while let Some((at, len, again)) = self.next_piece(profile.mss) {
+            let Some(id) = self.choose(len, senders, profile) else { break };
+            if again {
+                self.reinject.pop_front();
+            } else {
+                self.next += u64::from(len);
+            }
+            senders[id as usize].send_new(now, at, len, false, profile, net);
+        }
+        for &id in subflows.as_slice() {
+            senders[id as usize].note_limited(profile);
+        }
+    }
+
+    /// The scheduler: the subflow with the lowest smoothed round-trip time of those with window free; those that have
+    /// timed out only if no other is usable, backups only if no regular one is (RFC 8684 §3.3.8).
+    fn choose(&self, len: u32, senders: &[Sender], profile: &Profile) -> Option<u32> {
+        let backups = profile.multipath.as_ref().map_or(&[][..], |m| &m.backup);
+        let class = |position: usize, sender: &Sender| (sender.failed, backups.contains(&position));
+        let usable = |s: &Sender| s.phase == Phase::Established && s.permit != Permit::Hold;
+        let each = || self.subflows.as_slice().iter().map(|&id| (id, &senders[id as usize])).enumerate();
+        let best = each().filter(|(_, (_, s))| usable(s)).map(|(i, (_, s))| class(i, s)).min()?;
+        each()
+            .filter(|&(i, (_, s))| usable(s) && class(i, s) == best && s.has_room(len, profile))
+            .min_by_key(|(_, (_, s))| s.rtt.srtt())
+            .map(|(_, (id, _))| id)
+    }
+
+    /// Sends FIN on every open subflow once all data is acknowledged (multipath connections).
+    pub fn finish(&mut self, now: Time, senders: &mut [Sender], profile: &Profile, net: &mut Network) {
+        if self.finishing || !self.all_acknowledged() {
+            return;
+        }
+        self.finishing = true;
+        for &id in self.subflows.as_slice() {
+            if senders[id as usize].phase == Phase::Established {
+                senders[id as usize].send_new(now, self.total, 0, true, profile, net);
+            }
+        }
+    }
+
+    /// A subflow became established after the connection had finished.
+    pub fn is_finishing(&self) -> bool {
+        self.finishing
+    }
+
+    /// The windows and round trips of all established subflows, for coupled controls.
+    pub fn siblings(&self, senders: &[Sender], out: &mut [Sibling; MAX_SUBFLOWS]) -> usize {
+        let found = self.subflows.as_slice().iter().filter_map(|&id| senders[id as usize].sibling());
+        out.iter_mut().zip(found).map(|(to, sibling)| *to = sibling).count()
+    }
+
+    /// Hands what a timed-out subflow has outstanding to the others, if there are any that could take it.
+    pub fn reinject(&mut self, id: u32, senders: &mut [Sender]) {
+        let other = |s: &Sender| s.phase == Phase::Established && !s.failed && s.permit != Permit::Hold;
+        if self.subflows.as_slice().iter().any(|&s| s != id && other(&senders[s as usize])) {
+            senders[id as usize].take_for_reinjection(&mut self.reinject);
+        }
+    }
+
+    /// Tells the lanes of a new round-trip estimate on a subflow and applies what they decide.
+    pub fn observe_lane(&mut self, now: Time, id: u32, senders: &mut [Sender]) {
+        let Some(laned) = self.lanes.as_mut() else { return };
+        let sender = &senders[id as usize];
+        let (Some(index), Some(srtt)) = (laned.index[self.subflows.position(id)], sender.rtt.srtt()) else { return };
+        let observation = Observation { srtt, min_rtt: sender.rtt.min() };
+        if laned.lanes.observe(now, index, observation) == Permits::Changed {
+            self.apply_permits(senders);
+        }
+    }
+
+    /// Tells the lanes that a subflow timed out.
+    pub fn lane_failed(&mut self, now: Time, id: u32, senders: &mut [Sender]) {
+        let Some(laned) = self.lanes.as_mut() else { return };
+        let Some(index) = laned.index[self.subflows.position(id)] else { return };
+        let failed = laned.lanes.failed(index);
+        let ticked = laned.lanes.tick(now);
+        if failed == Permits::Changed || ticked == Permits::Changed {
+            self.apply_permits(senders);
+        }
+    }
+
+    /// Sets each subflow's permit to what the lanes say.
+    pub fn apply_permits(&self, senders: &mut [Sender]) {
+        let Some(laned) = self.lanes.as_ref() else { return };
+        for (&id, index) in self.subflows.as_slice().iter().zip(&laned.index) {
+            if let Some(index) = *index {
+                senders[id as usize].set_permit(laned.lanes.permit(index));
+            }
+        }
+    }
+
+    /// When the connection moved to its long lanes.
+    pub fn switched(&self) -> Option<Time> {
+        self.lanes.as_ref().and_then(|laned| laned.lanes.switched())
+    }
+}

@@ -1,0 +1,23 @@
+//! What hosts do: TCP, MPTCP and replication, driving the decisions of `headway-control` over the fabric.
+//!
+//! [`Simulation`] owns the fabric, the event queue and all connections; flows go in ([`FlowStart`]), and what
+//! became of them comes out ([`FlowEnd`], [`Sample`]). Data goes one way, from a connection's opener to the
+//! other end, which acknowledges.
+//!
+//! Left out, on purpose: data in both directions of one connection (open two), the reverse direction's FIN, window
+//! updates by slow readers (receivers read at once), path MTU discovery, resets.
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+
+mod connection;
+mod network;
+mod profile;
+mod ranges;
+mod receiver;
+mod rtt;
+mod segment;
+mod sender;
+mod simulation;
+
+pub use profile::{DelayedAck, LanePlan, Multipath, Profile, Recovery};
+pub use rtt::RttEstimator;
+pub use simulation::{FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Totals};

@@ -1,0 +1,69 @@
+//! TCP segments as the fabric carries them.
+
+use headway_fabric::Packet;
+
+/// What a frame means to the transport: 16 bytes.
+///
+/// Numbers are the low 32 bits of stream positions, as on the wire; [`unwrap`] restores them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// Sequence number of the first byte, or the acknowledgement.
+    pub number: u32,
+    /// MPTCP data sequence number, or data acknowledgement.
+    pub data_number: u32,
+    /// Bytes of payload, or of receive window.
+    pub amount: u32,
+    /// Selective acknowledgement blocks: an index into [`Extras`](crate::network::Extras), or [`NO_EXTRA`].
+    pub extra: u32,
+}
+
+pub(crate) type Frame = Packet<Segment>;
+
+pub(crate) const NO_EXTRA: u32 = u32::MAX;
+
+/// Bits of a frame's tag.
+pub(crate) mod flag {
+    pub const SYN: u8 = 1;
+    pub const ACK: u8 = 2;
+    pub const FIN: u8 = 4;
+    /// ECN echo (RFC 3168 §6.1).
+    pub const ECE: u8 = 8;
+    /// Congestion window reduced.
+    pub const CWR: u8 = 16;
+}
+
+/// The smallest Ethernet frame.
+const MIN_FRAME: u32 = 64;
+
+/// Size of a frame with `payload` bytes, padded to Ethernet's minimum.
+#[inline]
+pub(crate) fn frame_size(payload: u32, overhead: u32) -> u16 {
+    (payload + overhead).max(MIN_FRAME) as u16
+}
+
+/// The position whose low 32 bits are `wire` and which is nearest to `near`.
+#[inline]
+pub(crate) fn unwrap(near: u64, wire: u32) -> u64 {
+    near.wrapping_add_signed(i64::from(wire.wrapping_sub(near as u32) as i32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_survive_the_wire_across_wraps() {
+        for near in [0u64, 5, (1 << 32) - 3, 1 << 32, 7 << 32, (7 << 32) + 0x7fff_ffff] {
+            for distance in [-0x7fff_ffffi64, -1, 0, 1, 0x7fff_ffff] {
+                if let Some(position) = near.checked_add_signed(distance) {
+                    assert_eq!(unwrap(near, position as u32), position, "{near} {distance}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_slot_of_a_ring_is_half_a_cache_line() {
+        assert_eq!(std::mem::size_of::<Frame>(), 24);
+    }
+}

@@ -1,0 +1,660 @@
+//! The loop: flows start, frames arrive, timers fire, samples are taken.
+
+use headway_control::congestion::Sibling;
+use headway_control::lanes::{Lanes, Role};
+use headway_engine::{EventQueue, Source, Streams};
+use headway_fabric::{ARRIVALS, Choice, Fabric, Graph, LinkId, NoPath, NodeId, Paths, Step, flow_hash, pair_hash};
+use headway_units::{Bytes, Span, Time};
+
+use crate::connection::{Connection, Laned, MAX_SUBFLOWS, UNLIMITED};
+use crate::network::{Extras, Fired, Network, Side, Timer, class, endpoint, side};
+use crate::profile::{Multipath, Profile};
+use crate::receiver::{Arrival, DataAck, Receiver};
+use crate::segment::{Frame, flag, frame_size, unwrap};
+use crate::sender::{Phase, Sender};
+
+mod sampling;
+
+pub use sampling::{Measure, Sample, SampleKind, SampleOf};
+
+/// A flow to be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowStart {
+    /// When.
+    pub time: Time,
+    /// The caller's name for it; unique within the run.
+    pub id: u64,
+    /// The caller's name for the kind of traffic.
+    pub traffic: u16,
+    /// Sending host.
+    pub source: NodeId,
+    /// Receiving host.
+    pub destination: NodeId,
+    /// Bytes to send; `None` never ends.
+    pub size: Option<Bytes>,
+    /// Index of the [`Profile`] its connections use.
+    pub profile: u16,
+}
+
+/// What became of a flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlowEnd {
+    /// How it started.
+    pub start: FlowStart,
+    /// When its last byte had been delivered in order; `None` if it had not by the end of the run.
+    pub end: Option<Time>,
+    /// Bytes delivered in order (of the copy that is furthest).
+    pub delivered: u64,
+    /// Completion time on the idle network; see [`Simulation::ideal`].
+    pub ideal: Option<Span>,
+    /// Segments sent again.
+    pub retransmissions: u32,
+    /// Retransmission time-outs, of SYN included.
+    pub timeouts: u32,
+    /// ECN echoes received.
+    pub marks: u32,
+    /// Subflows opened, over all copies.
+    pub subflows: u32,
+    /// The interfaces (of the source host) that its subflows used, as a bit mask.
+    pub interfaces: u64,
+    /// When it moved to its long lanes.
+    pub switched: Option<Time>,
+}
+
+/// Sums of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Totals {
+    /// Events handled.
+    pub events: u64,
+    /// Frames times links.
+    pub hops: u64,
+    /// Frames dropped by queues.
+    pub drops: u64,
+    /// Frames damaged on wires.
+    pub lost: u64,
+    /// Frames marked by queues.
+    pub marks: u64,
+    /// A hash of the event stream.
+    pub digest: u64,
+}
+
+#[derive(Debug)]
+struct Flow {
+    start: FlowStart,
+    ideal: Option<Span>,
+    end: Option<Time>,
+    /// Bytes delivered in order by the furthest copy.
+    delivered: u64,
+    connections: Vec<u32>,
+    /// Connections not yet torn down.
+    open: u32,
+    reported: bool,
+    interfaces: u64,
+    sampled: bool,
+    /// Of `delivered`, what samples have reported.
+    sampled_bytes: u64,
+}
+
+/// Indices of a growing vector whose places are reused.
+#[derive(Debug, Default)]
+struct Places {
+    free: Vec<u32>,
+    len: u32,
+}
+
+impl Places {
+    fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.len += 1;
+            self.len - 1
+        })
+    }
+
+    fn give(&mut self, place: u32) {
+        self.free.push(place);
+    }
+}
+
+fn put<T>(items: &mut Vec<T>, place: u32, item: T) {
+    if place as usize == items.len() {
+        items.push(item);
+    } else {
+        items[place as usize] = item;
+    }
+}
+
+/// One run: a network, its hosts' connections, and the time.
+#[derive(Debug)]
+pub struct Simulation {
+    net: Network,
+    graph: Graph,
+    paths: Paths,
+    profiles: Vec<Profile>,
+    senders: Vec<Sender>,
+    receivers: Vec<Receiver>,
+    connections: Vec<Connection>,
+    flows: Vec<Flow>,
+    subflow_places: Places,
+    connection_places: Places,
+    flow_places: Places,
+    /// Subflows whose connection is done but which have frames on their way.
+    draining: Vec<u32>,
+    ended: Vec<FlowEnd>,
+    measure: Measure,
+    samples: Vec<Sample>,
+    sampled_flows: Vec<u32>,
+    salt: u64,
+    now: Time,
+    scratch: Vec<LinkId>,
+}
+
+impl Simulation {
+    /// A simulation of `graph` at time zero. Connections are set up by one of `profiles`; what is sampled is in
+    /// `measure`; ECMP hashes and random loss come from `streams`.
+    pub fn new(graph: Graph, profiles: Vec<Profile>, measure: Measure, streams: Streams) -> Simulation {
+        let fabric = Fabric::new(&graph, streams);
+        let net = Network {
+            fabric,
+            queue: EventQueue::new(),
+            extras: Extras::default(),
+            inbound: Vec::new(),
+            sent: 0,
+            delivered: 0,
+            discarded: 0,
+        };
+        Simulation {
+            net,
+            paths: Paths::new(&graph),
+            graph,
+            profiles,
+            senders: Vec::new(),
+            receivers: Vec::new(),
+            connections: Vec::new(),
+            flows: Vec::new(),
+            subflow_places: Places::default(),
+            connection_places: Places::default(),
+            flow_places: Places::default(),
+            draining: Vec::new(),
+            ended: Vec::new(),
+            measure,
+            samples: Vec::new(),
+            sampled_flows: Vec::new(),
+            salt: streams.stream("ports").next_u64(),
+            now: Time::ZERO,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Runs until `end` (events at `end` itself included), starting the flows of `starts`, which must come in order
+    /// of time. May be called again with a later `end`; flows not yet started must then be given again.
+    ///
+    /// # Errors
+    /// If two hosts of a flow have no path between them.
+    ///
+    /// # Panics
+    /// If `starts` goes backwards, or an invariant of the simulator is broken.
+    pub fn run(&mut self, end: Time, starts: &mut dyn Iterator<Item = FlowStart>) -> Result<(), NoPath> {
+        let mut starts = starts.peekable();
+        let flow_source = Source::new(class::FLOW_START, 0);
+        let mut number = 0;
+        if let Some(first) = starts.peek() {
+            self.net.queue.push(first.time, flow_source, number);
+        }
+        if let Some(first) = self.measure.first(self.now) {
+            self.net.queue.push(first, Source::new(class::SAMPLE, 0), 0);
+        }
+        while let Some((now, source, sequence)) = self.net.queue.peek() {
+            if now > end {
+                break;
+            }
+            self.now = now;
+            match source.class() {
+                ARRIVALS => self.on_arrival(now, source.entity()),
+                class::SENDER_TIMER => self.on_sender_timer(now, source.entity(), sequence),
+                class::RECEIVER_TIMER => self.on_receiver_timer(now, source.entity(), sequence),
+                class::FLOW_START => {
+                    self.net.queue.pop();
+                    let start = starts.next().expect("the event was set for a start");
+                    assert_eq!(start.time, now, "starts come in order of time");
+                    self.start_flow(now, start)?;
+                    if let Some(next) = starts.peek() {
+                        number += 1;
+                        self.net.queue.push(next.time, flow_source, number);
+                    }
+                }
+                _ => {
+                    self.take_samples(now);
+                    let next = now + self.measure.interval;
+                    self.net.queue.reschedule(next);
+                }
+            }
+        }
+        self.now = end;
+        Ok(())
+    }
+
+    /// Ends the run: checks that nothing was created or lost on the way, and returns what became of every flow, in
+    /// order of their ids, with the samples and sums.
+    ///
+    /// # Panics
+    /// If frames or bytes are not conserved: a bug.
+    pub fn finish(mut self) -> (Vec<FlowEnd>, Vec<Sample>, Totals) {
+        self.net.fabric.assert_conserved();
+        let inbound: u64 = self.net.inbound.iter().map(|&n| u64::from(n)).sum();
+        assert_eq!(inbound, self.net.fabric.in_flight(), "frames on their way are in the fabric");
+        assert_eq!(
+            self.net.sent,
+            self.net.delivered + self.net.discarded + inbound,
+            "frames sent are delivered, discarded or on their way"
+        );
+        assert!(self.net.extras.in_use() as u64 <= inbound, "side storage belongs to frames on their way");
+        for flow in 0..self.flows.len() as u32 {
+            let f = &self.flows[flow as usize];
+            if !f.reported && !f.connections.is_empty() {
+                self.report(flow);
+            }
+        }
+        self.ended.sort_by_key(|flow| flow.start.id);
+        let ports = self.net.fabric.totals();
+        let totals = Totals {
+            events: self.net.queue.taken(),
+            hops: self.net.fabric.hops(),
+            drops: ports.dropped,
+            lost: ports.lost,
+            marks: ports.marked,
+            digest: self.net.queue.digest(),
+        };
+        (self.ended, self.samples, totals)
+    }
+
+    /// The network.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// What has passed the port of `link`, and the bytes waiting there now.
+    pub fn port(&mut self, link: LinkId) -> (headway_fabric::PortCounters, Bytes) {
+        (self.net.fabric.counters(link), self.net.fabric.occupancy(self.now, link).0)
+    }
+
+    /// How long `size` bytes take over the links of an idle path, without a handshake and with windows that never
+    /// limit: the first full frame is stored and forwarded hop by hop, the others follow it at the slowest link's
+    /// rate, and the last (usually shorter) one ends it. A lower bound for one path; several paths together may be
+    /// faster.
+    pub fn ideal(&self, path: &[LinkId], size: Bytes, profile: &Profile) -> Span {
+        let mss = u64::from(profile.mss);
+        let full = size.get() / mss;
+        let rest = (size.get() % mss) as u32;
+        let wire = |payload: u32, link: &headway_fabric::Link| {
+            link.wire.rate.transmission(Bytes::new(
+                u64::from(frame_size(payload, profile.overhead)) + link.wire.gap.get(),
+            ))
+        };
+        let links = || path.iter().map(|&l| self.graph.link(l));
+        let latency: Span = links().map(|l| l.wire.delay + self.graph.node(l.to).latency).sum();
+        if full == 0 {
+            return latency + links().map(|l| wire(rest, l)).sum();
+        }
+        // On an idle path the last full frame reaches the far end of each link one transmission after the later of:
+        // its own arrival at that link, and its predecessor's departure; the pace is that of the slowest link so far.
+        let (mut last_full, mut pace, mut last) = (Span::ZERO, Span::ZERO, Span::ZERO);
+        for link in links() {
+            let own = wire(profile.mss, link);
+            last_full = last_full + own + own.saturating_sub(pace).saturating_mul(full - 1);
+            pace = pace.max(own);
+            last = if rest == 0 { last_full } else { last.max(last_full) + wire(rest, link) };
+        }
+        latency + last
+    }
+
+    // ---- flows -----------------------------------------------------------------------------------------------
+
+    fn start_flow(&mut self, now: Time, start: FlowStart) -> Result<(), NoPath> {
+        let place = self.flow_places.take();
+        let profile = &self.profiles[usize::from(start.profile)];
+        let copies = match (profile.replicate, start.size) {
+            (Some((below, copies)), Some(size)) if size <= below => copies,
+            _ => 1,
+        };
+        let sampled = self.measure.samples(start.traffic);
+        let flow = Flow {
+            start,
+            ideal: None,
+            end: None,
+            delivered: 0,
+            connections: Vec::with_capacity(copies as usize),
+            open: copies,
+            reported: false,
+            interfaces: 0,
+            sampled,
+            sampled_bytes: 0,
+        };
+        put(&mut self.flows, place, flow);
+        if sampled {
+            self.sampled_flows.push(place);
+        }
+        for copy in 0..copies {
+            self.open_connection(now, place, copy as u8)?;
+        }
+        Ok(())
+    }
+
+    fn open_connection(&mut self, now: Time, flow: u32, copy: u8) -> Result<(), NoPath> {
+        let start = self.flows[flow as usize].start;
+        let profile = &self.profiles[usize::from(start.profile)];
+        let lanes = profile.multipath.as_ref().and_then(|m| m.lanes.as_ref()).map(|plan| {
+            let lanes = Lanes::new(plan.judge, now).expect("the scenario's check validates the judge");
+            Box::new(Laned { lanes, index: [None; MAX_SUBFLOWS] })
+        });
+        let place = self.connection_places.take();
+        let total = start.size.map_or(UNLIMITED, Bytes::get);
+        put(&mut self.connections, place, Connection::new(flow, start.profile, copy, total, lanes));
+        self.flows[flow as usize].connections.push(place);
+        self.open_subflow(now, place)
+    }
+
+    /// The hash of a flow's copy, which stands for its ports; the same under every policy.
+    fn port_of(&self, id: u64, copy: u8, subflow: usize) -> u16 {
+        let mut x = self.salt ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(copy) << 8 | subflow as u64);
+        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (x ^ x >> 31) as u16
+    }
+
+    /// Opens the connection's next subflow.
+    fn open_subflow(&mut self, now: Time, connection: u32) -> Result<(), NoPath> {
+        let c = &self.connections[connection as usize];
+        let (flow, copy, nth, profile_index) = (c.flow, c.copy, c.subflows.as_slice().len(), c.profile);
+        let start = self.flows[flow as usize].start;
+        let profile = &self.profiles[usize::from(profile_index)];
+        let (ours, theirs) = (self.graph.interfaces(start.source), self.graph.interfaces(start.destination));
+        let pairs = ours.len().min(theirs.len());
+        if pairs == 0 {
+            return Err(NoPath::SameHost { host: start.source });
+        }
+        let port = self.port_of(start.id, copy, nth);
+        let pair = match &profile.multipath {
+            // addresses i to i; more subflows than addresses go round again, on other ports
+            Some(_) => nth % pairs,
+            // plain TCP: the hash that switches use chooses the interface too; copies take the next ones
+            None => (usize::from(self.port_of(start.id, 0, 0)) + usize::from(copy)) % pairs,
+        };
+        let (from, to) = (ours[pair], theirs[pair]);
+        let lanes = profile.multipath.as_ref().is_some_and(|m| m.lanes.is_some());
+        let choice = |from, to, sport, dport| {
+            if lanes {
+                Choice::Lane { lane: pair as u32, pair: pair_hash(from, to) }
+            } else {
+                Choice::Ecmp(flow_hash(from, to, sport, dport))
+            }
+        };
+        const SERVICE: u16 = 80;
+        let place = self.subflow_places.take();
+        let mut path = std::mem::take(&mut self.scratch);
+        path.clear();
+        self.paths.path(from, to, choice(from, to, port, SERVICE), &mut path)?;
+        let route = self.net.fabric.routes.insert(&path, endpoint(place, Side::Receiver));
+        if nth == 0 && copy == 0 {
+            if let Some(size) = start.size {
+                self.flows[flow as usize].ideal = Some(self.ideal(&path, size, profile));
+            }
+        }
+        path.clear();
+        self.paths.path(to, from, choice(to, from, SERVICE, port), &mut path)?;
+        let back = self.net.fabric.routes.insert(&path, endpoint(place, Side::Sender));
+        self.scratch = path;
+
+        let join = nth > 0;
+        let fresh = place as usize == self.senders.len();
+        let (sender_timer, receiver_timer) = if fresh {
+            self.net.inbound.extend([0, 0]);
+            (Timer::OFF, Timer::OFF)
+        } else {
+            (*self.senders[place as usize].timer_mut(), *self.receivers[place as usize].timer_mut())
+        };
+        put(&mut self.senders, place, Sender::new(place, connection, route, join, profile, sender_timer));
+        put(&mut self.receivers, place, Receiver::new(place, connection, back, join, profile, receiver_timer));
+        self.flows[flow as usize].interfaces |= 1 << pair.min(63);
+        let c = &mut self.connections[connection as usize];
+        c.subflows.push(place);
+        c.joined |= profile.multipath.is_none();
+        if let (Some(laned), Some(Multipath { lanes: Some(plan), .. })) = (c.lanes.as_mut(), &profile.multipath) {
+            let role = if nth < plan.short { Role::Short } else { Role::Long };
+            laned.index[nth] = Some(laned.lanes.add_subflow(role).expect("as many subflows as lanes can hold"));
+            c.apply_permits(&mut self.senders);
+        }
+        self.senders[place as usize].open(now, profile, &mut self.net);
+        Ok(())
+    }
+
+    /// Opens the further subflows of a multipath connection once enough is acknowledged.
+    fn join(&mut self, now: Time, connection: u32) {
+        let c = &self.connections[connection as usize];
+        let profile = &self.profiles[usize::from(c.profile)];
+        let Some(multipath) = &profile.multipath else { return };
+        if c.joined || c.una < multipath.join_after.get().max(1) || c.all_acknowledged() {
+            return;
+        }
+        let wanted = multipath.subflows.min(MAX_SUBFLOWS);
+        self.connections[connection as usize].joined = true;
+        while self.connections[connection as usize].subflows.as_slice().len() < wanted {
+            // The first subflow found a path between these hosts, so the others fail only where interfaces are not
+            // connected; the connection then goes on with what it has.
+            if self.open_subflow(now, connection).is_err() {
+                break;
+            }
+        }
+    }
+
+    // ---- events ----------------------------------------------------------------------------------------------
+
+    #[inline]
+    fn on_arrival(&mut self, now: Time, link: u32) {
+        match self.net.fabric.arrival(&mut self.net.queue, now, link) {
+            Step::Forwarded => {}
+            Step::Discarded(end, frame) => {
+                self.net.discarded += 1;
+                self.net.extras.take(frame.body.extra);
+                self.left(end.0);
+            }
+            Step::Delivered(end, frame) => {
+                self.net.delivered += 1;
+                let (subflow, half) = side(end);
+                match half {
+                    Side::Receiver => self.on_segment(now, subflow, &frame),
+                    Side::Sender => self.on_acknowledgement(now, subflow, &frame),
+                }
+                self.left(end.0);
+            }
+        }
+    }
+
+    /// A frame for `end` has left the fabric.
+    #[inline]
+    fn left(&mut self, end: u32) {
+        let count = &mut self.net.inbound[end as usize];
+        *count -= 1;
+        if *count == 0 && !self.draining.is_empty() {
+            self.reclaim();
+        }
+    }
+
+    #[inline]
+    fn on_segment(&mut self, now: Time, subflow: u32, frame: &Frame) {
+        let receiver = &mut self.receivers[subflow as usize];
+        let connection = &mut self.connections[receiver.connection as usize];
+        let profile = &self.profiles[usize::from(connection.profile)];
+        let (arrival, answer) = receiver.take(frame);
+        let mut done = false;
+        if let Arrival::Data { contiguous } = arrival {
+            let before = connection.received;
+            if profile.multipath.is_some() {
+                let position = unwrap(connection.received, frame.body.data_number);
+                connection.receive(position, frame.body.amount);
+            } else {
+                connection.received = connection.received.max(contiguous);
+            }
+            done = connection.received > before || connection.total == 0;
+        }
+        let data = DataAck { next: connection.received };
+        receiver.answer(now, answer, data, profile, &mut self.net);
+        if done {
+            let (flow, received) = (connection.flow, connection.received);
+            self.on_delivery(now, flow, received);
+        }
+    }
+
+    /// The receiver of a flow has `received` bytes in order.
+    #[inline]
+    fn on_delivery(&mut self, now: Time, flow: u32, received: u64) {
+        let f = &mut self.flows[flow as usize];
+        if f.reported {
+            return;
+        }
+        f.delivered = f.delivered.max(received);
+        if f.start.size.is_some_and(|size| received >= size.get()) {
+            f.end = Some(now);
+            self.report(flow);
+        }
+    }
+
+    #[inline]
+    fn on_acknowledgement(&mut self, now: Time, subflow: u32, frame: &Frame) {
+        let blocks = self.net.extras.take(frame.body.extra);
+        let sender = &mut self.senders[subflow as usize];
+        let place = sender.connection;
+        let connection = &mut self.connections[place as usize];
+        let profile = &self.profiles[usize::from(connection.profile)];
+        let progress = if frame.tag & flag::SYN != 0 {
+            connection.open_window(profile.receive_window.get());
+            sender.on_syn_ack(now, profile, &mut self.net)
+        } else {
+            let ack = unwrap(connection.una, frame.body.data_number);
+            connection.acknowledge(ack, frame.body.amount);
+            let mut siblings = [Sibling { cwnd: 0, srtt: Span::ZERO }; MAX_SUBFLOWS];
+            let count =
+                if sender.is_coupled() { connection.siblings(&self.senders, &mut siblings) } else { 0 };
+            let sender = &mut self.senders[subflow as usize];
+            sender.on_ack(now, frame, blocks, &siblings[..count], profile, &mut self.net)
+        };
+        if progress.sampled && connection.lanes.is_some() {
+            connection.observe_lane(now, subflow, &mut self.senders);
+        }
+        if progress.closed {
+            self.close(place);
+            return;
+        }
+        connection.pump(now, &mut self.senders, profile, &mut self.net);
+        if profile.multipath.is_some() {
+            connection.finish(now, &mut self.senders, profile, &mut self.net);
+            if progress.established && connection.is_finishing() {
+                // opened too late: there is nothing left to send but FIN
+                let total = connection.total;
+                self.senders[subflow as usize].send_new(now, total, 0, true, profile, &mut self.net);
+            }
+            if !connection.joined {
+                self.join(now, place);
+            }
+        }
+    }
+
+    fn on_sender_timer(&mut self, now: Time, subflow: u32, sequence: u32) {
+        let sender = &mut self.senders[subflow as usize];
+        if sender.timer_mut().fire(now, sequence, &mut self.net.queue) == Fired::Early {
+            return;
+        }
+        let connection = &mut self.connections[sender.connection as usize];
+        let profile = &self.profiles[usize::from(connection.profile)];
+        sender.on_timeout(now, profile, &mut self.net);
+        connection.reinject(subflow, &mut self.senders);
+        connection.lane_failed(now, subflow, &mut self.senders);
+        connection.pump(now, &mut self.senders, profile, &mut self.net);
+    }
+
+    fn on_receiver_timer(&mut self, now: Time, subflow: u32, sequence: u32) {
+        let receiver = &mut self.receivers[subflow as usize];
+        if receiver.timer_mut().fire(now, sequence, &mut self.net.queue) == Fired::Early {
+            return;
+        }
+        let connection = &self.connections[receiver.connection as usize];
+        let profile = &self.profiles[usize::from(connection.profile)];
+        receiver.on_timeout(now, DataAck { next: connection.received }, profile, &mut self.net);
+    }
+
+    // ---- endings ---------------------------------------------------------------------------------------------
+
+    /// Writes down what became of a flow.
+    fn report(&mut self, flow: u32) {
+        let f = &mut self.flows[flow as usize];
+        f.reported = true;
+        let mut end = FlowEnd {
+            start: f.start,
+            end: f.end,
+            delivered: f.delivered,
+            ideal: f.ideal,
+            retransmissions: 0,
+            timeouts: 0,
+            marks: 0,
+            subflows: 0,
+            interfaces: f.interfaces,
+            switched: None,
+        };
+        for &connection in &f.connections {
+            let c = &self.connections[connection as usize];
+            end.switched = end.switched.or(c.switched());
+            for &id in c.subflows.as_slice() {
+                let counters = self.senders[id as usize].counters;
+                end.retransmissions += counters.retransmissions;
+                end.timeouts += counters.timeouts;
+                end.marks += counters.marks;
+                end.subflows += 1;
+            }
+        }
+        if f.sampled {
+            let at = self.sampled_flows.iter().position(|&s| s == flow).expect("a sampled flow is listed");
+            self.sampled_flows.remove(at);
+        }
+        self.ended.push(end);
+    }
+
+    /// A subflow has closed; when all of its connection's have, their places can be reused.
+    fn close(&mut self, connection: u32) {
+        let c = &self.connections[connection as usize];
+        if c.subflows.as_slice().iter().all(|&id| self.senders[id as usize].phase == Phase::Closed) {
+            self.draining.push(connection);
+        }
+    }
+
+    /// Frees the places of closed connections that have no frame on its way. All of a flow's connections go together.
+    fn reclaim(&mut self) {
+        let mut at = 0;
+        while at < self.draining.len() {
+            let connection = self.draining[at];
+            let c = &self.connections[connection as usize];
+            let quiet = |&id: &u32| {
+                [Side::Sender, Side::Receiver].iter().all(|&s| self.net.inbound[endpoint(id, s).0 as usize] == 0)
+            };
+            if !c.subflows.as_slice().iter().all(quiet) {
+                at += 1;
+                continue;
+            }
+            self.draining.swap_remove(at);
+            let (flow, subflows) = (c.flow, c.subflows);
+            for &id in subflows.as_slice() {
+                debug_assert!(self.receivers[id as usize].finished());
+                self.senders[id as usize].timer_mut().cancel();
+                self.receivers[id as usize].timer_mut().cancel();
+                self.net.fabric.routes.remove(self.senders[id as usize].route);
+                self.net.fabric.routes.remove(self.receivers[id as usize].route);
+                self.subflow_places.give(id);
+            }
+            self.connection_places.give(connection);
+            let f = &mut self.flows[flow as usize];
+            f.open -= 1;
+            if f.open == 0 {
+                f.connections = Vec::new();
+                self.flow_places.give(flow);
+            }
+        }
+    }
+}
