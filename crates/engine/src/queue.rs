@@ -49,23 +49,46 @@ fn parts(key: Key) -> (Time, Source, u32) {
     (Time::from_picos((key >> 64) as u64), Source((key >> 32) as u32), key as u32)
 }
 
+/// Four keys of one cache line: the children of one node.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Group([Key; 4]);
+
+/// An empty place: after every event.
+const EMPTY: Key = Key::MAX;
+
+impl Group {
+    const EMPTY: Group = Group([EMPTY; 4]);
+}
+
 /// Pending events in their total order.
 ///
 /// The loop looks at the earliest event with [`peek`](Self::peek) and then either removes it
 /// ([`pop`](Self::pop)) or moves it to its source's next time ([`reschedule`](Self::reschedule)), which
 /// saves the removal and the insertion. An event stays at the front until one of these is called.
-#[derive(Debug, Default)]
+///
+/// A 4-ary heap. Node `n` is key `n % 4` of group `n / 4`; the root is node 3, so that the children of any node
+/// `n`, group `n - 2`, are one cache line.
+#[derive(Debug)]
 pub struct EventQueue {
-    heap: Vec<Key>,
+    groups: Vec<Group>,
+    /// The node after the last one in use; at least [`ROOT`].
+    end: usize,
     /// The key taken last; all that follow are greater.
-    last: Option<Key>,
+    last: Key,
     /// Events taken so far.
     taken: u64,
     /// A running hash of the keys taken.
     digest: u64,
 }
 
-const ARITY: usize = 4;
+const ROOT: usize = 3;
+
+impl Default for EventQueue {
+    fn default() -> EventQueue {
+        EventQueue { groups: vec![Group::EMPTY], end: ROOT, last: 0, taken: 0, digest: 0 }
+    }
+}
 
 impl EventQueue {
     /// An empty queue at time zero.
@@ -73,10 +96,16 @@ impl EventQueue {
         EventQueue::default()
     }
 
+    #[inline]
+    fn first(&self) -> Key {
+        self.groups[0].0[ROOT]
+    }
+
     /// The earliest event: when, whose, and which of its owner's.
     #[inline]
     pub fn peek(&self) -> Option<(Time, Source, u32)> {
-        self.heap.first().map(|&key| parts(key))
+        let first = self.first();
+        (first != EMPTY).then(|| parts(first))
     }
 
     /// Adds an event. `sequence` tells apart the events that one source has pending; a source with one at a time
@@ -88,8 +117,21 @@ impl EventQueue {
     pub fn push(&mut self, time: Time, source: Source, sequence: u32) {
         let key = key(time, source, sequence);
         self.assert_later(key);
-        self.heap.push(key);
-        self.sift_up(self.heap.len() - 1);
+        let mut at = self.end;
+        self.end += 1;
+        if at / 4 == self.groups.len() {
+            self.groups.push(Group::EMPTY);
+        }
+        while at > ROOT {
+            let parent = at / 4 + 2;
+            let above = self.groups[parent / 4].0[parent % 4];
+            if above <= key {
+                break;
+            }
+            self.groups[at / 4].0[at % 4] = above;
+            at = parent;
+        }
+        self.groups[at / 4].0[at % 4] = key;
     }
 
     /// Takes the earliest event.
@@ -99,8 +141,9 @@ impl EventQueue {
     #[inline]
     pub fn pop(&mut self) {
         self.take_first();
-        let tail = self.heap.pop().expect("take_first checked that there is one");
-        if !self.heap.is_empty() {
+        self.end -= 1;
+        let tail = std::mem::replace(&mut self.groups[self.end / 4].0[self.end % 4], EMPTY);
+        if self.end > ROOT {
             self.sift_down(tail);
         }
     }
@@ -112,7 +155,7 @@ impl EventQueue {
     #[inline]
     pub fn reschedule(&mut self, time: Time) {
         self.take_first();
-        let (_, source, sequence) = parts(self.heap[0]);
+        let (_, source, sequence) = parts(self.first());
         let next = key(time, source, sequence);
         self.assert_later(next);
         self.sift_down(next);
@@ -120,12 +163,12 @@ impl EventQueue {
 
     /// Number of pending events.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.end - ROOT
     }
 
     /// Whether nothing is pending.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.end == ROOT
     }
 
     /// Number of events taken so far.
@@ -140,65 +183,38 @@ impl EventQueue {
 
     #[inline]
     fn take_first(&mut self) {
-        let first = *self.heap.first().expect("no event to take");
-        assert!(self.last.is_none_or(|last| last < first), "two events with one key: {:?}", parts(first));
-        self.last = Some(first);
+        let first = self.first();
+        assert!(first != EMPTY, "no event to take");
+        assert!(self.last < first, "two events with one key: {:?}", parts(first));
+        self.last = first;
         self.taken += 1;
         // One multiply and a rotation per event: enough to tell streams apart, not for adversaries.
-        let folded = (first >> 64) as u64 ^ (first as u64) << 32;
+        let folded = (first >> 64) as u64 ^ (first as u64).rotate_left(32);
         self.digest = (self.digest.rotate_left(5) ^ folded).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
 
     #[inline]
     fn assert_later(&self, key: Key) {
-        assert!(self.last.is_none_or(|last| last < key), "event in the past: {:?}", parts(key));
-    }
-
-    #[inline]
-    fn sift_up(&mut self, mut at: usize) {
-        let key = self.heap[at];
-        while at > 0 {
-            let parent = (at - 1) / ARITY;
-            if self.heap[parent] <= key {
-                break;
-            }
-            self.heap[at] = self.heap[parent];
-            at = parent;
-        }
-        self.heap[at] = key;
+        assert!(self.last < key, "event in the past: {:?}", parts(key));
     }
 
     /// Puts `key` at the root and moves it to its place.
     #[inline]
     fn sift_down(&mut self, key: Key) {
-        let heap = &mut self.heap[..];
-        let mut at = 0;
-        loop {
-            let first = at * ARITY + 1;
-            let least = if let Some(&[a, b, c, d]) = heap.get(first..first + ARITY) {
-                // A tournament of independent comparisons, which the compiler turns into selects.
-                let (ab, i) = if b < a { (b, 1) } else { (a, 0) };
-                let (cd, j) = if d < c { (d, 3) } else { (c, 2) };
-                first + if cd < ab { j } else { i }
-            } else {
-                let mut least = first;
-                if first >= heap.len() {
-                    break;
-                }
-                for child in first + 1..heap.len() {
-                    if heap[child] < heap[least] {
-                        least = child;
-                    }
-                }
-                least
-            };
-            if key <= heap[least] {
+        let groups = &mut self.groups[..];
+        let mut at = ROOT;
+        while let Some(&Group([a, b, c, d])) = groups.get(at - 2) {
+            // A tournament of independent comparisons, which the compiler turns into selects.
+            let (ab, i) = if b < a { (b, 1) } else { (a, 0) };
+            let (cd, j) = if d < c { (d, 3) } else { (c, 2) };
+            let (least, child) = if cd < ab { (cd, j) } else { (ab, i) };
+            if key <= least {
                 break;
             }
-            heap[at] = heap[least];
-            at = least;
+            groups[at / 4].0[at % 4] = least;
+            at = (at - 2) * 4 + child;
         }
-        heap[at] = key;
+        groups[at / 4].0[at % 4] = key;
     }
 }
 

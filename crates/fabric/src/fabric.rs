@@ -1,5 +1,7 @@
 //! All ports of a network and the frames in them.
 
+use std::ops::Add;
+
 use headway_engine::{EventQueue, Source, Streams};
 use headway_units::{Bytes, Time};
 
@@ -87,7 +89,7 @@ impl<B: Copy> Fabric<B> {
     }
 
     /// Bytes and frames waiting or being transmitted at `link`'s port.
-    pub fn occupancy(&mut self, now: Time, link: LinkId) -> (Bytes, usize) {
+    pub fn occupancy(&mut self, now: Time, link: LinkId) -> (Bytes, u32) {
         self.ports[link.0 as usize].occupancy(now)
     }
 
@@ -98,17 +100,7 @@ impl<B: Copy> Fabric<B> {
 
     /// The sum over all ports.
     pub fn totals(&self) -> PortCounters {
-        self.ports.iter().map(Port::counters).fold(PortCounters::default(), |a, b| PortCounters {
-            accepted: a.accepted + b.accepted,
-            accepted_bytes: a.accepted_bytes + b.accepted_bytes,
-            delivered: a.delivered + b.delivered,
-            delivered_bytes: a.delivered_bytes + b.delivered_bytes,
-            dropped: a.dropped + b.dropped,
-            dropped_bytes: a.dropped_bytes + b.dropped_bytes,
-            lost: a.lost + b.lost,
-            lost_bytes: a.lost_bytes + b.lost_bytes,
-            marked: a.marked + b.marked,
-        })
+        self.ports.iter().map(Port::counters).fold(PortCounters::default(), Add::add)
     }
 
     /// Arrivals so far: one per frame and link.
@@ -118,7 +110,7 @@ impl<B: Copy> Fabric<B> {
 
     /// Frames in queues and on wires.
     pub fn in_flight(&self) -> u64 {
-        self.ports.iter().map(|port| port.in_flight().0).sum()
+        self.ports.iter().map(|port| port.in_flight().frames).sum()
     }
 
     /// Checks at every port that what came in was delivered, damaged or is still there.

@@ -20,6 +20,6 @@ pub use fabric::{ARRIVALS, Fabric, Step};
 pub use graph::*;
 pub use packet::{Packet, ecn};
 pub use path::*;
-pub use port::PortCounters;
+pub use port::{PortCounters, Tally};
 pub use queue::{DropTail, Verdict};
 pub use routes::{Endpoint, Routes};

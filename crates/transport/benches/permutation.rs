@@ -36,7 +36,7 @@ fn profile() -> Profile {
         initial_rto: Span::from_secs(1),
         max_rto: Span::from_secs(120),
         delayed_ack: DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 16 },
-        receive_window: Bytes::new(256 << 10),
+        receive_window: Bytes::new(128 << 10), // Linux's default receive buffer (tcp_rmem)
         ecn: false,
         multipath: None,
         replicate: None,

@@ -259,8 +259,8 @@ impl Simulation {
         let totals = Totals {
             events: self.net.queue.taken(),
             hops: self.net.fabric.hops(),
-            drops: ports.dropped,
-            lost: ports.lost,
+            drops: ports.dropped.frames,
+            lost: ports.lost.frames,
             marks: ports.marked,
             digest: self.net.queue.digest(),
         };

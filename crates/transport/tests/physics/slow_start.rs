@@ -1,0 +1,2 @@
+//! x
+use crate::common::*;
