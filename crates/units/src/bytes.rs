@@ -126,9 +126,9 @@ impl fmt::Display for Bytes {
         let binary = [("TiB", 1u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
         let decimal = [("TB", K * K * K * K), ("GB", K * K * K), ("MB", K * K), ("KB", K), ("B", 1)];
         // Powers of two print as they were most likely written; everything else in decimal.
-        if self.0 > 0 && self.0 % K != 0 {
+        if self.0 > 0 && !self.0.is_multiple_of(K) {
             for (name, scale) in binary {
-                if self.0 % scale == 0 {
+                if self.0.is_multiple_of(scale) {
                     return f.pad(&format!("{}{name}", self.0 / scale));
                 }
             }

@@ -7,6 +7,8 @@
 //!
 //! This crate must not know of packets, events or files.
 
+#![deny(clippy::disallowed_types, clippy::disallowed_methods)]
+
 mod bytes;
 mod rate;
 mod text;

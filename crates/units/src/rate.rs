@@ -21,12 +21,15 @@ impl Rate {
     /// `mbps` million bits per second.
     ///
     /// # Panics
-    /// Past 1.8e19 bit/s; so does [`Rate::from_gbps`].
+    /// Past 1.8e19 bit/s.
     pub const fn from_mbps(mbps: u64) -> Rate {
         Rate(mbps.checked_mul(K * K).expect("rate out of range"))
     }
 
     /// `gbps` thousand million bits per second.
+    ///
+    /// # Panics
+    /// Past 1.8e19 bit/s.
     pub const fn from_gbps(gbps: u64) -> Rate {
         Rate(gbps.checked_mul(K * K * K).expect("rate out of range"))
     }

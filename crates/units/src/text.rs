@@ -128,7 +128,7 @@ impl Notation {
             let part: u128 = fraction.parse().map_err(|_| number_error())?;
             let divisor = 10u128.pow(fraction.len() as u32);
             let scaled = part * u128::from(scale);
-            if scaled % divisor != 0 {
+            if !scaled.is_multiple_of(divisor) {
                 return Err(grain());
             }
             grains += scaled / divisor;
@@ -153,7 +153,7 @@ pub(crate) fn print(f: &mut std::fmt::Formatter<'_>, grains: u64, units: &[(&str
             return f.pad(&format!("{whole}{name}"));
         }
         let scaled = u128::from(rest) * 1_000_000;
-        if scaled % u128::from(scale) == 0 {
+        if scaled.is_multiple_of(u128::from(scale)) {
             let decimals = format!("{:06}", scaled / u128::from(scale));
             return f.pad(&format!("{whole}.{}{name}", decimals.trim_end_matches('0')));
         }

@@ -79,22 +79,31 @@ impl Span {
     /// `ns` nanoseconds.
     ///
     /// # Panics
-    /// Past 213 days; so do the other `from_…`.
+    /// Past 213 days.
     pub const fn from_nanos(ns: u64) -> Span {
         Span(ns.checked_mul(PS_PER_NS).expect("span out of range"))
     }
 
     /// `us` microseconds.
+    ///
+    /// # Panics
+    /// Past 213 days.
     pub const fn from_micros(us: u64) -> Span {
         Span(us.checked_mul(PS_PER_US).expect("span out of range"))
     }
 
     /// `ms` milliseconds.
+    ///
+    /// # Panics
+    /// Past 213 days.
     pub const fn from_millis(ms: u64) -> Span {
         Span(ms.checked_mul(PS_PER_MS).expect("span out of range"))
     }
 
     /// `s` seconds.
+    ///
+    /// # Panics
+    /// Past 213 days.
     pub const fn from_secs(s: u64) -> Span {
         Span(s.checked_mul(PS_PER_S).expect("span out of range"))
     }
@@ -262,6 +271,9 @@ impl FromStr for Span {
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_zero() {
+            return f.pad("0s");
+        }
         text::print(f, self.0, &[("s", PS_PER_S), ("ms", PS_PER_MS), ("us", PS_PER_US), ("ns", PS_PER_NS), ("ps", 1)])
     }
 }
