@@ -1,0 +1,353 @@
+//! The folder that a run leaves behind, from its first part to its final files.
+//!
+//! While it runs there are `manifest.json` (not `complete`), `scenario.toml` and `parts/`, one file for
+//! each finished run. [`Folder::finish`] merges the parts into `flows.parquet`, `series.parquet` and
+//! `summary.csv`, marks the manifest `complete` as the last step and removes `parts/`. Every file appears
+//! under its name only when all of it is written, so a process that dies leaves whole files or none.
+//! Nothing is flushed to the device, though: after a power cut a part may be empty, which is why
+//! [`Folder::resume`] reads each before it counts it.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use headway_units::Bytes;
+use parquet::errors::ParquetError;
+
+use crate::error::Error;
+use crate::manifest::{Manifest, RunTotals, sha256};
+use crate::part;
+use crate::record::{Job, Outcome};
+use crate::summary::Summary;
+use crate::table::{FlowTable, SeriesTable};
+
+const MANIFEST: &str = "manifest.json";
+const SCENARIO: &str = "scenario.toml";
+const FLOWS: &str = "flows.parquet";
+const SERIES: &str = "series.parquet";
+const SUMMARY: &str = "summary.csv";
+const PARTS: &str = "parts";
+const LOCK: &str = "lock";
+const PART: &str = "part";
+const TEMPORARY: &str = "tmp";
+
+/// Less than this is not worth starting with; a run of any size can still fill the disk.
+const LEAST_SPACE: Bytes = Bytes::new(64 << 20);
+
+/// A results folder that is being filled. It is locked against other processes while this exists.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    manifest: Manifest,
+    lock: File,
+}
+
+/// A finished results folder, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// The folder.
+    pub path: PathBuf,
+    /// Its `manifest.json`.
+    pub manifest: Manifest,
+    /// Its `summary.csv`.
+    pub summary: Summary,
+}
+
+impl Folder {
+    /// Starts a folder at `path`, which must be new or empty (parents are made), for the runs of `manifest`.
+    ///
+    /// # Errors
+    /// If something is there already, the place cannot be written, or less than 64 MiB are free.
+    ///
+    /// # Panics
+    /// If the manifest is of another text than `scenario_text`.
+    pub fn create(path: impl Into<PathBuf>, manifest: &Manifest, scenario_text: &str) -> Result<Folder, Error> {
+        assert_eq!(manifest.scenario_sha256, sha256(scenario_text), "the manifest is of another scenario");
+        let path = path.into();
+        fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
+        if path.join(MANIFEST).exists() {
+            let there = Manifest::read(&path.join(MANIFEST))?;
+            return Err(if there.complete { Error::Complete { path } } else { Error::Interrupted { path } });
+        }
+        if fs::read_dir(&path).map_err(Error::io("read", &path))?.next().is_some() {
+            return Err(Error::NotOurs { path });
+        }
+        // Where the system does not tell, the run itself will.
+        check_space(&path, fs4::available_space(&path).map_or(Bytes::MAX, Bytes::new))?;
+        let lock = lock(&path)?;
+        let mut manifest = manifest.clone();
+        manifest.complete = false;
+        let written = write_file(&path.join(SCENARIO), |file| file.write_all(scenario_text.as_bytes()))
+            .and_then(|()| write_file(&path.join(MANIFEST), |file| file.write_all(manifest.to_text().as_bytes())));
+        if let Err(error) = written {
+            // Or the next attempt would find a folder that is not empty and has no manifest.
+            let _ = fs::remove_dir_all(path.join(PARTS));
+            let _ = fs::remove_file(path.join(SCENARIO));
+            return Err(error);
+        }
+        Ok(Folder { path, manifest, lock })
+    }
+
+    /// Continues the interrupted run in the folder at `path`; also returns the runs of `manifest` that need
+    /// not run again. The number of repeats may differ: parts beyond it are left alone.
+    ///
+    /// Parts that are cut or damaged do not count.
+    ///
+    /// # Errors
+    /// If there is no run, if it is complete, or if scenario, seed, version or cells differ.
+    pub fn resume(path: impl Into<PathBuf>, manifest: &Manifest) -> Result<(Folder, BTreeSet<Job>), Error> {
+        let path = path.into();
+        let there = read_manifest(&path)?;
+        if there.complete {
+            return Err(Error::Complete { path });
+        }
+        if let Some((what, found, expected)) = difference(&there, manifest) {
+            return Err(Error::Mismatch { path, what, found, expected });
+        }
+        let lock = lock(&path)?;
+        let mut manifest = manifest.clone();
+        manifest.complete = false;
+        let folder = Folder { path, manifest, lock };
+        folder.remove_temporary()?;
+        let completed = folder.manifest.jobs().filter(|job| folder.load(*job).is_ok()).collect();
+        Ok((folder, completed))
+    }
+
+    /// Where the folder is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps the outcome of one run. May be called from several threads, once for each run.
+    ///
+    /// # Errors
+    /// If the file cannot be written, naming it; parts kept before are not touched.
+    ///
+    /// # Panics
+    /// If the manifest has no such run.
+    pub fn put(&self, outcome: &Outcome) -> Result<(), Error> {
+        assert!(self.manifest.has(outcome.job), "no run {:?} in the manifest", outcome.job);
+        write_file(&self.part(outcome.job), |file| part::write(outcome, file))
+    }
+
+    /// Reads the outcome of one run back, exactly as it was put.
+    ///
+    /// # Errors
+    /// If it was not put, or its file is damaged.
+    pub fn load(&self, job: Job) -> Result<Outcome, Error> {
+        let path = self.part(job);
+        let file = File::open(&path).map_err(Error::io("read", &path))?;
+        let outcome = part::read(BufReader::new(file)).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::Other => {
+                Error::damaged(&path, error.to_string())
+            }
+            _ => Error::io("read", &path)(error),
+        })?;
+        if outcome.job == job {
+            Ok(outcome)
+        } else {
+            Err(Error::damaged(&path, format!("it is repeat {} of cell {}", outcome.job.repeat, outcome.job.cell)))
+        }
+    }
+
+    /// Merges all runs into the final files, in the order of cells and repeats, with one run in memory at a
+    /// time. `manifest` is the one to leave in the folder: with times, warnings and claims as the caller has
+    /// set them; its `runs` are filled here. Returns it as written.
+    ///
+    /// # Errors
+    /// If a run is missing or damaged, or a file cannot be written. The parts are still there then, and the
+    /// folder can be resumed.
+    ///
+    /// # Panics
+    /// If the manifest is not that of the folder's runs.
+    pub fn finish(self, summary: &Summary, manifest: &Manifest) -> Result<Manifest, Error> {
+        let own = &self.manifest;
+        assert!(own.cells == manifest.cells && own.repeats == manifest.repeats, "the manifest is of other runs");
+        self.check_all_there()?;
+        let mut manifest = manifest.clone();
+        manifest.runs = self.merge().inspect_err(|_| {
+            // The room may be what is missing.
+            let _ = self.remove_temporary();
+        })?;
+        write_file(&self.path.join(SUMMARY), |file| summary.write(file))?;
+        // Last, for it says that the others are there.
+        manifest.complete = true;
+        write_file(&self.path.join(MANIFEST), |file| file.write_all(manifest.to_text().as_bytes()))?;
+        // Some systems do not remove a file that is open.
+        drop(self.lock);
+        let parts = self.path.join(PARTS);
+        fs::remove_dir_all(&parts).map_err(Error::io("remove", &parts))?;
+        Ok(manifest)
+    }
+
+    /// Reads a finished folder.
+    ///
+    /// # Errors
+    /// If it is not one, is not finished, or a file is damaged.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Finished, Error> {
+        let path = path.into();
+        let manifest = read_manifest(&path)?;
+        if !manifest.complete {
+            return Err(Error::Interrupted { path });
+        }
+        let file = path.join(SUMMARY);
+        let reader = File::open(&file).map_err(Error::io("read", &file))?;
+        let mut summary = Summary::read(BufReader::new(reader)).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => Error::damaged(&file, error.to_string()),
+            _ => Error::io("read", &file)(error),
+        })?;
+        summary.restore_numbers(&manifest.cells);
+        Ok(Finished { path, manifest, summary })
+    }
+
+    fn part(&self, job: Job) -> PathBuf {
+        self.path.join(PARTS).join(format!("{}-{}.{PART}", job.cell, job.repeat))
+    }
+
+    fn check_all_there(&self) -> Result<(), Error> {
+        let missing: Vec<Job> = self.manifest.jobs().filter(|job| !self.part(*job).exists()).collect();
+        let Some(&Job { cell, repeat }) = missing.first() else { return Ok(()) };
+        let total = self.manifest.jobs().count();
+        Err(Error::Missing { path: self.path.clone(), missing: missing.len(), total, cell, repeat })
+    }
+
+    /// Writes both tables; returns the totals of all runs.
+    fn merge(&self) -> Result<Vec<RunTotals>, Error> {
+        let (flows, series) = (self.path.join(FLOWS), self.path.join(SERIES));
+        let cells = &self.manifest.cells;
+        let mut flow_table = FlowTable::new(create(&temporary(&flows))?, cells).map_err(parquet(&flows))?;
+        let mut series_table = SeriesTable::new(create(&temporary(&series))?, cells).map_err(parquet(&series))?;
+        let mut runs = Vec::new();
+        for job in self.manifest.jobs() {
+            let outcome = self.load(job)?;
+            flow_table.add(&outcome).map_err(parquet(&flows))?;
+            series_table.add(&outcome).map_err(parquet(&series))?;
+            runs.push(RunTotals::from(&outcome));
+        }
+        flow_table.finish().map_err(parquet(&flows))?;
+        series_table.finish().map_err(parquet(&series))?;
+        rename(&flows)?;
+        rename(&series)?;
+        Ok(runs)
+    }
+
+    /// Removes what a process that died was writing.
+    fn remove_temporary(&self) -> Result<(), Error> {
+        let remove = |path: &Path| match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+            _ => Ok(()),
+        };
+        for name in [FLOWS, SERIES, SUMMARY, MANIFEST] {
+            remove(&temporary(&self.path.join(name)))?;
+        }
+        let parts = self.path.join(PARTS);
+        for entry in fs::read_dir(&parts).map_err(Error::io("read", &parts))? {
+            let path = entry.map_err(Error::io("read", &parts))?.path();
+            if path.extension().is_some_and(|extension| extension == TEMPORARY) {
+                remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first thing that keeps a run from being continued as another: what it is, as it was, as it is now.
+fn difference(there: &Manifest, here: &Manifest) -> Option<(String, String, String)> {
+    let values = |manifest: &Manifest| {
+        [
+            ("scenario hash", manifest.scenario_sha256.clone()),
+            ("seed", manifest.seed.to_string()),
+            ("version", manifest.version.clone()),
+        ]
+    };
+    for ((what, found), (_, expected)) in values(there).into_iter().zip(values(here)) {
+        if found != expected {
+            return Some((what.to_owned(), found, expected));
+        }
+    }
+    let most = there.cells.len().max(here.cells.len());
+    let place = (0..most).find(|&place| there.cells.get(place) != here.cells.get(place))?;
+    let describe = |manifest: &Manifest| match manifest.cells.get(place) {
+        Some(cell) if cell.sweep.is_empty() => format!("`{}`", cell.policy),
+        Some(cell) => format!("`{}` at {}", cell.policy, cell.sweep),
+        None => "none".to_owned(),
+    };
+    Some((format!("cell {place}"), describe(there), describe(here)))
+}
+
+fn read_manifest(path: &Path) -> Result<Manifest, Error> {
+    let file = path.join(MANIFEST);
+    if path.is_dir() && !file.exists() {
+        return Err(Error::NoManifest { path: path.to_path_buf() });
+    }
+    Manifest::read(&file)
+}
+
+fn check_space(path: &Path, available: Bytes) -> Result<(), Error> {
+    if available >= LEAST_SPACE {
+        return Ok(());
+    }
+    Err(Error::Space { path: path.to_path_buf(), available, needed: LEAST_SPACE })
+}
+
+/// Makes `parts/` and takes its lock, which the system releases when the process ends, however it ends.
+fn lock(path: &Path) -> Result<File, Error> {
+    let parts = path.join(PARTS);
+    fs::create_dir_all(&parts).map_err(Error::io("create", &parts))?;
+    let name = parts.join(LOCK);
+    let file = create(&name)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::Busy { path: path.to_path_buf() }),
+        // Some network file systems have no locks; the user keeps order there.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+        Err(TryLockError::Error(error)) => Err(Error::io("lock", &name)(error)),
+    }
+}
+
+fn create(path: &Path) -> Result<File, Error> {
+    File::create(path).map_err(Error::io("create", path))
+}
+
+fn temporary(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(TEMPORARY);
+    name.into()
+}
+
+/// Gives the temporary file of `path` its name.
+fn rename(path: &Path) -> Result<(), Error> {
+    fs::rename(temporary(path), path).map_err(Error::io("create", path))
+}
+
+/// Writes all of `path` or nothing.
+fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), Error> {
+    let temporary = temporary(path);
+    let mut file = BufWriter::new(create(&temporary)?);
+    let written = write(&mut file).and_then(|()| file.flush());
+    // Not through the buffer's destructor, which would try once more and keep the error to itself.
+    drop(file.into_parts());
+    if let Err(error) = written {
+        // The room may be what others need; if this fails, too, the first error is the one to tell.
+        let _ = fs::remove_file(&temporary);
+        return Err(Error::io("write", path)(error));
+    }
+    rename(path)
+}
+
+/// For `map_err`: the I/O error inside, so that a full disk is told as such.
+fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Error {
+    let path = path.to_path_buf();
+    move |error| {
+        let source = match error {
+            ParquetError::External(inner) => inner.downcast().map_or_else(io::Error::other, |error| *error),
+            other => io::Error::other(other),
+        };
+        Error::Io { action: "write", path, source }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! What runs leave behind: flow records and time series, the statistics over them, and the files.
+//!
+//! One policy at one point of the sweep is a [`Cell`]; one repeat of a cell is a [`Job`] and gives an
+//! [`Outcome`]: flow records, samples and counters. A [`Metric`] is one number asked of an outcome; a
+//! [`Summary`] holds every metric's mean over the repeats with its 95 % confidence interval
+//! ([`Estimate`]). A [`Folder`] collects outcomes as they arrive from the worker threads, survives an
+//! interruption, and ends as files with one meaning: `manifest.json`, `flows.parquet`, `series.parquet`
+//! and `summary.csv`. The same outcomes give the same bytes in all but the manifest, in whatever order
+//! they arrive.
+//!
+//! This crate must not know of events, packets or scenarios' keys, and reads no clock: wall times come
+//! in as arguments. It leaves out packet captures and report pages.
+//!
+//! Sources: percentiles as type 7 of Hyndman and Fan, doi:10.1080/00031305.1996.10473566; intervals by
+//! Student's t, as in Jain, *The Art of Computer Systems Performance Analysis* (1991), §13.2.
+
+mod error;
+mod folder;
+mod manifest;
+mod metric;
+mod part;
+mod record;
+mod stats;
+mod summary;
+mod table;
+
+pub use error::Error;
+pub use folder::{Finished, Folder};
+pub use manifest::{FORMAT, Machine, Manifest, RunTotals};
+pub use metric::{Metric, Percentile, Statistic, UnknownMetric};
+pub use record::{Cell, Counters, FlowRecord, Job, Outcome, Sample, SweepPoint, SweepValue};
+pub use stats::{Estimate, mean, paired_difference, percentile};
+pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};

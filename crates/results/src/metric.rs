@@ -1,0 +1,358 @@
+//! The numbers that summaries and claims ask of one run.
+
+use std::fmt;
+use std::str::FromStr;
+
+use headway_units::{Span, Time};
+use thiserror::Error;
+
+use crate::record::{FlowRecord, Outcome};
+use crate::stats;
+
+/// A percentile strictly between 0 and 100, in steps of a thousandth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Percentile(u32);
+
+impl Percentile {
+    /// `percent` per cent.
+    ///
+    /// # Panics
+    /// If it is not within 1 and 99.
+    pub const fn whole(percent: u32) -> Percentile {
+        assert!(percent >= 1 && percent <= 99, "a percentile is within 1 and 99");
+        Percentile(percent * 1000)
+    }
+
+    /// The quantile, between 0 and 1.
+    pub fn quantile(self) -> f64 {
+        f64::from(self.0) / 100_000.0
+    }
+
+    /// Reads `99` or `99.9`, only as it would be printed.
+    fn parse(text: &str) -> Option<Percentile> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        if whole.is_empty() || whole.len() > 2 || fraction.len() > 3 {
+            return None;
+        }
+        let thousandths = format!("{whole}{fraction:0<3}").parse().ok()?;
+        let percentile = Percentile(thousandths);
+        (thousandths > 0 && percentile.to_string() == text).then_some(percentile)
+    }
+}
+
+impl fmt::Display for Percentile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, rest) = (self.0 / 1000, self.0 % 1000);
+        if rest == 0 {
+            return write!(f, "{whole}");
+        }
+        write!(f, "{whole}.{}", format!("{rest:03}").trim_end_matches('0'))
+    }
+}
+
+/// What is taken over the flows of a traffic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Statistic {
+    /// The mean over the finished flows. Read it beside `unfinished`: what is left out was slower.
+    Mean,
+    /// A percentile; unfinished flows count as larger than all others, see [`stats::percentile`].
+    Percentile(Percentile),
+    /// The largest; none while a flow is unfinished.
+    Max,
+}
+
+impl Statistic {
+    /// Over `values` and `unfinished` larger ones.
+    fn of(self, mut values: Vec<f64>, unfinished: usize) -> Scalar {
+        if values.len() + unfinished == 0 {
+            return Scalar::Missing;
+        }
+        let value = match self {
+            Statistic::Mean => return stats::mean(&values).map_or(Scalar::Missing, Scalar::Value),
+            Statistic::Percentile(p) => {
+                values.sort_unstable_by(f64::total_cmp);
+                stats::percentile(&values, unfinished, p.quantile())
+            }
+            Statistic::Max if unfinished > 0 => None,
+            Statistic::Max => values.into_iter().reduce(f64::max),
+        };
+        value.map_or(Scalar::Censored, Scalar::Value)
+    }
+
+    fn parse(text: &str) -> Option<Statistic> {
+        match text {
+            "mean" => Some(Statistic::Mean),
+            "max" => Some(Statistic::Max),
+            _ => Percentile::parse(text.strip_prefix('p')?).map(Statistic::Percentile),
+        }
+    }
+}
+
+impl fmt::Display for Statistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Statistic::Mean => f.write_str("mean"),
+            Statistic::Percentile(p) => write!(f, "p{p}"),
+            Statistic::Max => f.write_str("max"),
+        }
+    }
+}
+
+/// One number asked of the flows of one traffic in one run.
+///
+/// Written as text (`fct.p95`, `goodput.mean`, `unfinished`, …); parsing and printing are inverse.
+/// Flows without a size (`bytes` is `None`) are meant to go on for ever: they take part in goodput,
+/// throughput and the counts, but are never unfinished and have no FCT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Metric {
+    /// `fct.…`: the flow completion time, in seconds.
+    Fct(Statistic),
+    /// `slowdown.…`: FCT over the FCT on an idle network, of the flows for which that is known.
+    Slowdown(Statistic),
+    /// `goodput.mean`: the mean over the flows of what each delivered over its life (to the end of the
+    /// run if it has not ended), in bit/s.
+    GoodputMean,
+    /// `goodput.sum`: all that was delivered over the time from the first start to the last end (to the
+    /// end of the run if a flow has not ended), in bit/s.
+    GoodputSum,
+    /// `throughput`: the mean of the flows' samples `goodput_bps`, in bit/s.
+    Throughput,
+    /// `flows`: how many there were.
+    Flows,
+    /// `unfinished`: how many of those with a size did not finish.
+    Unfinished,
+    /// `retransmissions`: segments sent again.
+    Retransmissions,
+    /// `timeouts`: expiries of the retransmission timer.
+    Timeouts,
+    /// `switch.mean`: from a flow's start to its change of lanes, the mean of those that changed, in seconds.
+    SwitchMean,
+    /// `switched`: the share of flows that changed lanes, 0 to 1.
+    Switched,
+}
+
+/// A metric's value, with the two ways of having none told apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Scalar {
+    Value(f64),
+    /// There is nothing to take it over.
+    Missing,
+    /// It is larger than what was seen.
+    Censored,
+}
+
+const NAMED: [(&str, Metric); 9] = [
+    ("goodput.mean", Metric::GoodputMean),
+    ("goodput.sum", Metric::GoodputSum),
+    ("throughput", Metric::Throughput),
+    ("flows", Metric::Flows),
+    ("unfinished", Metric::Unfinished),
+    ("retransmissions", Metric::Retransmissions),
+    ("timeouts", Metric::Timeouts),
+    ("switch.mean", Metric::SwitchMean),
+    ("switched", Metric::Switched),
+];
+
+const STATISTICS: [&str; 7] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
+
+impl Metric {
+    /// What a summary holds of every traffic, in its order.
+    pub const SUMMARY: [Metric; 11] = [
+        Metric::Fct(Statistic::Mean),
+        Metric::Fct(Statistic::Percentile(Percentile::whole(95))),
+        Metric::Fct(Statistic::Percentile(Percentile::whole(99))),
+        Metric::Slowdown(Statistic::Mean),
+        Metric::GoodputMean,
+        Metric::GoodputSum,
+        Metric::Flows,
+        Metric::Unfinished,
+        Metric::Retransmissions,
+        Metric::Timeouts,
+        Metric::SwitchMean,
+    ];
+
+    /// The value for the flows of `traffic` in one run, in the base unit of [`Metric::unit`].
+    ///
+    /// A window restricts `throughput` to samples with from < time ≤ to (a sample covers the time before
+    /// it) and all others to flows with from ≤ start < to.
+    ///
+    /// `None` if there is nothing to take it over (no flow, none that finished, none that switched, no
+    /// sample), or if it is a percentile or maximum that falls among unfinished flows. Counts are 0 of no
+    /// flows.
+    pub fn evaluate(self, outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Option<f64> {
+        match self.scalar(outcome, traffic, window) {
+            Scalar::Value(value) => Some(value),
+            Scalar::Missing | Scalar::Censored => None,
+        }
+    }
+
+    pub(crate) fn scalar(self, outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Scalar {
+        if self == Metric::Throughput {
+            return Statistic::Mean.of(flow_goodputs(outcome, traffic, window), 0);
+        }
+        let starts_inside = |flow: &FlowRecord| window.is_none_or(|(from, to)| from <= flow.start && flow.start < to);
+        let flows = || outcome.flows.iter().filter(|flow| &*flow.traffic == traffic && starts_inside(flow));
+        let sized = || flows().filter(|flow| flow.bytes.is_some());
+        let count = |n: usize| Scalar::Value(n as f64);
+        let sum = |of: fn(&FlowRecord) -> u32| Scalar::Value(flows().map(|f| u64::from(of(f))).sum::<u64>() as f64);
+        match self {
+            Metric::Fct(statistic) => {
+                let finished = sized().filter_map(FlowRecord::fct).map(Span::as_secs_f64).collect();
+                statistic.of(finished, sized().filter(|flow| flow.end.is_none()).count())
+            }
+            Metric::Slowdown(statistic) => {
+                let known = || sized().filter_map(|flow| flow.ideal.filter(|i| !i.is_zero()).map(|i| (flow, i)));
+                let ratio = |(flow, ideal): (&FlowRecord, Span)| {
+                    flow.fct().map(|fct| fct.picos() as f64 / ideal.picos() as f64)
+                };
+                statistic.of(known().filter_map(ratio).collect(), known().filter(|(f, _)| f.end.is_none()).count())
+            }
+            Metric::GoodputMean => {
+                let goodput = |flow: &FlowRecord| {
+                    let life = flow.end.unwrap_or(outcome.end).since(flow.start);
+                    (!life.is_zero()).then(|| flow.delivered as f64 * 8.0 / life.as_secs_f64())
+                };
+                Statistic::Mean.of(flows().filter_map(goodput).collect(), 0)
+            }
+            Metric::GoodputSum => {
+                let first = flows().map(|flow| flow.start).min().unwrap_or(outcome.end);
+                let last = flows().map(|flow| flow.end.unwrap_or(outcome.end)).max().unwrap_or(first);
+                let bits = flows().map(|flow| u128::from(flow.delivered) * 8).sum::<u128>() as f64;
+                let span = last.since(first);
+                if span.is_zero() { Scalar::Missing } else { Scalar::Value(bits / span.as_secs_f64()) }
+            }
+            Metric::Flows => count(flows().count()),
+            Metric::Unfinished => count(sized().filter(|flow| flow.end.is_none()).count()),
+            Metric::Retransmissions => sum(|flow| flow.retransmissions),
+            Metric::Timeouts => sum(|flow| flow.timeouts),
+            Metric::SwitchMean => {
+                let delay = |flow: &FlowRecord| Some(flow.switched?.since(flow.start).as_secs_f64());
+                Statistic::Mean.of(flows().filter_map(delay).collect(), 0)
+            }
+            Metric::Switched => {
+                let shares = flows().map(|flow| if flow.switched.is_some() { 1.0 } else { 0.0 });
+                Statistic::Mean.of(shares.collect(), 0)
+            }
+            Metric::Throughput => unreachable!("taken from samples above"),
+        }
+    }
+
+    /// The unit of the value: `s`, `bit/s`, `ratio` or `count`.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Metric::Fct(_) | Metric::SwitchMean => "s",
+            Metric::GoodputMean | Metric::GoodputSum | Metric::Throughput => "bit/s",
+            Metric::Slowdown(_) | Metric::Switched => "ratio",
+            Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => "count",
+        }
+    }
+
+    /// The value for people, in three significant digits (counts in all of theirs): `12.3 ms`,
+    /// `94.9 Mb/s`, `37.5 %` of flows switched, `2.31` times the ideal FCT.
+    pub fn display(self, value: f64) -> String {
+        match self {
+            Metric::Switched => format!("{} %", three_digits(value * 100.0)),
+            Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => {
+                if value.fract() == 0.0 || value.abs() >= 1000.0 { format!("{value:.0}") } else { three_digits(value) }
+            }
+            Metric::Slowdown(_) => three_digits(value),
+            Metric::Fct(_) | Metric::SwitchMean => {
+                scaled(value, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12)])
+            }
+            Metric::GoodputMean | Metric::GoodputSum | Metric::Throughput => {
+                scaled(value, &[("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)])
+            }
+        }
+    }
+}
+
+/// The samples `goodput_bps` of the flows of `traffic`, in bit/s.
+fn flow_goodputs(outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Vec<f64> {
+    let of_flow = |entity: &str| {
+        let id = entity.strip_prefix(traffic).and_then(|rest| rest.strip_prefix('/'));
+        // Further parts are its subflows, whose sum is the flow's own sample.
+        id.is_some_and(|id| !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let samples = outcome.samples.iter().filter(|sample| &*sample.metric == "goodput_bps" && of_flow(&sample.entity));
+    let inside = |time: Time| window.is_none_or(|(from, to)| from < time && time <= to);
+    samples.filter(|sample| inside(sample.time)).map(|sample| sample.value).collect()
+}
+
+/// `value` with three significant digits, all of them if it is larger.
+fn three_digits(value: f64) -> String {
+    let magnitude = round_to_three(value).abs();
+    let decimals = match magnitude {
+        0.0 => 0,
+        m if m >= 100.0 => 0,
+        m if m >= 10.0 => 1,
+        m if m >= 1.0 => 2,
+        // The first digit other than zero and two more; nothing we print is finer than that.
+        m => (2 - m.log10().floor() as i32).clamp(3, 15) as usize,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// `value` in the largest of `units` (largest first) in which it is at least one.
+fn scaled(value: f64, units: &[(&str, f64)]) -> String {
+    let last = units[units.len() - 1];
+    if value == 0.0 || !value.is_finite() {
+        let base = units.iter().find(|(_, scale)| *scale == 1.0).unwrap_or(&last);
+        return format!("{value} {}", base.0);
+    }
+    let fits = |scale: f64| round_to_three(value.abs() / scale) >= 1.0;
+    let &(name, scale) = units.iter().find(|(_, scale)| fits(*scale)).unwrap_or(&last);
+    format!("{} {name}", three_digits(value / scale))
+}
+
+/// Rounded first, so that 999.9 us becomes 1.00 ms and not 1000 us.
+fn round_to_three(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Metric::Fct(statistic) => write!(f, "fct.{statistic}"),
+            Metric::Slowdown(statistic) => write!(f, "slowdown.{statistic}"),
+            named => f.write_str(NAMED.iter().find(|(_, metric)| metric == named).expect("in the table").0),
+        }
+    }
+}
+
+/// A text that names no metric. The message lists the known ones.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("unknown metric `{text}`{}; known are {}", suggestion.as_ref().map(|s| format!(", did you mean `{s}`?")).unwrap_or_default(), known())]
+pub struct UnknownMetric {
+    /// What was read.
+    pub text: String,
+    /// The nearest name, if one is near.
+    pub suggestion: Option<String>,
+}
+
+/// The names as an error lists them.
+fn known() -> String {
+    let named: Vec<&str> = NAMED.iter().map(|(name, _)| *name).collect();
+    format!("fct.STATISTIC, slowdown.STATISTIC (STATISTIC: mean, max, p50, p99, p99.9, …), {}", named.join(", "))
+}
+
+impl FromStr for Metric {
+    type Err = UnknownMetric;
+
+    fn from_str(text: &str) -> Result<Metric, UnknownMetric> {
+        let named = NAMED.iter().find(|(name, _)| *name == text).map(|(_, metric)| *metric);
+        let fct = || text.strip_prefix("fct.").and_then(Statistic::parse).map(Metric::Fct);
+        let slowdown = || text.strip_prefix("slowdown.").and_then(Statistic::parse).map(Metric::Slowdown);
+        named.or_else(fct).or_else(slowdown).ok_or_else(|| {
+            let statistics = |of: &'static str| STATISTICS.iter().map(move |statistic| format!("{of}.{statistic}"));
+            let names = NAMED.iter().map(|(name, _)| (*name).to_owned());
+            let all = names.chain(statistics("fct")).chain(statistics("slowdown"));
+            let near = all.map(|name| (strsim::damerau_levenshtein(text, &name), name)).min();
+            // Two slips of the finger, or a third of the name.
+            let suggestion = near.filter(|(distance, name)| *distance <= (name.len() / 3).max(2)).map(|(_, name)| name);
+            UnknownMetric { text: text.chars().take(80).collect(), suggestion }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+use std::sync::Arc;
+
+use headway_units::Span;
+use proptest::prelude::*;
+
+use super::*;
+use crate::record::{Counters, Job, Sample};
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Span::from_millis(ms)
+}
+
+fn flow(id: u64, bytes: Option<u64>, start: u64, end: Option<u64>) -> FlowRecord {
+    FlowRecord {
+        id,
+        traffic: "short".into(),
+        source: "a".into(),
+        destination: "b".into(),
+        bytes,
+        delivered: bytes.unwrap_or(0),
+        start: at(start),
+        end: end.map(at),
+        ideal: Some(Span::from_millis(10)),
+        retransmissions: 1,
+        timeouts: 2,
+        marks: 0,
+        subflows: 1,
+        paths: "".into(),
+        switched: None,
+    }
+}
+
+fn outcome(flows: Vec<FlowRecord>) -> Outcome {
+    let job = Job { cell: 0, repeat: 0 };
+    Outcome { job, flows, samples: Vec::new(), counters: Counters::default(), digest: 0, end: at(1000) }
+}
+
+fn value(text: &str, outcome: &Outcome) -> Option<f64> {
+    text.parse::<Metric>().unwrap().evaluate(outcome, "short", None)
+}
+
+/// Within a few roundings.
+fn assert_near(found: Option<f64>, expected: f64) {
+    let found = found.expect("a value");
+    assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{found} is not {expected}");
+}
+
+#[test]
+fn completion_times_by_hand() {
+    // FCTs of 10, 20, 30, 40 ms.
+    let flows = [(0, 10), (100, 120), (200, 230), (300, 340)];
+    let outcome = outcome(flows.iter().map(|&(start, end)| flow(start, Some(1000), start, Some(end))).collect());
+    assert_near(value("fct.mean", &outcome), 0.025);
+    assert_near(value("fct.p50", &outcome), 0.025);
+    assert_near(value("fct.p90", &outcome), 0.037); // h = 2.7
+    assert_near(value("fct.max", &outcome), 0.040);
+    assert_near(value("slowdown.mean", &outcome), 2.5);
+    assert_near(value("slowdown.p95", &outcome), 3.85); // h = 2.85
+    assert_eq!(value("flows", &outcome), Some(4.0));
+    assert_eq!(value("unfinished", &outcome), Some(0.0));
+    assert_eq!(value("retransmissions", &outcome), Some(4.0));
+    assert_eq!(value("timeouts", &outcome), Some(8.0));
+    assert_eq!(value("switch.mean", &outcome), None);
+    assert_eq!(value("switched", &outcome), Some(0.0));
+}
+
+#[test]
+fn unfinished_flows_are_larger_than_finished_ones() {
+    let mut flows = vec![flow(0, Some(1), 0, Some(10)), flow(1, Some(1), 0, Some(20)), flow(2, Some(1), 0, None)];
+    flows[1].ideal = None;
+    let outcome = outcome(flows);
+    assert_near(value("fct.p50", &outcome), 0.020);
+    assert_eq!(value("fct.p51", &outcome), None);
+    assert_eq!(value("fct.max", &outcome), None);
+    assert_near(value("fct.mean", &outcome), 0.015);
+    assert_eq!(value("unfinished", &outcome), Some(1.0));
+    // Of the two flows with an ideal FCT one is finished: h = 0.5 has an unfinished neighbour.
+    assert_eq!(value("slowdown.p50", &outcome), None);
+    assert_near(value("slowdown.mean", &outcome), 1.0);
+}
+
+#[test]
+fn unlimited_flows_are_never_unfinished() {
+    let mut long = flow(0, None, 500, None);
+    long.delivered = 1_000_000;
+    let outcome = outcome(vec![long, flow(1, Some(500_000), 0, Some(100))]);
+    assert_eq!(value("unfinished", &outcome), Some(0.0));
+    assert_near(value("fct.max", &outcome), 0.1);
+    // 8 Mbit in the 0.5 s to the end of the run, 4 Mbit in 0.1 s: 16 and 40 Mbit/s.
+    assert_near(value("goodput.mean", &outcome), 28e6);
+    // 12 Mbit from 0 to 1 s.
+    assert_near(value("goodput.sum", &outcome), 12e6);
+}
+
+#[test]
+fn total_goodput_ends_with_the_last_flow() {
+    let outcome = outcome(vec![flow(0, Some(1000), 100, Some(200)), flow(1, Some(3000), 150, Some(300))]);
+    assert_near(value("goodput.sum", &outcome), 32_000.0 / 0.2);
+}
+
+#[test]
+fn switches_are_timed_from_the_flows_start() {
+    let mut flows = vec![flow(0, Some(1), 100, Some(200)), flow(1, Some(1), 100, Some(200))];
+    flows[1].switched = Some(at(130));
+    let outcome = outcome(flows);
+    assert_near(value("switch.mean", &outcome), 0.03);
+    assert_near(value("switched", &outcome), 0.5);
+}
+
+#[test]
+fn no_flows_have_counts_but_no_times() {
+    let outcome = outcome(Vec::new());
+    for (text, expected) in [("flows", Some(0.0)), ("timeouts", Some(0.0)), ("fct.mean", None), ("fct.p99", None)] {
+        assert_eq!(value(text, &outcome), expected, "{text}");
+    }
+    assert_eq!(value("goodput.sum", &outcome), None);
+    assert_eq!(value("goodput.mean", &outcome), None);
+    assert_eq!(value("switched", &outcome), None);
+}
+
+#[test]
+fn other_traffics_do_not_count() {
+    let outcome = outcome(vec![flow(0, Some(1), 0, Some(10))]);
+    assert_eq!(Metric::Flows.evaluate(&outcome, "long", None), Some(0.0));
+}
+
+#[test]
+fn a_window_takes_samples_up_to_its_end_and_flows_from_its_start() {
+    let mut outcome = outcome(vec![flow(0, Some(1), 100, Some(110)), flow(1, Some(1), 200, Some(220))]);
+    let sample = |ms, entity: &str, metric: &str, value| Sample {
+        time: at(ms),
+        entity: Arc::from(entity),
+        metric: Arc::from(metric),
+        value,
+    };
+    outcome.samples = vec![
+        sample(100, "short/0", "goodput_bps", 1.0),
+        sample(150, "short/0", "goodput_bps", 2.0),
+        sample(200, "short/1", "goodput_bps", 4.0),
+        sample(200, "short/1/0", "goodput_bps", 100.0),
+        sample(200, "short/1", "cwnd_bytes", 100.0),
+        sample(200, "shorter/1", "goodput_bps", 100.0),
+        sample(250, "short/1", "goodput_bps", 8.0),
+    ];
+    let window = Some((at(100), at(200)));
+    assert_eq!(Metric::Throughput.evaluate(&outcome, "short", window), Some(3.0));
+    assert_eq!(Metric::Throughput.evaluate(&outcome, "short", None), Some(3.75));
+    assert_eq!(Metric::Throughput.evaluate(&outcome, "short", Some((at(300), at(400)))), None);
+    assert_eq!(Metric::Flows.evaluate(&outcome, "short", window), Some(1.0));
+    assert_near(Metric::Fct(Statistic::Max).evaluate(&outcome, "short", window), 0.010);
+    assert_eq!(outcome.flows[0].entity(), "short/0");
+}
+
+#[test]
+fn names_print_as_they_were_read() {
+    for text in ["fct.mean", "fct.p1", "fct.p99", "fct.p99.9", "fct.p99.999", "fct.p0.5", "slowdown.max", "switched"] {
+        assert_eq!(text.parse::<Metric>().unwrap().to_string(), text);
+    }
+    for (name, metric) in NAMED {
+        assert_eq!(metric.to_string(), name);
+    }
+    for metric in Metric::SUMMARY {
+        assert_eq!(metric.to_string().parse(), Ok(metric));
+    }
+}
+
+#[test]
+fn other_names_are_refused_with_the_nearest() {
+    for text in
+        ["", "fct", "fct.", "fct.p", "fct.p0", "fct.p100", "fct.p05", "fct.p50.0", "fct.p+5", "fct.p9.9999", "p99"]
+    {
+        assert!(text.parse::<Metric>().is_err(), "{text}");
+    }
+    let error = "fct.men".parse::<Metric>().unwrap_err();
+    assert_eq!(error.suggestion.as_deref(), Some("fct.mean"));
+    assert_eq!(
+        error.to_string(),
+        "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC \
+         (STATISTIC: mean, max, p50, p99, p99.9, …), goodput.mean, goodput.sum, throughput, flows, unfinished, \
+         retransmissions, timeouts, switch.mean, switched"
+    );
+    assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
+}
+
+#[test]
+fn values_are_printed_for_people() {
+    let fct = Metric::Fct(Statistic::Mean);
+    let times = [
+        (0.0123, "12.3 ms"),
+        (0.000_999_9, "1.00 ms"),
+        (1.0, "1.00 s"),
+        (123.456, "123 s"),
+        (4567.0, "4567 s"),
+        (2.5e-7, "250 ns"),
+        (-0.0123, "-12.3 ms"),
+        (0.0, "0 s"),
+        (9.999e-3, "10.0 ms"),
+    ];
+    for (value, text) in times {
+        assert_eq!(fct.display(value), text);
+    }
+    for (value, text) in [(94.9e6, "94.9 Mb/s"), (999_600.0, "1.00 Mb/s"), (12.0, "12.0 b/s"), (0.5, "0.500 b/s")] {
+        assert_eq!(Metric::GoodputMean.display(value), text);
+    }
+    assert_eq!(Metric::Flows.display(123_456.0), "123456");
+    assert_eq!(Metric::Flows.display(3.25), "3.25");
+    assert_eq!(Metric::Switched.display(0.375), "37.5 %");
+    assert_eq!(Metric::Slowdown(Statistic::Mean).display(2.314), "2.31");
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_metric_or_an_error(text in "\\PC*") {
+        if let Ok(metric) = text.parse::<Metric>() {
+            prop_assert_eq!(metric.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn any_value_can_be_printed(value in any::<f64>()) {
+        prop_assert!(!Metric::Fct(Statistic::Mean).display(value).is_empty());
+        prop_assert!(!Metric::Switched.display(value).is_empty());
+    }
+}

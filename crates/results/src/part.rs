@@ -1,0 +1,320 @@
+//! One run's outcome as one compact file, exactly, until all runs are merged.
+//!
+//! The file is [`MAGIC`], then a Snappy frame stream (whose chunks carry checksums) of postcard values:
+//! a [`Header`] with a table of strings, then the flows, then the samples. Only the program that wrote
+//! such a file reads it (a folder of another version is not resumed), so it has no further versions.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use headway_units::{Span, Time};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use snap::read::FrameDecoder;
+use snap::write::FrameEncoder;
+
+use crate::record::{Counters, FlowRecord, Job, Outcome, Sample};
+
+const MAGIC: &[u8] = b"headway part 1\n";
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    job: Job,
+    end_ps: u64,
+    digest: u64,
+    counters: Counters,
+    strings: Vec<String>,
+    flows: u64,
+    samples: u64,
+}
+
+/// A [`FlowRecord`]; strings are places in the header's table.
+#[derive(Serialize, Deserialize)]
+struct FlowWire {
+    id: u64,
+    traffic: u32,
+    source: u32,
+    destination: u32,
+    bytes: Option<u64>,
+    delivered: u64,
+    start_ps: u64,
+    end_ps: Option<u64>,
+    ideal_ps: Option<u64>,
+    retransmissions: u32,
+    timeouts: u32,
+    marks: u32,
+    subflows: u8,
+    paths: u32,
+    switched_ps: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SampleWire {
+    time_ps: u64,
+    entity: u32,
+    metric: u32,
+    value: f64,
+}
+
+/// Writes `outcome`. The writer is flushed, so a full disk is an error here and not later.
+pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()> {
+    writer.write_all(MAGIC)?;
+    let mut frames = FrameEncoder::new(writer);
+    let strings = strings(outcome);
+    let place = |text: &Arc<str>| strings[&**text];
+    let mut table = vec![String::new(); strings.len()];
+    for (text, place) in &strings {
+        (*text).clone_into(&mut table[*place as usize]);
+    }
+    let mut buffer = Vec::new();
+    let header = Header {
+        job: outcome.job,
+        end_ps: outcome.end.picos(),
+        digest: outcome.digest,
+        counters: outcome.counters,
+        strings: table,
+        flows: outcome.flows.len() as u64,
+        samples: outcome.samples.len() as u64,
+    };
+    encode(&header, &mut buffer, &mut frames)?;
+    for flow in &outcome.flows {
+        let wire = FlowWire {
+            id: flow.id,
+            traffic: place(&flow.traffic),
+            source: place(&flow.source),
+            destination: place(&flow.destination),
+            bytes: flow.bytes,
+            delivered: flow.delivered,
+            start_ps: flow.start.picos(),
+            end_ps: flow.end.map(Time::picos),
+            ideal_ps: flow.ideal.map(Span::picos),
+            retransmissions: flow.retransmissions,
+            timeouts: flow.timeouts,
+            marks: flow.marks,
+            subflows: flow.subflows,
+            paths: place(&flow.paths),
+            switched_ps: flow.switched.map(Time::picos),
+        };
+        encode(&wire, &mut buffer, &mut frames)?;
+    }
+    for sample in &outcome.samples {
+        let (entity, metric) = (place(&sample.entity), place(&sample.metric));
+        let wire = SampleWire { time_ps: sample.time.picos(), entity, metric, value: sample.value };
+        encode(&wire, &mut buffer, &mut frames)?;
+    }
+    frames.into_inner().map_err(snap::write::IntoInnerError::into_error)?.flush()
+}
+
+/// Reads what [`write`] wrote; the error says what does not fit. Never panics, whatever the bytes.
+pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
+    let mut magic = [0; MAGIC.len()];
+    reader.read_exact(&mut magic)?;
+    if magic != MAGIC {
+        return Err(invalid("it does not start like a part file"));
+    }
+    let mut bytes = Vec::new();
+    FrameDecoder::new(reader).read_to_end(&mut bytes)?;
+    let mut rest = bytes.as_slice();
+    let header: Header = decode(&mut rest)?;
+    let table: Vec<Arc<str>> = header.strings.into_iter().map(Arc::from).collect();
+    let text = |place: u32| table.get(place as usize).cloned().ok_or_else(|| invalid("a string is missing"));
+    // Each record takes a byte at least, which keeps a changed count from asking for all memory.
+    let mut flows = Vec::with_capacity((header.flows as usize).min(rest.len() / size_of::<FlowWire>() + 1));
+    for _ in 0..header.flows {
+        let wire: FlowWire = decode(&mut rest)?;
+        flows.push(FlowRecord {
+            id: wire.id,
+            traffic: text(wire.traffic)?,
+            source: text(wire.source)?,
+            destination: text(wire.destination)?,
+            bytes: wire.bytes,
+            delivered: wire.delivered,
+            start: Time::from_picos(wire.start_ps),
+            end: wire.end_ps.map(Time::from_picos),
+            ideal: wire.ideal_ps.map(Span::from_picos),
+            retransmissions: wire.retransmissions,
+            timeouts: wire.timeouts,
+            marks: wire.marks,
+            subflows: wire.subflows,
+            paths: text(wire.paths)?,
+            switched: wire.switched_ps.map(Time::from_picos),
+        });
+    }
+    let mut samples = Vec::with_capacity((header.samples as usize).min(rest.len() / size_of::<SampleWire>() + 1));
+    for _ in 0..header.samples {
+        let wire: SampleWire = decode(&mut rest)?;
+        let (entity, metric) = (text(wire.entity)?, text(wire.metric)?);
+        samples.push(Sample { time: Time::from_picos(wire.time_ps), entity, metric, value: wire.value });
+    }
+    if !rest.is_empty() {
+        return Err(invalid("it is longer than its contents"));
+    }
+    let end = Time::from_picos(header.end_ps);
+    Ok(Outcome { job: header.job, flows, samples, counters: header.counters, digest: header.digest, end })
+}
+
+/// Every string once, with its place in order of first use.
+fn strings(outcome: &Outcome) -> BTreeMap<&str, u32> {
+    let of_flows = outcome.flows.iter().flat_map(|f| [&f.traffic, &f.source, &f.destination, &f.paths]);
+    let of_samples = outcome.samples.iter().flat_map(|sample| [&sample.entity, &sample.metric]);
+    let mut strings = BTreeMap::new();
+    for text in of_flows.chain(of_samples) {
+        let next = strings.len() as u32;
+        strings.entry(&**text).or_insert(next);
+    }
+    strings
+}
+
+/// Through a buffer: postcard's own writer to a stream drops the stream's error.
+fn encode<T: Serialize, W: Write>(value: &T, buffer: &mut Vec<u8>, writer: &mut W) -> io::Result<()> {
+    buffer.clear();
+    *buffer = postcard::to_extend(value, std::mem::take(buffer)).map_err(io::Error::other)?;
+    writer.write_all(buffer)
+}
+
+fn decode<T: DeserializeOwned>(bytes: &mut &[u8]) -> io::Result<T> {
+    let (value, rest) = postcard::take_from_bytes(bytes).map_err(|_| invalid("its records are cut or changed"))?;
+    *bytes = rest;
+    Ok(value)
+}
+
+fn invalid(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text() -> impl Strategy<Value = Arc<str>> {
+        prop_oneof![Just(Arc::from("short")), "\\PC{0,12}".prop_map(Arc::from)]
+    }
+
+    prop_compose! {
+        fn flow()(
+            (id, bytes, delivered, start) in any::<(u64, Option<u64>, u64, u64)>(),
+            (end, ideal, switched) in any::<(Option<u64>, Option<u64>, Option<u64>)>(),
+            (retransmissions, timeouts, marks, subflows) in any::<(u32, u32, u32, u8)>(),
+            (traffic, source, destination, paths) in (text(), text(), text(), text()),
+        ) -> FlowRecord {
+            let (start, end) = (Time::from_picos(start), end.map(Time::from_picos));
+            let (ideal, switched) = (ideal.map(Span::from_picos), switched.map(Time::from_picos));
+            FlowRecord {
+                id, traffic, source, destination, bytes, delivered, start, end, ideal,
+                retransmissions, timeouts, marks, subflows, paths, switched,
+            }
+        }
+    }
+
+    prop_compose! {
+        fn sample()(time in any::<u64>(), entity in text(), metric in text(), value in any::<f64>()) -> Sample {
+            Sample { time: Time::from_picos(time), entity, metric, value }
+        }
+    }
+
+    prop_compose! {
+        /// Any outcome of the run `job`.
+        pub(crate) fn outcome(job: Job)(
+            flows in vec(flow(), 0..20),
+            samples in vec(sample(), 0..20),
+            (events, packet_hops, drops, marks, pauses) in any::<(u64, u64, u64, u64, u64)>(),
+            (digest, end) in any::<(u64, u64)>(),
+        ) -> Outcome {
+            let counters = Counters { events, packet_hops, drops, marks, pauses };
+            Outcome { job, flows, samples, counters, digest, end: Time::from_picos(end) }
+        }
+    }
+
+    fn any_outcome() -> impl Strategy<Value = Outcome> {
+        (any::<u32>(), any::<u32>()).prop_flat_map(|(cell, repeat)| outcome(Job { cell, repeat }))
+    }
+
+    fn bytes(outcome: &Outcome) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(outcome, &mut bytes).unwrap();
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(outcome in any_outcome()) {
+            prop_assert_eq!(read(bytes(&outcome).as_slice()).unwrap(), outcome);
+        }
+
+        #[test]
+        fn a_cut_file_is_refused(outcome in any_outcome(), at in any::<prop::sample::Index>()) {
+            let bytes = bytes(&outcome);
+            prop_assert!(read(&bytes[..at.index(bytes.len())]).is_err());
+        }
+
+        #[test]
+        fn a_changed_byte_is_refused(outcome in any_outcome(), at in any::<prop::sample::Index>(), by in 1..=255u8) {
+            let mut bytes = bytes(&outcome);
+            let at = at.index(bytes.len());
+            bytes[at] ^= by;
+            // The checksum lets some 2^-32 of changes pass.
+            prop_assert!(read(bytes.as_slice()).is_err());
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..200)) {
+            let _ = read(bytes.as_slice());
+            let mut body = MAGIC.to_vec();
+            let mut frames = FrameEncoder::new(&mut body);
+            frames.write_all(&bytes).unwrap();
+            drop(frames);
+            let _ = read(body.as_slice());
+        }
+    }
+
+    fn empty() -> Outcome {
+        let job = Job { cell: 1, repeat: 2 };
+        let (counters, end) = (Counters::default(), Time::ZERO);
+        Outcome { job, flows: Vec::new(), samples: Vec::new(), counters, digest: 0, end }
+    }
+
+    #[test]
+    fn floats_keep_all_their_bits() {
+        let values = [f64::NAN, -f64::NAN, f64::INFINITY, -0.0, f64::MIN_POSITIVE / 2.0];
+        let mut outcome = empty();
+        for value in values {
+            outcome.samples.push(Sample { time: Time::NEVER, entity: "e".into(), metric: "m".into(), value });
+        }
+        let read = read(bytes(&outcome).as_slice()).unwrap();
+        for (sample, value) in read.samples.iter().zip(values) {
+            assert_eq!(sample.value.to_bits(), value.to_bits());
+        }
+    }
+
+    #[test]
+    fn a_file_with_more_behind_it_is_refused() {
+        let mut bytes = bytes(&empty());
+        let mut frames = FrameEncoder::new(&mut bytes);
+        frames.write_all(b"more").unwrap();
+        frames.flush().unwrap();
+        drop(frames);
+        assert_eq!(read(bytes.as_slice()).unwrap_err().to_string(), "it is longer than its contents");
+    }
+
+    #[test]
+    fn strings_read_are_shared() {
+        let mut outcome = empty();
+        for _ in 0..2 {
+            outcome.samples.push(Sample { time: Time::ZERO, entity: "e".into(), metric: "m".into(), value: 0.0 });
+        }
+        let read = read(bytes(&outcome).as_slice()).unwrap();
+        assert!(Arc::ptr_eq(&read.samples[0].entity, &read.samples[1].entity));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_is_an_error() {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let error = write(&empty(), io::BufWriter::new(full)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+}

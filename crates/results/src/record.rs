@@ -1,0 +1,245 @@
+//! What one run reports: flows, samples, counters; and which run it was.
+
+use std::fmt;
+use std::ops::AddAssign;
+use std::sync::Arc;
+
+use headway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
+
+/// The value of one swept parameter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SweepValue {
+    /// As it is printed; two values are the same if their texts are.
+    pub text: String,
+    /// The number, if it is one (finite, without a unit).
+    pub number: Option<f64>,
+}
+
+impl From<f64> for SweepValue {
+    fn from(number: f64) -> SweepValue {
+        SweepValue { text: number.to_string(), number: number.is_finite().then_some(number) }
+    }
+}
+
+impl From<i64> for SweepValue {
+    fn from(number: i64) -> SweepValue {
+        SweepValue { text: number.to_string(), number: Some(number as f64) }
+    }
+}
+
+impl From<&str> for SweepValue {
+    fn from(text: &str) -> SweepValue {
+        SweepValue { text: text.to_owned(), number: None }
+    }
+}
+
+/// One point of the sweep: the swept parameters with their values, in the scenario's order.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SweepPoint(Vec<Parameter>);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Parameter {
+    name: String,
+    #[serde(flatten)]
+    value: SweepValue,
+}
+
+impl SweepPoint {
+    /// The point of a scenario without a sweep.
+    pub fn new() -> SweepPoint {
+        SweepPoint::default()
+    }
+
+    /// This point with one more parameter.
+    ///
+    /// # Panics
+    /// If the name is there already.
+    pub fn with(mut self, name: impl Into<String>, value: impl Into<SweepValue>) -> SweepPoint {
+        let name = name.into();
+        assert!(self.get(&name).is_none(), "the sweep has `{name}` twice");
+        self.0.push(Parameter { name, value: value.into() });
+        self
+    }
+
+    /// The value of the parameter `name`.
+    pub fn get(&self, name: &str) -> Option<&SweepValue> {
+        self.iter().find(|(own, _)| *own == name).map(|(_, value)| value)
+    }
+
+    /// The parameters in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &SweepValue)> {
+        self.0.iter().map(|parameter| (parameter.name.as_str(), &parameter.value))
+    }
+
+    /// The names in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.iter().map(|(name, _)| name)
+    }
+
+    /// Whether nothing is swept.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Names and texts: what tells two points apart.
+    pub(crate) fn texts(&self) -> Vec<(&str, &str)> {
+        self.iter().map(|(name, value)| (name, value.text.as_str())).collect()
+    }
+}
+
+/// Prints as `senders=8, load=0.6`.
+impl fmt::Display for SweepPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (name, value)) in self.iter().enumerate() {
+            write!(f, "{}{name}={}", if i > 0 { ", " } else { "" }, value.text)?;
+        }
+        Ok(())
+    }
+}
+
+/// One policy at one point of the sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The place in the manifest's list of cells, from 0.
+    pub index: u32,
+    /// The policy's name.
+    pub policy: String,
+    /// The point of the sweep.
+    pub sweep: SweepPoint,
+}
+
+/// One run: one repeat of one cell. Ordered by cell, then repeat, which is the order of all files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Job {
+    /// The cell's index.
+    pub cell: u32,
+    /// The repeat, from 0.
+    pub repeat: u32,
+}
+
+/// What became of one flow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// The flow's number, unique in its run.
+    pub id: u64,
+    /// The traffic it belongs to.
+    pub traffic: Arc<str>,
+    /// The sending host.
+    pub source: Arc<str>,
+    /// The receiving host.
+    pub destination: Arc<str>,
+    /// Bytes to send; `None` if the flow sends for as long as the run lasts.
+    pub bytes: Option<u64>,
+    /// Bytes that reached the receiving application in order.
+    pub delivered: u64,
+    /// When the sender was given the flow.
+    pub start: Time,
+    /// When its last byte was delivered; `None` if that did not happen.
+    pub end: Option<Time>,
+    /// The flow completion time on an otherwise idle network, if it is known.
+    pub ideal: Option<Span>,
+    /// Segments sent again.
+    pub retransmissions: u32,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u32,
+    /// ECN echoes the sender received.
+    pub marks: u32,
+    /// Subflows opened; 1 for single-path TCP.
+    pub subflows: u8,
+    /// The paths taken, as text.
+    pub paths: Arc<str>,
+    /// When the flow was moved to another lane, if it was.
+    pub switched: Option<Time>,
+}
+
+impl FlowRecord {
+    /// The flow completion time; `None` if it never finished.
+    pub fn fct(&self) -> Option<Span> {
+        self.end.map(|end| end.since(self.start))
+    }
+
+    /// The name of the flow as the entity of a [`Sample`]: `<traffic>/<id>`.
+    pub fn entity(&self) -> String {
+        format!("{}/{}", self.traffic, self.id)
+    }
+}
+
+/// One value of a time series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// When it was taken. A rate is the mean since the sample before.
+    pub time: Time,
+    /// What it was taken of. A flow is `<traffic>/<id>`, see [`FlowRecord::entity`].
+    pub entity: Arc<str>,
+    /// What was measured, the unit last: `goodput_bps`, `cwnd_bytes`, `rtt_ns`, `queue_bytes`, `link_cost`.
+    pub metric: Arc<str>,
+    /// The value in the unit of the metric's name.
+    pub value: f64,
+}
+
+/// Totals over one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counters {
+    /// Events the engine handled.
+    pub events: u64,
+    /// Packets times the links they crossed.
+    pub packet_hops: u64,
+    /// Packets dropped in the network.
+    pub drops: u64,
+    /// Packets marked with ECN in the network.
+    pub marks: u64,
+    /// PFC pause frames sent.
+    pub pauses: u64,
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Counters) {
+        self.events += other.events;
+        self.packet_hops += other.packet_hops;
+        self.drops += other.drops;
+        self.marks += other.marks;
+        self.pauses += other.pauses;
+    }
+}
+
+/// All that one run reports.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Which run it was.
+    pub job: Job,
+    /// The flows, in the order the files shall have.
+    pub flows: Vec<FlowRecord>,
+    /// The samples, in the order the files shall have.
+    pub samples: Vec<Sample>,
+    /// The run's totals.
+    pub counters: Counters,
+    /// A digest of the stream of events; equal for equal runs.
+    pub digest: u64,
+    /// When the run ended.
+    pub end: Time,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_point_keeps_order_text_and_number() {
+        let point = SweepPoint::new().with("senders", 8).with("load", 0.6).with("queue", "drop-tail");
+        assert_eq!(point.to_string(), "senders=8, load=0.6, queue=drop-tail");
+        assert_eq!(point.get("load").unwrap().number, Some(0.6));
+        assert_eq!(point.get("queue").unwrap().number, None);
+        let json = serde_json::to_string(&point).unwrap();
+        assert!(json.starts_with(r#"[{"name":"senders","text":"8","number":8.0},"#), "{json}");
+        assert_eq!(serde_json::from_str::<SweepPoint>(&json).unwrap(), point);
+    }
+
+    #[test]
+    #[should_panic(expected = "twice")]
+    fn a_sweep_point_refuses_a_second_value() {
+        let _ = SweepPoint::new().with("senders", 8).with("senders", 9);
+    }
+}

@@ -1,0 +1,142 @@
+use bytes_of::{field, rows};
+
+use super::*;
+use crate::record::{Counters, FlowRecord, Job, Sample, SweepPoint};
+
+/// Reading back through the format's own reader.
+mod bytes_of {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::{Field, Row};
+
+    pub fn rows(path: &std::path::Path) -> Vec<Row> {
+        let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
+        reader.get_row_iter(None).unwrap().map(Result::unwrap).collect()
+    }
+
+    pub fn field<'a>(row: &'a Row, name: &str) -> &'a Field {
+        row.get_column_iter().find(|(own, _)| *own == name).expect("a column").1
+    }
+}
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+
+fn cells() -> Vec<Cell> {
+    let sweep = |senders: i64, queue: &str| SweepPoint::new().with("senders", senders).with("queue", queue);
+    vec![
+        Cell { index: 0, policy: "tcp".into(), sweep: sweep(1, "red") },
+        Cell { index: 1, policy: "mptcp".into(), sweep: sweep(2, "drop-tail") },
+    ]
+}
+
+fn flow(id: u64) -> FlowRecord {
+    FlowRecord {
+        id,
+        traffic: "short".into(),
+        source: "a".into(),
+        destination: "b".into(),
+        bytes: None,
+        delivered: u64::MAX,
+        start: Time::from_picos(5),
+        end: None,
+        ideal: None,
+        retransmissions: u32::MAX,
+        timeouts: 1,
+        marks: 2,
+        subflows: 255,
+        paths: "a-s1-b".into(),
+        switched: None,
+    }
+}
+
+fn outcome(cell: u32, flows: Vec<FlowRecord>, samples: Vec<Sample>) -> Outcome {
+    let job = Job { cell, repeat: 3 };
+    Outcome { job, flows, samples, counters: Counters::default(), digest: 0, end: Time::ZERO }
+}
+
+fn text(text: &str) -> Field {
+    Field::Str(text.to_owned())
+}
+
+#[test]
+fn flows_read_back_column_by_column() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("flows.parquet");
+    let mut finished = flow(7);
+    (finished.bytes, finished.end) = (Some(9), Some(Time::from_picos(12)));
+    (finished.ideal, finished.switched) = (Some(Span::from_picos(4)), Some(Time::from_picos(6)));
+    let mut table = FlowTable::new(std::fs::File::create(&path).unwrap(), &cells()).unwrap();
+    table.add(&outcome(0, vec![flow(u64::MAX)], Vec::new())).unwrap();
+    table.add(&outcome(1, vec![finished], Vec::new())).unwrap();
+    table.finish().unwrap();
+
+    let rows = rows(&path);
+    assert_eq!(rows.len(), 2);
+    let names: Vec<&String> = rows[0].get_column_iter().map(|(name, _)| name).collect();
+    let expected = "policy sweep_senders sweep_queue repeat flow traffic source destination bytes delivered_bytes \
+                    start_ps end_ps fct_ps ideal_ps retransmissions timeouts ecn_marks subflows paths switched_ps";
+    assert_eq!(names, expected.split(' ').collect::<Vec<_>>());
+    let open = |name| field(&rows[0], name).clone();
+    assert_eq!(open("policy"), text("tcp"));
+    assert_eq!(open("sweep_senders"), Field::Double(1.0));
+    assert_eq!(open("sweep_queue"), text("red"));
+    assert_eq!(open("repeat"), Field::UInt(3));
+    assert_eq!(open("flow"), Field::ULong(u64::MAX));
+    assert_eq!(open("delivered_bytes"), Field::ULong(u64::MAX));
+    assert_eq!(open("retransmissions"), Field::UInt(u32::MAX));
+    assert_eq!(open("subflows"), Field::UByte(255));
+    for name in ["bytes", "end_ps", "fct_ps", "ideal_ps", "switched_ps"] {
+        assert_eq!(open(name), Field::Null, "{name}");
+    }
+    let done = |name| field(&rows[1], name).clone();
+    assert_eq!((done("policy"), done("sweep_queue")), (text("mptcp"), text("drop-tail")));
+    assert_eq!((done("traffic"), done("source"), done("destination")), (text("short"), text("a"), text("b")));
+    assert_eq!((done("bytes"), done("start_ps"), done("end_ps")), (Field::ULong(9), Field::ULong(5), Field::ULong(12)));
+    assert_eq!((done("fct_ps"), done("ideal_ps")), (Field::ULong(7), Field::ULong(4)));
+    assert_eq!((done("timeouts"), done("ecn_marks")), (Field::UInt(1), Field::UInt(2)));
+    assert_eq!((done("paths"), done("switched_ps")), (text("a-s1-b"), Field::ULong(6)));
+}
+
+#[test]
+fn long_series_are_written_in_groups() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("series.parquet");
+    let sample =
+        |n: usize| Sample { time: Time::from_picos(n as u64), entity: "e".into(), metric: "m".into(), value: n as f64 };
+    let mut table = SeriesTable::new(std::fs::File::create(&path).unwrap(), &cells()).unwrap();
+    table.add(&outcome(0, Vec::new(), (0..GROUP_ROWS).map(sample).collect())).unwrap();
+    table.add(&outcome(1, Vec::new(), (GROUP_ROWS..GROUP_ROWS + 5).map(sample).collect())).unwrap();
+    table.finish().unwrap();
+
+    let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let groups = reader.metadata().row_groups().iter().map(|group| group.num_rows() as usize);
+    assert_eq!(groups.collect::<Vec<_>>(), [GROUP_ROWS, 5]);
+    let rows = rows(&path);
+    assert_eq!(rows.len(), GROUP_ROWS + 5);
+    for (n, row) in rows.iter().enumerate() {
+        assert_eq!(*field(row, "time_ps"), Field::ULong(n as u64));
+        assert_eq!(*field(row, "value"), Field::Double(n as f64));
+    }
+    assert_eq!(*field(&rows[GROUP_ROWS], "policy"), text("mptcp"));
+}
+
+#[test]
+fn no_rows_are_a_file_with_columns() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("flows.parquet");
+    FlowTable::new(std::fs::File::create(&path).unwrap(), &[]).unwrap().finish().unwrap();
+    let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    assert_eq!(reader.metadata().file_metadata().num_rows(), 0);
+    assert_eq!(reader.metadata().file_metadata().schema().get_fields().len(), 18);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_an_error() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let written = FlowTable::new(full, &cells()).and_then(|mut table| {
+        table.add(&outcome(0, vec![flow(0)], Vec::new()))?;
+        table.finish()
+    });
+    assert!(written.is_err());
+}
