@@ -1,0 +1,158 @@
+//! Traffic and policies.
+
+use std::collections::BTreeSet;
+
+use super::Checker;
+use crate::schema::{ArrivalRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficRecord};
+
+pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
+    checker.unique("traffic", "traffic", scenario.traffic.iter().map(|traffic| traffic.name.as_str()));
+    checker.unique("policy", "policy", scenario.policy.iter().map(|policy| policy.name.as_str()));
+    for (key, empty, what) in [
+        ("traffic", scenario.traffic.is_empty(), "nothing is sent"),
+        ("policy", scenario.policy.is_empty(), "there is nothing to compare"),
+    ] {
+        if empty {
+            checker.problem(&[key], format!("{what}: `{key}` is empty"), "", Some(&format!("add a [[{key}]]")));
+        }
+    }
+    for (index, traffic) in scenario.traffic.iter().enumerate() {
+        let index = index.to_string();
+        endpoints(scenario, traffic, &index, checker);
+        size(traffic, &index, checker);
+        times(scenario, traffic, &index, checker);
+    }
+    for (index, policy) in scenario.policy.iter().enumerate() {
+        transport(policy, &scenario.topology.shape, &index.to_string(), checker);
+    }
+    for (index, name) in scenario.measure.traffic.iter().flatten().enumerate() {
+        let known = scenario.traffic.iter().map(|traffic| traffic.name.as_str());
+        checker.known(&["measure", "traffic", &index.to_string()], name, "traffic", known);
+    }
+}
+
+fn endpoints(scenario: &ScenarioRecord, traffic: &TrafficRecord, index: &str, checker: &mut Checker) {
+    let path = |key: &'static str| ["traffic", index, key];
+    let name = &traffic.name;
+    let groups = || scenario.hosts.names();
+    checker.known(&path("to"), &traffic.to, "host group", groups());
+    let Some(from) = &traffic.from else { return };
+    if !checker.known(&path("from"), from, "host group", groups()) {
+        return;
+    }
+    let group = scenario.hosts.get(from);
+    let hosts = group.map_or(0, |group| {
+        group.count.unwrap_or_else(|| group.members.as_ref().map_or(0, |members| members.len() as u32))
+    });
+    if let Some(senders) = traffic.senders
+        && senders > hosts
+    {
+        let message = format!("`traffic.{name}.senders` is more than the {hosts} hosts of `{from}`");
+        checker.problem(&path("senders"), message, &format!("this is {senders}"), None);
+    }
+    if from == &traffic.to && hosts == 1 {
+        let message = format!("traffic `{name}` goes from `{from}` to itself, which is a single host");
+        checker.problem(&path("to"), message, "nobody to send to", None);
+    }
+}
+
+fn size(traffic: &TrafficRecord, index: &str, checker: &mut Checker) {
+    let name = &traffic.name;
+    let path = ["traffic", index, "size"];
+    match &traffic.size.0 {
+        SizeKind::Uniform(size) if size.min > size.max => {
+            let message = format!("`traffic.{name}.size` has a `min` larger than its `max`");
+            let label = format!("{} to {}", size.min, size.max);
+            checker.problem(&path, message, &label, None);
+        }
+        SizeKind::Pareto(size) => {
+            // The smallest value of a Pareto variable is mean · (a − 1) / a.
+            let least = size.mean.get() as f64 * (size.shape - 1.0) / size.shape;
+            if let Some(max) = size.max
+                && (max.get() as f64) < least
+            {
+                let message = format!("`traffic.{name}.size.max` cuts off every size");
+                let help = format!("with this shape and mean the smallest size is {least:.0} bytes");
+                checker.problem(&["traffic", index, "size", "max"], message, &format!("this is {max}"), Some(&help));
+            }
+        }
+        SizeKind::Cdf(size) if size.name.is_some() == size.file.is_some() => {
+            let message = format!("`traffic.{name}.size` needs exactly one of `name` and `file`");
+            let label = if size.name.is_some() { "both are given" } else { "neither is given" };
+            checker.problem(&path, message, label, None);
+        }
+        SizeKind::Unlimited(_) if matches!(traffic.arrival, ArrivalRecord::Load(_)) => {
+            let message = format!("traffic `{name}` has flows without end, so they cannot make up a load");
+            let help = "use arrival = \"once\", or give the flows a size";
+            checker.problem(&["traffic", index, "arrival"], message, "not with this size", Some(help));
+        }
+        _ => {}
+    }
+}
+
+fn times(scenario: &ScenarioRecord, traffic: &TrafficRecord, index: &str, checker: &mut Checker) {
+    let name = &traffic.name;
+    let duration = scenario.duration;
+    if traffic.start >= duration {
+        let message = format!("traffic `{name}` never starts: the scenario's duration is {duration}");
+        checker.problem(&["traffic", index, "start"], message, "", Some("start before `duration`"));
+    }
+    if let Some(stop) = traffic.stop
+        && stop <= traffic.start
+    {
+        let message = format!("traffic `{name}` stops before it starts");
+        let label = format!("it starts at {}", traffic.start);
+        checker.problem(&["traffic", index, "stop"], message, &label, None);
+    }
+    let first = match &traffic.arrival {
+        ArrivalRecord::Periodic(periodic) => periodic.period,
+        _ => return,
+    };
+    if first > duration {
+        let message = format!("`traffic.{name}.arrival.period` is longer than the duration, {duration}");
+        checker.problem(&["traffic", index, "arrival", "period"], message, "", None);
+    }
+}
+
+fn transport(policy: &PolicyRecord, shape: &ShapeRecord, index: &str, checker: &mut Checker) {
+    let name = &policy.name;
+    let path = |key: &'static str| ["policy", index, "transport", key];
+    let transport = &policy.transport;
+    for (key, timeout) in [("min-rto", transport.min_rto), ("initial-rto", transport.initial_rto)] {
+        if timeout > transport.max_rto {
+            let message = format!("`policy.{name}.transport.{key}` is longer than `max-rto`");
+            let label = format!("{timeout}, but `max-rto` is {}", transport.max_rto);
+            checker.problem(&path(key), message, &label, None);
+        }
+    }
+    let Protocol::Mptcp(mptcp) = &transport.protocol else { return };
+    if let (Some(lanes), Some(paths)) = (&mptcp.lanes, mptcp.subflows.or_else(|| interfaces(shape)))
+        && lanes.short >= paths
+    {
+        let message = format!("policy `{name}` leaves no lane for long flows");
+        let label = format!("the short lanes take {} of {paths}", lanes.short);
+        let help = "lanes need more subflows than `short`; without `subflows` there is one for each interface";
+        checker.problem(&["policy", index, "transport", "lanes"], message, &label, Some(help));
+    }
+    let mut seen = BTreeSet::new();
+    for (position, interface) in mptcp.backup.iter().enumerate() {
+        let path = ["policy", index, "transport", "backup", &position.to_string()];
+        if *interface > 63 {
+            let message = format!("`policy.{name}.transport.backup`: no host has an interface {interface}");
+            checker.problem(&path, message, "at most 63", Some("interfaces are counted from 0"));
+        } else if !seen.insert(interface) {
+            let message = format!("`policy.{name}.transport.backup` has interface {interface} twice");
+            checker.problem(&path, message, "once more", None);
+        }
+    }
+}
+
+/// Interfaces of each host of `shape`.
+fn interfaces(shape: &ShapeRecord) -> Option<u32> {
+    match shape {
+        ShapeRecord::ParallelPaths(paths) => Some(paths.paths),
+        ShapeRecord::DualHomedFatTree(_) | ShapeRecord::DualHomedPod(_) => Some(2),
+        ShapeRecord::Dumbbell(_) | ShapeRecord::TwoTier(_) | ShapeRecord::FatTree(_) => Some(1),
+        ShapeRecord::Graph(_) => None,
+    }
+}

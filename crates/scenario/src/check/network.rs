@@ -1,0 +1,248 @@
+//! Topology and groups of hosts.
+
+use std::collections::BTreeSet;
+
+use headway_units::Rate;
+
+use super::Checker;
+use crate::language::{Amount, Name, QueueLimit, suggest_help};
+use crate::schema::{
+    FatTreeRecord, GraphRecord, HostsRecord, LinkChangeRecord, LinkRecord, Place, QueueRecord, ScenarioRecord,
+    ShapeRecord,
+};
+
+/// A network has at most this many hosts, and four times as many cables.
+const MOST_HOSTS: u128 = 1_000_000;
+
+/// Hosts, and cables of all sorts, of a topology. Wide enough for every combination of keys.
+struct Extent {
+    hosts: u128,
+    cables: u128,
+}
+
+pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
+    let topology = &scenario.topology;
+    queue(&topology.queue, &["topology", "queue"], checker);
+    queue(&topology.host_queue, &["topology", "host-queue"], checker);
+    if topology.link.loss.get() >= 1.0 {
+        checker.problem(&["topology", "link", "loss"], "`topology.link.loss` loses everything".to_owned(), "", None);
+    }
+    let before = checker.reader.problems();
+    shape(&topology.shape, &topology.link, checker);
+    // A wrong shape has no extent worth comparing with.
+    if checker.reader.problems() > before {
+        return;
+    }
+    let extent = extent(&topology.shape);
+    if extent.hosts > MOST_HOSTS || extent.cables > 4 * MOST_HOSTS {
+        let message =
+            format!("this topology has {} hosts and {} cables between switches and hosts", extent.hosts, extent.cables);
+        let help = format!("the most is {MOST_HOSTS} hosts and {} cables", 4 * MOST_HOSTS);
+        checker.problem(&["topology"], message, "too large", Some(&help));
+        return;
+    }
+    groups(scenario, extent.hosts, checker);
+}
+
+fn queue(queue: &QueueRecord, path: &[&str], checker: &mut Checker) {
+    let QueueRecord::DropTail(queue) = queue;
+    let at = |key| [path, &[key]].concat();
+    let name = path.join(".");
+    let QueueLimit::AtMost(limit) = queue.limit else { return };
+    if limit.is_zero() {
+        let help = "a queue holds at least one packet";
+        checker.problem(&at("limit"), format!("`{name}.limit` must be more than nothing"), "this is 0", Some(help));
+    }
+    let never = match (limit, queue.mark) {
+        (Amount::Bytes(limit), Some(Amount::Bytes(mark))) => mark >= limit,
+        (Amount::Packets(limit), Some(Amount::Packets(mark))) => mark >= limit,
+        _ => false,
+    };
+    if never {
+        let message = format!("`{name}` never marks: it is full at {limit}");
+        checker.problem(&at("mark"), message, "not less than the limit", Some("mark at less than `limit`"));
+    }
+}
+
+fn shape(shape: &ShapeRecord, link: &LinkRecord, checker: &mut Checker) {
+    let k = match shape {
+        ShapeRecord::FatTree(tree) => {
+            oversubscription(tree, link, checker);
+            tree.k
+        }
+        ShapeRecord::DualHomedFatTree(tree) => tree.k,
+        ShapeRecord::DualHomedPod(pod) => pod.k,
+        ShapeRecord::Graph(own) => return graph(own, checker),
+        ShapeRecord::Dumbbell(_) | ShapeRecord::ParallelPaths(_) | ShapeRecord::TwoTier(_) => return,
+    };
+    if !k.is_multiple_of(2) {
+        let help = format!("half of the ports go up, half go down: {} or {}", k - 1, k + 1);
+        checker.problem(
+            &["topology", "k"],
+            "`topology.k` must be even".to_owned(),
+            &format!("this is {k}"),
+            Some(&help),
+        );
+    }
+}
+
+fn oversubscription(tree: &FatTreeRecord, link: &LinkRecord, checker: &mut Checker) {
+    let tiers: [(&str, &Option<LinkChangeRecord>, f64); 2] =
+        [("edge", &tree.edge_link, tree.edge_oversubscription), ("core", &tree.core_link, tree.core_oversubscription)];
+    for (tier, change, factor) in tiers {
+        let own_rate = change.as_ref().and_then(|change| change.rate);
+        let key = format!("{tier}-oversubscription");
+        if factor != 1.0 && own_rate.is_some() {
+            let message = format!("`topology.{tier}-link.rate` and `topology.{key}` both set the same rate");
+            let help = format!("keep one of them; the other cables have {}", link.rate);
+            checker.problem(&["topology", &key], message, "", Some(&help));
+        } else if link.rate.bps() as f64 / factor < 1.0 {
+            let message = format!("`topology.{key}` leaves less than {} of {}", Rate::from_bps(1), link.rate);
+            checker.problem(&["topology", &key], message, "too much", None);
+        }
+    }
+}
+
+fn graph(graph: &GraphRecord, checker: &mut Checker) {
+    let mut known = BTreeSet::new();
+    for (key, names) in [("switches", &graph.switches), ("hosts", &graph.hosts)] {
+        for (index, name) in names.iter().enumerate() {
+            if !known.insert(name.as_str()) {
+                let path = ["topology", key, &index.to_string()];
+                checker.problem(&path, format!("`{name}` is in the graph twice"), "once more", None);
+            }
+        }
+    }
+    for (index, cable) in graph.cables.iter().enumerate() {
+        let index = index.to_string();
+        if let Some(own) = &cable.queue {
+            queue(own, &["topology", "cables", &index, "queue"], checker);
+        }
+        for (end, name) in cable.between.iter().enumerate() {
+            let path = ["topology", "cables", &index, "between", &end.to_string()];
+            if !known.contains(name.as_str()) {
+                let help = suggest_help(name, known.iter().copied(), "switches and hosts");
+                checker.problem(&path, format!("there is no switch or host `{name}`"), "no such name", Some(&help));
+            }
+        }
+        if cable.between[0] == cable.between[1] {
+            let path = ["topology", "cables", &index, "between"];
+            checker.problem(&path, format!("a cable from `{}` to itself", cable.between[0]), "", None);
+        }
+    }
+    let cabled: BTreeSet<&str> = graph.cables.iter().flat_map(|cable| &cable.between).map(|name| &**name).collect();
+    for (index, host) in graph.hosts.iter().enumerate().filter(|(_, host)| !cabled.contains(host.as_str())) {
+        let path = ["topology", "hosts", &index.to_string()];
+        checker.problem(&path, format!("host `{host}` has no cable"), "not connected", None);
+    }
+}
+
+fn extent(shape: &ShapeRecord) -> Extent {
+    let wide = |number: u32| u128::from(number);
+    let (hosts, cables) = match shape {
+        ShapeRecord::Dumbbell(one) => (wide(one.left) + wide(one.right), 1 + wide(one.left) + wide(one.right)),
+        ShapeRecord::ParallelPaths(one) => {
+            let hosts = wide(one.left) + wide(one.right);
+            (hosts, wide(one.paths) * (hosts + 1))
+        }
+        ShapeRecord::TwoTier(one) => {
+            let hosts = wide(one.leaves) * wide(one.hosts_per_leaf);
+            (hosts, hosts + wide(one.leaves) * wide(one.spines))
+        }
+        ShapeRecord::FatTree(one) => {
+            let k = wide(one.k);
+            let hosts = k * (k / 2) * wide(one.hosts_per_edge());
+            (hosts, hosts + k * k * k / 2)
+        }
+        ShapeRecord::DualHomedFatTree(one) => {
+            let k = wide(one.k);
+            let hosts = k * wide(one.hosts_per_pod());
+            (hosts, 2 * hosts + k * k * k / 2)
+        }
+        ShapeRecord::DualHomedPod(one) => {
+            let k = wide(one.k);
+            (wide(one.hosts()), 2 * wide(one.hosts()) + k * k / 4)
+        }
+        ShapeRecord::Graph(one) => (one.hosts.len() as u128, one.cables.len() as u128),
+    };
+    Extent { hosts, cables }
+}
+
+fn groups(scenario: &ScenarioRecord, capacity: u128, checker: &mut Checker) {
+    let graph = match &scenario.topology.shape {
+        ShapeRecord::Graph(graph) => Some(graph),
+        _ => None,
+    };
+    let mut taken = BTreeSet::new();
+    let (mut inside, mut top) = (0u128, 0u128);
+    for (name, group) in scenario.hosts.iter() {
+        let before = inside + top;
+        let own = |key: &'static str| ["hosts", name, key];
+        let planes = matches!(scenario.topology.shape, ShapeRecord::DualHomedFatTree(_) | ShapeRecord::DualHomedPod(_));
+        if group.at == Place::Top && !planes {
+            let help = "hosts can be above a dual-homed-pod or a dual-homed-fat-tree";
+            let message = format!("`hosts.{name}` cannot be at the top: this topology has no planes");
+            checker.problem(&own("at"), message, "not here", Some(help));
+        }
+        if group.link.is_some() && group.at == Place::Inside {
+            let message = format!("`hosts.{name}.link` is for hosts at the top");
+            checker.problem(&own("link"), message, "", Some("cables inside are described in [topology]"));
+        }
+        let count = u128::from(group.count.unwrap_or(0)) + members(name, group, graph, &mut taken, checker);
+        match group.at {
+            Place::Inside => inside += count,
+            Place::Top => top += count,
+        }
+        if group.at == Place::Inside && inside > capacity {
+            let message = format!("the groups of hosts need more than the {capacity} hosts of the topology");
+            let label = format!("{} are left for this group", capacity.saturating_sub(before - top.min(before)));
+            checker.problem(&own("count"), message, &label, Some("take fewer, or make the topology larger"));
+            return;
+        }
+        if top > MOST_HOSTS {
+            checker.problem(&own("count"), format!("more than {MOST_HOSTS} hosts at the top"), "", None);
+            return;
+        }
+    }
+}
+
+/// Checks the names of a group's members. Returns how many there are.
+fn members<'s>(
+    name: &str,
+    group: &'s HostsRecord,
+    graph: Option<&GraphRecord>,
+    taken: &mut BTreeSet<&'s str>,
+    checker: &mut Checker,
+) -> u128 {
+    let path = ["hosts", name, "members"];
+    let Some(members) = &group.members else {
+        if group.count.is_none() {
+            let help = "say how many hosts with `count`, for example { count = 2 }";
+            checker.problem(&path[..2], format!("`hosts.{name}` needs `count`"), "`count` is missing", Some(help));
+        }
+        return 0;
+    };
+    let Some(graph) = graph else {
+        let message = format!("`hosts.{name}.members`: hosts have names in a graph only");
+        checker.problem(&path, message, "not with this topology", Some("say how many with `count`"));
+        return 0;
+    };
+    if group.count.is_some() || group.at == Place::Top {
+        let message = format!("`hosts.{name}` names its members, so `count` and `at` have no say");
+        checker.problem(&["hosts", name, if group.count.is_some() { "count" } else { "at" }], message, "", None);
+    }
+    if members.is_empty() {
+        checker.problem(&path, format!("`hosts.{name}` has no members"), "empty", None);
+    }
+    let hosts: BTreeSet<&str> = graph.hosts.iter().map(Name::as_str).collect();
+    for (index, member) in members.iter().enumerate() {
+        let path = ["hosts", name, "members", &index.to_string()];
+        // `known` goes through all names to say what is near; the set keeps large graphs quick.
+        let known = hosts.contains(member.as_str())
+            || checker.known(&path, member, "host", graph.hosts.iter().map(Name::as_str));
+        if known && !taken.insert(member.as_str()) {
+            checker.problem(&path, format!("host `{member}` is taken twice"), "once more", None);
+        }
+    }
+    members.len() as u128
+}

@@ -1,0 +1,193 @@
+//! The file as a tree of values with their places, and reading TOML into it.
+
+use std::ops::Range;
+
+use toml_edit::{Document, InlineTable, Item, TableLike, Value as TomlValue};
+
+use super::source::{At, Sources};
+
+/// The longest text that is read at all: 4 MB.
+pub(crate) const LONGEST_TEXT: usize = 4_000_000;
+
+/// A value and its place.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub at: At,
+    pub value: Value,
+}
+
+/// What can be written in a scenario.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Bool(bool),
+    /// TOML has dates; scenarios have no use for them.
+    Date,
+    List(Vec<Node>),
+    Table(Table),
+    /// A value that is already reported as a problem and must not be reported again.
+    Hole,
+}
+
+/// Keys and values in the order of the file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Table {
+    pub entries: Vec<Entry>,
+}
+
+/// One `key = value`.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub key: String,
+    pub key_at: At,
+    pub node: Node,
+}
+
+impl Table {
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+}
+
+impl Node {
+    /// What kind of value this is, with its article.
+    pub(crate) fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Text(_) => "a text",
+            Value::Integer(_) | Value::Float(_) => "a number",
+            Value::Bool(_) => "true or false",
+            Value::Date => "a date",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+            Value::Hole => "nothing",
+        }
+    }
+
+    /// The name in a table of a list (`name = "…"`), by which it is addressed.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match &self.value {
+            Value::Table(table) => match &table.get("name")?.value {
+                Value::Text(name) => Some(name),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The element or entry called `segment`: a key of a table, the index or name of a list's element.
+    pub(crate) fn child(&self, segment: &str) -> Option<&Node> {
+        match &self.value {
+            Value::Table(table) => table.get(segment),
+            Value::List(items) => items.get(position(items, segment)?),
+            _ => None,
+        }
+    }
+
+    /// The place of `path`, or of the nearest thing around it that exists.
+    pub(crate) fn locate(&self, path: &[impl AsRef<str>]) -> At {
+        let mut node = self;
+        for segment in path {
+            match node.child(segment.as_ref()) {
+                Some(child) => node = child,
+                None => break,
+            }
+        }
+        node.at
+    }
+}
+
+/// The index of the element called `segment`, which is an index or a name.
+pub(crate) fn position(items: &[Node], segment: &str) -> Option<usize> {
+    match segment.parse::<usize>() {
+        Ok(index) if index < items.len() => Some(index),
+        _ => items.iter().position(|item| item.name() == Some(segment)),
+    }
+}
+
+/// A text that is not TOML: why and where.
+pub(crate) struct Syntax {
+    pub message: String,
+    pub range: Option<Range<usize>>,
+}
+
+/// Parses text `source` of `sources` as a file. Nesting is limited by the TOML parser (80 levels), so the recursion here is too.
+pub(crate) fn parse(sources: &Sources, source: usize) -> Result<Node, Syntax> {
+    let document = document(&sources.0[source].text)?;
+    let converter = Converter { sources, source, shift: 0 };
+    Ok(Node { at: At::whole(source), value: Value::Table(converter.table(document.as_table())) })
+}
+
+/// Parses the value that starts at byte `start` of an override; `None` if it is not a TOML value.
+pub(crate) fn parse_value(sources: &Sources, source: usize, start: usize) -> Option<Node> {
+    const KEY: &str = "v=";
+    let text = format!("{KEY}{}", &sources.0[source].text[start..]);
+    let document = document(&text).ok()?;
+    let table = document.as_table();
+    // A newline in an override could otherwise smuggle in further keys.
+    if table.len() != 1 {
+        return None;
+    }
+    let converter = Converter { sources, source, shift: start as isize - KEY.len() as isize };
+    converter.table(table).entries.into_iter().next().map(|entry| entry.node)
+}
+
+fn document(text: &str) -> Result<Document<&str>, Syntax> {
+    Document::parse(text).map_err(|error| Syntax { message: error.message().to_owned(), range: error.span() })
+}
+
+struct Converter<'a> {
+    sources: &'a Sources,
+    source: usize,
+    shift: isize,
+}
+
+impl Converter<'_> {
+    fn place(&self, range: Option<Range<usize>>) -> At {
+        let moved = |index: usize| index.saturating_add_signed(self.shift);
+        match range {
+            Some(range) => self.sources.place(self.source, &(moved(range.start)..moved(range.end))),
+            None => At::whole(self.source),
+        }
+    }
+
+    fn table(&self, table: &dyn TableLike) -> Table {
+        let entry = |(key, item): (&str, &Item)| {
+            let key_at = self.place(table.key(key).and_then(toml_edit::Key::span));
+            let node = self.item(item)?;
+            Some(Entry { key: key.to_owned(), key_at, node })
+        };
+        Table { entries: table.iter().filter_map(entry).collect() }
+    }
+
+    fn item(&self, item: &Item) -> Option<Node> {
+        let value = match item {
+            Item::None => return None,
+            Item::Value(value) => return Some(self.value(value)),
+            Item::Table(table) => Value::Table(self.table(table)),
+            Item::ArrayOfTables(tables) => {
+                let element = |table: &toml_edit::Table| Node {
+                    at: self.place(table.span()),
+                    value: Value::Table(self.table(table)),
+                };
+                Value::List(tables.iter().map(element).collect())
+            }
+        };
+        Some(Node { at: self.place(item.span()), value })
+    }
+
+    fn value(&self, value: &TomlValue) -> Node {
+        let inline = |table: &InlineTable| Value::Table(self.table(table));
+        let converted = match value {
+            TomlValue::String(text) => Value::Text(text.value().clone()),
+            TomlValue::Integer(number) => Value::Integer(*number.value()),
+            TomlValue::Float(number) => Value::Float(*number.value()),
+            TomlValue::Boolean(flag) => Value::Bool(*flag.value()),
+            TomlValue::Datetime(_) => Value::Date,
+            TomlValue::Array(items) => Value::List(items.iter().map(|item| self.value(item)).collect()),
+            TomlValue::InlineTable(table) => inline(table),
+        };
+        Node { at: self.place(value.span()), value: converted }
+    }
+}

@@ -1,0 +1,29 @@
+//! The scenario file: topology, traffic, policies to compare, what to measure and what must hold.
+//!
+//! A scenario is one TOML file with units in every quantity. [`Document::parse`] reads it,
+//! [`Document::points`] lists the combinations of its sweep, [`Document::scenario`] gives the typed
+//! [`ScenarioRecord`] of one of them, checked as far as the file alone allows. Any text gives either
+//! that or [`Problems`] that point at the place and say what would be right; never a panic.
+//! [`Document::show`] prints every default, [`json_schema`] describes the file to other programs.
+//!
+//! Two halves: `language` knows how things are written and nothing of networks, [`schema`] declares
+//! the records. A new key is one line in a record there.
+//!
+//! Sources: TOML 1.0 (toml.io), JSON Schema draft 2020-12 (json-schema.org).
+
+mod check;
+mod claims;
+mod document;
+mod language;
+mod plan;
+mod run;
+pub mod schema;
+
+pub use claims::{Case, Verdict};
+pub use document::{Document, json_schema};
+pub use language::{
+    Amount, Map, Name, OneOrMany, Problem, Problems, Quantity, QueueLimit, Ratio, Scalar, Sweep, SweepPoint,
+    SweepValues,
+};
+pub use run::{Experiment, Options, Progress, Results, RunError};
+pub use schema::ScenarioRecord;

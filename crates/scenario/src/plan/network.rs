@@ -1,0 +1,207 @@
+//! Topologies and host groups.
+
+use std::sync::Arc;
+
+use headway_fabric::topology::{
+    Built, DualHomedFatTree, DualHomedPod, Dumbbell, FatTree, ParallelPaths, TopologyError, TwoTier,
+};
+use headway_fabric::{Graph, GraphError, Limit, LinkId, NodeId, NodeKind, QueueSpec, Wire};
+use headway_units::{Rate, Span};
+
+use super::{Fault, Hosts};
+use crate::language::{Amount, QueueLimit};
+use crate::schema::{
+    GraphRecord, LinkChangeRecord, LinkRecord, Place, QueueRecord, ScenarioRecord, ShapeRecord, TopologyRecord,
+};
+
+/// The graph with its groups of hosts.
+#[derive(Debug, Clone)]
+pub(super) struct Network {
+    pub built: Built,
+    groups: Vec<(String, Hosts)>,
+    names: Vec<Arc<str>>,
+}
+
+impl Network {
+    pub fn build(scenario: &ScenarioRecord) -> Result<Network, Fault> {
+        let topology = &scenario.topology;
+        let fault = |error: TopologyError| Fault::new(&["topology"], format!("this topology cannot be built: {error}"));
+        let mut built = match &topology.shape {
+            ShapeRecord::Graph(graph) => by_hand(graph, topology)
+                .map_err(|error| Fault::new(&["topology"], format!("this graph cannot be built: {error}")))?,
+            shape => preset(shape, topology).map_err(fault)?,
+        };
+        let mut next = 0;
+        let mut groups = Vec::new();
+        for (name, group) in scenario.hosts.iter() {
+            let count = group.count.unwrap_or(0) as usize;
+            let hosts: Hosts = if let Some(members) = &group.members {
+                members.iter().filter_map(|member| built.graph.find(member)).collect()
+            } else if group.at == Place::Top {
+                let link = group.link.as_ref().map_or_else(|| topology.link.clone(), |own| own.over(&topology.link));
+                (0..count)
+                    .map(|i| {
+                        let (up, down) = (wire(&link, &topology.queue), wire(&link, &topology.host_queue));
+                        built.attach_top_host(format!("{name}{i}"), Span::ZERO, up, down)
+                    })
+                    .collect::<Result<_, _>>()
+                    .map_err(|error| Fault::new(&["hosts", name], format!("`hosts.{name}` does not fit: {error}")))?
+            } else {
+                let taken = built.hosts[next..].iter().take(count).copied().collect::<Hosts>();
+                next += taken.len();
+                taken
+            };
+            groups.push((name.to_owned(), hosts));
+        }
+        let names = built.graph.nodes().iter().map(|node| Arc::from(node.name.as_str())).collect();
+        Ok(Network { built, groups, names })
+    }
+
+    /// The hosts of the group called `name`.
+    pub fn group(&self, name: &str) -> &[NodeId] {
+        self.groups.iter().find(|(known, _)| known == name).map_or(&[], |(_, hosts)| hosts)
+    }
+
+    pub fn name(&self, node: NodeId) -> Arc<str> {
+        Arc::clone(&self.names[node.index()])
+    }
+
+    /// `from>to` of a port.
+    pub fn port_name(&self, link: LinkId) -> String {
+        let link = self.built.graph.link(link);
+        format!("{}>{}", self.name(link.from), self.name(link.to))
+    }
+
+    pub fn switch_ports(&self) -> Vec<LinkId> {
+        let graph = &self.built.graph;
+        let at_switch = |(_, link): &(usize, &headway_fabric::Link)| graph.node(link.from).kind == NodeKind::Switch;
+        graph.links().iter().enumerate().filter(at_switch).map(|(i, _)| LinkId(i as u32)).collect()
+    }
+}
+
+fn limit(amount: Amount) -> Limit {
+    match amount {
+        Amount::Bytes(bytes) => Limit::Bytes(bytes),
+        Amount::Packets(packets) => Limit::Packets(packets),
+    }
+}
+
+fn queue(record: &QueueRecord) -> QueueSpec {
+    let QueueRecord::DropTail(record) = record;
+    let most = match record.limit {
+        QueueLimit::Unlimited => None,
+        QueueLimit::AtMost(amount) => Some(limit(amount)),
+    };
+    QueueSpec { limit: most, mark: record.mark.map(limit) }
+}
+
+fn wire(link: &LinkRecord, own: &QueueRecord) -> Wire {
+    Wire { rate: link.rate, delay: link.delay, gap: link.gap, loss: link.loss.get(), queue: queue(own) }
+}
+
+/// The wires of a topology: hosts' ports, switches' ports to hosts, and changed links between switches.
+struct Wires<'a>(&'a TopologyRecord);
+
+impl Wires<'_> {
+    fn changed(&self, change: Option<&LinkChangeRecord>) -> LinkRecord {
+        change.map_or_else(|| self.0.link.clone(), |change| change.over(&self.0.link))
+    }
+
+    fn host(&self, change: Option<&LinkChangeRecord>) -> Wire {
+        wire(&self.changed(change), &self.0.host_queue)
+    }
+
+    fn switch(&self, change: Option<&LinkChangeRecord>) -> Wire {
+        wire(&self.changed(change), &self.0.queue)
+    }
+
+    /// Between switches, the rate divided by `factor`.
+    fn oversubscribed(&self, change: Option<&LinkChangeRecord>, factor: f64) -> Wire {
+        let wire = self.switch(change);
+        Wire { rate: Rate::from_bps((wire.rate.bps() as f64 / factor).round() as u64), ..wire }
+    }
+}
+
+fn preset(shape: &ShapeRecord, topology: &TopologyRecord) -> Result<Built, TopologyError> {
+    let wires = Wires(topology);
+    let (host_wire, wire) = (wires.host(None), wires.switch(None));
+    let (host_latency, switch_latency) = (Span::ZERO, topology.switch_latency);
+    match shape {
+        ShapeRecord::Dumbbell(own) => {
+            let bottleneck = wires.switch(Some(&own.bottleneck));
+            Dumbbell { left: own.left, right: own.right, bottleneck, host_wire, wire, host_latency, switch_latency }
+                .build()
+        }
+        ShapeRecord::ParallelPaths(own) => {
+            let paths = vec![wires.switch(own.middle.as_ref()); own.paths as usize];
+            ParallelPaths { left: own.left, right: own.right, paths, host_wire, wire, host_latency, switch_latency }
+                .build()
+        }
+        ShapeRecord::TwoTier(own) => TwoTier {
+            leaves: own.leaves,
+            spines: own.spines,
+            hosts_per_leaf: own.hosts_per_leaf,
+            host_wire,
+            wire,
+            spine_wire: wires.switch(own.uplink.as_ref()),
+            host_latency,
+            switch_latency,
+        }
+        .build(),
+        ShapeRecord::FatTree(own) => FatTree {
+            k: own.k,
+            hosts_per_edge: own.hosts_per_edge,
+            host_wire: wires.host(own.host_link.as_ref()),
+            wire: wires.switch(own.host_link.as_ref()),
+            aggregation_wire: wires.oversubscribed(own.edge_link.as_ref(), own.edge_oversubscription),
+            core_wire: wires.oversubscribed(own.core_link.as_ref(), own.core_oversubscription),
+            host_latency,
+            switch_latency,
+        }
+        .build(),
+        ShapeRecord::DualHomedFatTree(own) => DualHomedFatTree {
+            k: own.k,
+            hosts_per_pod: own.hosts_per_pod,
+            host_wire,
+            wire,
+            aggregation_wire: wire,
+            core_wire: wire,
+            host_latency,
+            switch_latency,
+        }
+        .build(),
+        ShapeRecord::DualHomedPod(own) => DualHomedPod {
+            k: own.k,
+            hosts: own.hosts,
+            host_wire,
+            wire,
+            aggregation_wire: wire,
+            host_latency,
+            switch_latency,
+        }
+        .build(),
+        ShapeRecord::Graph(_) => unreachable!("graphs are built by hand"),
+    }
+}
+
+fn by_hand(record: &GraphRecord, topology: &TopologyRecord) -> Result<Built, GraphError> {
+    let mut graph = Graph::new();
+    for name in &record.switches {
+        graph.add_switch(name.as_str(), topology.switch_latency)?;
+    }
+    let hosts =
+        record.hosts.iter().map(|name| graph.add_host(name.as_str(), Span::ZERO)).collect::<Result<Vec<_>, _>>()?;
+    for cable in &record.cables {
+        let link = cable.link.over(&topology.link);
+        let ends = cable.between.each_ref().map(|name| graph.find(name).expect("checked: the name is in the graph"));
+        let [from_a, from_b] = ends.map(|end| {
+            let default = match graph.node(end).kind {
+                NodeKind::Host => &topology.host_queue,
+                NodeKind::Switch => &topology.queue,
+            };
+            wire(&link, cable.queue.as_ref().unwrap_or(default))
+        });
+        graph.connect(ends[0], ends[1], from_a, from_b)?;
+    }
+    Ok(Built { graph, hosts, top: Vec::new() })
+}

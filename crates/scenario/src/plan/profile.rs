@@ -1,0 +1,105 @@
+//! What connections are set up with.
+
+use headway_control::congestion::Congestion;
+use headway_control::lanes::{Deadline, Judge, LinkCost, MAX_SUBFLOWS};
+use headway_transport::{DelayedAck, LanePlan, Multipath, Profile, Recovery};
+
+use super::Fault;
+use crate::schema::{self, JudgeRecord, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord};
+
+/// Ethernet header and checksum.
+const ETHERNET: u32 = 14 + 4;
+/// IPv4 and TCP headers without options.
+const IP_AND_TCP: u32 = 20 + 20;
+/// Timestamps and their padding (RFC 7323 appendix A).
+const TIMESTAMPS: u32 = 12;
+/// Data sequence signal with 4-byte numbers, without checksum: mapping 14, acknowledgement 4, kind and flags 4 (less
+/// what they share), padded (RFC 8684 §3.3).
+const DSS: u32 = 20;
+
+pub(super) fn build(scenario: &ScenarioRecord, policy: &PolicyRecord, index: usize) -> Result<Profile, Fault> {
+    let transport = &policy.transport;
+    let at = |key: &str| {
+        ["policy".to_owned(), index.to_string(), "transport".to_owned(), key.to_owned()]
+    };
+    let fault = |key: &str, message: String| {
+        let path = at(key);
+        Fault::new(&path.each_ref().map(String::as_str), message)
+    };
+    let (name, multipath) = match &transport.protocol {
+        Protocol::Tcp(tcp) => (&tcp.control, None),
+        Protocol::Mptcp(mptcp) => (&mptcp.control, Some(multipath(mptcp).map_err(|(key, text)| fault(key, text))?)),
+    };
+    let control = Congestion::by_name(name).map_err(|error| {
+        let help = format!("known are {}", Congestion::NAMES.join(", "));
+        fault("control", format!("there is no congestion control `{}`", error.0)).help(help)
+    })?;
+    if control.is_coupled() && multipath.is_none() {
+        let message = format!("`{name}` couples the subflows of MPTCP; a TCP connection has none");
+        return Err(fault("control", message).help("use `new-reno`, or kind = \"mptcp\""));
+    }
+    let options = if transport.timestamps { TIMESTAMPS } else { 0 } + if multipath.is_some() { DSS } else { 0 };
+    let headers = IP_AND_TCP + options;
+    let mtu = scenario.topology.mtu.get() as u32;
+    let Some(mss) = mtu.checked_sub(headers).filter(|&mss| mss > 0) else {
+        let message = format!("an MTU of {mtu} bytes leaves no room for data behind {headers} bytes of headers");
+        return Err(Fault::new(&["topology", "mtu"], message));
+    };
+    Ok(Profile {
+        control,
+        recovery: match transport.recovery {
+            schema::Recovery::NewReno => Recovery::NewReno,
+            schema::Recovery::Sack => Recovery::Sack,
+        },
+        limited_transmit: transport.limited_transmit,
+        mss,
+        overhead: headers + ETHERNET,
+        initial_window: transport.initial_window,
+        initial_ssthresh: transport.initial_ssthresh,
+        min_rto: transport.min_rto,
+        initial_rto: transport.initial_rto,
+        max_rto: transport.max_rto,
+        delayed_ack: DelayedAck {
+            packets: transport.delayed_ack.packets,
+            timeout: transport.delayed_ack.timeout,
+            quick: transport.delayed_ack.quick,
+        },
+        receive_window: transport.receive_window,
+        ecn: transport.ecn,
+        multipath,
+        replicate: policy.replicate.as_ref().map(|replicate| (replicate.below, replicate.copies)),
+    })
+}
+
+fn multipath(record: &MptcpRecord) -> Result<Multipath, (&'static str, String)> {
+    if let Some(subflows) = record.subflows.filter(|&n| n as usize > MAX_SUBFLOWS) {
+        return Err(("subflows", format!("{subflows} subflows are more than the {MAX_SUBFLOWS} a connection can have")));
+    }
+    let lanes = record.lanes.as_ref().map(|lanes| {
+        let judge: Judge = match &lanes.judge {
+            JudgeRecord::Deadline(own) => Deadline { after: own.deadline }.into(),
+            JudgeRecord::LinkCost(own) => LinkCost {
+                deadline: own.deadline,
+                alpha: own.alpha,
+                beta: own.beta,
+                gamma: own.gamma,
+                delta: own.delta,
+                delay_unit: own.delay_unit,
+                time_unit: own.time_unit,
+                ..LinkCost::default()
+            }
+            .into(),
+        };
+        LanePlan { short: lanes.short as usize, judge }
+    });
+    if let Some(Err(error)) = lanes.as_ref().map(|lanes| lanes.judge.validate()) {
+        return Err(("lanes", error.to_string()));
+    }
+    Ok(Multipath {
+        // Without a number of its own a connection takes one subflow for each interface, which the hosts limit.
+        subflows: record.subflows.map(|n| n as usize),
+        join_after: record.join_after,
+        backup: record.backup.iter().map(|&i| i as usize).collect(),
+        lanes,
+    })
+}

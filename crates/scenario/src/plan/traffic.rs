@@ -1,0 +1,161 @@
+//! Who sends what to whom.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use headway_engine::Streams;
+use headway_fabric::NodeId;
+use headway_traffic::{
+    Arrival, Cdf, Ends, Exponential, Fixed, Pareto, Pattern, Size, SizeError, Traffic, Uniform,
+};
+use headway_transport::FlowStart;
+use headway_units::{Bytes, Span, Time};
+
+use super::network::Network;
+use super::{Fault, Hosts};
+use crate::schema::{ArrivalRecord, CdfRecord, Pairs, ScenarioRecord, SizeKind, TrafficRecord};
+
+/// A table of sizes has at most this many bytes.
+const LARGEST_TABLE: u64 = 16 << 20;
+
+/// One kind of traffic with the hosts it runs between.
+#[derive(Debug, Clone)]
+pub(super) struct Planned {
+    pub name: Arc<str>,
+    index: u16,
+    traffic: Traffic,
+    ends: Ends,
+    sources: Hosts,
+    destinations: Hosts,
+}
+
+impl Planned {
+    pub fn build(
+        record: &TrafficRecord,
+        index: usize,
+        scenario: &ScenarioRecord,
+        network: &Network,
+        folder: &Path,
+    ) -> Result<Planned, Fault> {
+        let number = index.to_string();
+        let fault = |key: &str, message: String| Fault::new(&["traffic", &number, key], message);
+        let name = record.name.as_str();
+        let destinations = network.group(&record.to).to_vec();
+        let within = record.from.as_ref().is_some_and(|from| *from == record.to);
+        let mut sources: Hosts = match &record.from {
+            Some(from) => network.group(from).to_vec(),
+            // "any host" is every host of the topology outside the group that receives
+            None => network.built.hosts.iter().copied().filter(|host| !destinations.contains(host)).collect(),
+        };
+        if sources.is_empty() {
+            let message = format!("traffic `{name}` has nobody to send: every host is in `{}`", record.to);
+            return Err(fault("to", message).help("name the group that sends with `from`"));
+        }
+        if let Some(senders) = record.senders {
+            if within {
+                let message = format!("`traffic.{name}.senders` needs senders and receivers in groups of their own");
+                return Err(fault("senders", message));
+            }
+            sources.truncate(senders as usize);
+        }
+        let size = size(record, folder).map_err(|message| fault("size", message))?;
+        let arrival = match &record.arrival {
+            ArrivalRecord::Once(own) => Arrival::Once { count: own.count },
+            ArrivalRecord::Poisson(own) => Arrival::Poisson { mean: own.mean },
+            ArrivalRecord::Periodic(own) => Arrival::Periodic { period: own.period },
+            ArrivalRecord::Load(own) => {
+                if record.pairs != Pairs::Random && record.pairs != Pairs::Permutation {
+                    let message = "arrivals by `load` need one process for each source".to_owned();
+                    return Err(fault("arrival", message).help("use pairs = \"random\" or \"permutation\""));
+                }
+                let Some(size) = &size else {
+                    return Err(fault("arrival", "a load cannot be had of flows without end".to_owned()));
+                };
+                Arrival::Poisson { mean: gap(own.fraction.get(), size, sources.first(), network) }
+            }
+        };
+        let pattern = match record.pairs {
+            Pairs::Random => Pattern::Random,
+            Pairs::EachDestination => Pattern::EachDestination,
+            Pairs::AllToAll => Pattern::AllToAll,
+            Pairs::Permutation => Pattern::Permutation,
+            Pairs::Incast => Pattern::Incast,
+        };
+        let ends = if within {
+            Ends::Within { hosts: destinations.len() }
+        } else {
+            Ends::Between { sources: sources.len(), destinations: destinations.len() }
+        };
+        let stop = record.stop.unwrap_or(scenario.duration).min(scenario.duration);
+        let (start, stop) = (Time::ZERO + record.start, Time::ZERO + stop);
+        let traffic = Traffic { name: name.to_owned(), pattern, size, arrival, start, stop };
+        let planned = Planned { name: name.into(), index: index as u16, traffic, ends, sources, destinations };
+        if !planned.sources.is_empty() {
+            // What could be wrong with them is wrong for any seed.
+            planned
+                .traffic
+                .flows(ends, Streams::new(0))
+                .map_err(|error| fault("pairs", format!("traffic `{name}`: {error}")))?;
+        }
+        Ok(planned)
+    }
+
+    /// The flows that start before `duration`, in order of time.
+    pub fn starts(&self, duration: Time, streams: Streams) -> impl Iterator<Item = FlowStart> + '_ {
+        let flows = (!self.sources.is_empty())
+            .then(|| self.traffic.flows(self.ends, streams).expect("checked when it was planned"));
+        flows.into_iter().flatten().take_while(move |flow| flow.time < duration).map(|flow| FlowStart {
+            time: flow.time,
+            // the same for a flow whatever else is in the scenario: its hash must not depend on that
+            id: u64::from(self.index) << 52 | u64::from(flow.generator) << 32 | flow.number,
+            traffic: self.index,
+            source: self.host(&self.sources, flow.source),
+            destination: self.host(&self.destinations, flow.destination),
+            size: flow.size,
+            profile: 0,
+        })
+    }
+
+    fn host(&self, hosts: &[NodeId], index: usize) -> NodeId {
+        hosts[index]
+    }
+}
+
+/// The mean gap that makes flows of `size` ask for `fraction` of what the source's interfaces carry.
+fn gap(fraction: f64, size: &Size, source: Option<&NodeId>, network: &Network) -> Span {
+    let graph = &network.built.graph;
+    let interfaces = source.map_or(&[][..], |&host| graph.interfaces(host));
+    let rate: u64 = interfaces.iter().map(|&link| graph.link(link).wire.rate.bps()).sum();
+    let seconds = size.mean().get() as f64 * 8.0 / (rate.max(1) as f64 * fraction);
+    Span::from_secs_f64(seconds).max(Span::from_picos(1))
+}
+
+fn size(record: &TrafficRecord, folder: &Path) -> Result<Option<Size>, String> {
+    let size = |error: SizeError| error.to_string();
+    Ok(Some(match &record.size.0 {
+        SizeKind::Unlimited(_) => return Ok(None),
+        SizeKind::Fixed(own) => Size::Fixed(Fixed::new(own.bytes).map_err(size)?),
+        SizeKind::Uniform(own) => Size::Uniform(Uniform::new(own.min, own.max).map_err(size)?),
+        SizeKind::Exponential(own) => Size::Exponential(Exponential::new(own.mean).map_err(size)?),
+        SizeKind::Pareto(own) => Size::Pareto(Pareto::new(own.shape, own.mean, own.max).map_err(size)?),
+        SizeKind::Cdf(own) => Size::Cdf(cdf(own, folder)?),
+    }))
+}
+
+fn cdf(record: &CdfRecord, folder: &Path) -> Result<Cdf, String> {
+    if let Some(name) = &record.name {
+        return Cdf::builtin(name).ok_or_else(|| {
+            let known: Vec<&str> = Cdf::builtin_names().collect();
+            format!("there is no table of sizes `{name}`; known are {}", known.join(", "))
+        });
+    }
+    // Named as the scenario does: where it was looked for follows from where the scenario is.
+    let name = record.file.as_deref().unwrap_or_default();
+    let file = folder.join(name);
+    let bytes = std::fs::metadata(&file).map_err(|error| format!("{name}: {error}"))?.len();
+    if bytes > LARGEST_TABLE {
+        return Err(format!("{name} has {}, more than a table of sizes", Bytes::new(bytes)));
+    }
+    let text = std::fs::read_to_string(&file).map_err(|error| format!("{name}: {error}"))?;
+    Cdf::parse(&text).map_err(|error| format!("{name}: {error}"))
+}

@@ -1,0 +1,98 @@
+//! The records of a scenario file. Each is declared once; see `language` for what follows from that.
+
+mod claim;
+mod hosts;
+mod policy;
+mod topology;
+mod traffic;
+
+pub use claim::{BetweenRecord, ClaimRecord, OperandRecord};
+pub use hosts::{HostsRecord, Place};
+pub use policy::{
+    DeadlineRecord, DelayedAckRecord, JudgeRecord, LanesRecord, LinkCostRecord, MptcpRecord, PolicyRecord, Protocol,
+    Recovery, ReplicateRecord, Scheduler, TcpRecord, TransportRecord,
+};
+pub use topology::{
+    CableRecord, DropTailRecord, DualHomedFatTreeRecord, DualHomedPodRecord, DumbbellRecord, FatTreeRecord,
+    GraphRecord, LinkChangeRecord, LinkRecord, ParallelPathsRecord, QueueRecord, ShapeRecord, TopologyRecord,
+    TwoTierRecord,
+};
+pub use traffic::{
+    ArrivalRecord, CdfRecord, ExponentialRecord, FixedRecord, LoadRecord, OnceRecord, Pairs, ParetoRecord,
+    PeriodicRecord, PoissonRecord, SizeKind, SizeRecord, TrafficRecord, UniformRecord, UnlimitedRecord,
+};
+
+use headway_units::Span;
+
+use crate::language::{Map, Name, Sweep, above, record, words};
+
+record! {
+    /// A scenario: what is simulated, what is compared, what is measured and what must hold.
+    pub struct ScenarioRecord {
+        /// The scenario's name, by which its results are known.
+        pub name: Name,
+        /// What it is about, in one line.
+        pub about: String,
+        /// Where it comes from: the paper and section it repeats.
+        pub source: Option<String>,
+        /// New flows start before this time.
+        #[range(above(Span::ZERO))]
+        pub duration: Span,
+        /// For so long after `duration` running flows go on while none start.
+        pub drain: Span = Span::ZERO,
+        /// How often every point is run, each time with other random numbers.
+        #[range(1..=100_000)]
+        pub repeats: u32 = 10,
+        /// Where all random numbers start from.
+        pub seed: u64 = 1,
+        /// Switches, cables and queues.
+        pub topology: TopologyRecord,
+        /// Groups of hosts by name; hosts without a group take part in "any host" alone.
+        pub hosts: Map<HostsRecord> = Map::new(),
+        /// What is sent.
+        pub traffic: Vec<TrafficRecord>,
+        /// The ways of sending to compare.
+        pub policy: Vec<PolicyRecord>,
+        /// Values that are varied: every combination is run with every policy.
+        pub sweep: Sweep = Sweep::default(),
+        /// What the results must show.
+        pub claim: Vec<ClaimRecord> = Vec::new(),
+        /// What is recorded beyond the flows.
+        pub measure: MeasureRecord = MeasureRecord::default(),
+    }
+}
+
+words! {
+    /// A quantity recorded over time.
+    pub enum Series {
+        /// Data delivered to applications per second.
+        "goodput" => Goodput,
+        /// Congestion windows.
+        "cwnd" => Cwnd,
+        /// Smoothed round-trip times.
+        "rtt" => Rtt,
+        /// The costs that lanes see in their links.
+        "link-cost" => LinkCost,
+        /// Queue lengths at switches.
+        "queue" => Queue,
+    }
+}
+
+record! {
+    /// What is recorded beyond the flows.
+    pub struct MeasureRecord {
+        /// The quantities recorded over time.
+        pub series: Vec<Series> = Vec::new(),
+        /// The distance of two samples.
+        #[range(above(Span::ZERO))]
+        pub interval: Span = Span::from_millis(10),
+        /// The traffic whose flows are recorded over time; all when left out.
+        pub traffic: Option<Vec<Name>>,
+    }
+}
+
+impl Default for MeasureRecord {
+    fn default() -> MeasureRecord {
+        MeasureRecord { series: Vec::new(), interval: Span::from_millis(10), traffic: None }
+    }
+}

@@ -1,0 +1,214 @@
+//! Who sends what to whom, and when.
+
+use headway_units::{Bytes, Span};
+use serde_json::json;
+
+use crate::language::{
+    Definitions, Field, Json, Name, Node, Ratio, Reader, Shown, Value, above, choice, record, suggest_nearest, words,
+};
+
+record! {
+    /// Flows of one sort.
+    pub struct TrafficRecord {
+        /// The name of the traffic, by which its flows are reported.
+        pub name: Name,
+        /// The group that sends; every host of the topology outside `to` when left out.
+        pub from: Option<Name>,
+        /// The group that receives.
+        pub to: Name,
+        /// Who sends to whom. A host never sends to itself.
+        pub pairs: Pairs = Pairs::Random,
+        /// Only the first so many hosts of `from` send; all when left out.
+        pub senders: Option<u32>,
+        /// How much each flow carries: an amount ("64KB"), "unlimited", or a distribution.
+        pub size: SizeRecord,
+        /// When flows start.
+        pub arrival: ArrivalRecord,
+        /// No flow starts before this time.
+        pub start: Span = Span::ZERO,
+        /// No flow starts from this time on; `duration` when left out.
+        pub stop: Option<Span>,
+    }
+}
+
+words! {
+    /// Who sends to whom, and thus who runs an arrival process of its own.
+    pub enum Pairs {
+        /// Each source runs its own arrivals and draws a destination for every flow.
+        "random" => Random,
+        /// Each destination runs its own arrivals and draws a source for every flow.
+        "each-destination" => EachDestination,
+        /// Every pair of a source and a destination runs its own arrivals.
+        "all-to-all" => AllToAll,
+        /// Each source sends to one destination, drawn once so that no two share one.
+        "permutation" => Permutation,
+        /// One process for all: at each arrival every source sends to the same drawn destination.
+        "incast" => Incast,
+    }
+}
+
+/// How much each flow carries: `"64KB"`, `"unlimited"`, or a table with `kind`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SizeRecord(pub SizeKind);
+
+impl Field for SizeRecord {
+    fn read(node: &Node, reader: &mut Reader) -> Option<SizeRecord> {
+        const EXPECTED: &str = "an amount of data like \"64KB\", \"unlimited\", or a table with `kind`";
+        let kind = match &node.value {
+            Value::Table(_) => SizeKind::read(node, reader),
+            Value::Text(text) if text == "unlimited" => Some(SizeKind::Unlimited(UnlimitedRecord {})),
+            Value::Text(text) if text.starts_with(char::is_alphabetic) => {
+                let message = format!("`{}` must be {EXPECTED}", reader.path());
+                let help = suggest_nearest(text, ["unlimited"]).map(|near| format!("did you mean `{near}`?"));
+                reader.problem(node.at, message, "", help);
+                None
+            }
+            Value::Bool(_) | Value::Date | Value::List(_) => reader.wrong_kind(node, EXPECTED),
+            _ => {
+                let bytes = Bytes::read(node, reader);
+                let bytes = reader.limited_at(node.at, bytes, &(Bytes::new(1)..));
+                bytes.map(|bytes| SizeKind::Fixed(FixedRecord { bytes }))
+            }
+        };
+        kind.map(SizeRecord)
+    }
+
+    /// Always the long form, so that a key below it has a place in what is printed.
+    fn show(&self) -> Option<Shown> {
+        self.0.show()
+    }
+
+    fn schema(definitions: &mut Definitions) -> Json {
+        let amount = Bytes::schema(definitions);
+        let kind = SizeKind::schema(definitions);
+        json!({ "anyOf": [amount, { "const": "unlimited" }, kind] })
+    }
+}
+
+choice! {
+    /// How much each flow carries.
+    pub enum SizeKind by "kind" {
+        /// Always the same.
+        "fixed" => Fixed(FixedRecord),
+        /// Without end.
+        "unlimited" => Unlimited(UnlimitedRecord),
+        /// Every size from `min` to `max` equally likely.
+        "uniform" => Uniform(UniformRecord),
+        /// Exponential, rounded up to a byte.
+        "exponential" => Exponential(ExponentialRecord),
+        /// Pareto: few flows carry most of the data.
+        "pareto" => Pareto(ParetoRecord),
+        /// As in a table of sizes and cumulative shares.
+        "cdf" => Cdf(CdfRecord),
+    }
+}
+
+record! {
+    /// Always the same.
+    pub struct FixedRecord {
+        /// The size of every flow.
+        #[range(Bytes::new(1)..)]
+        pub bytes: Bytes,
+    }
+}
+
+record! {
+    /// Without end.
+    pub struct UnlimitedRecord {}
+}
+
+record! {
+    /// Every size from `min` to `max` equally likely.
+    pub struct UniformRecord {
+        /// The smallest size.
+        #[range(Bytes::new(1)..)]
+        pub min: Bytes,
+        /// The largest size.
+        #[range(Bytes::new(1)..)]
+        pub max: Bytes,
+    }
+}
+
+record! {
+    /// Exponential, rounded up to a byte.
+    pub struct ExponentialRecord {
+        /// The mean size.
+        #[range(Bytes::new(1)..)]
+        pub mean: Bytes,
+    }
+}
+
+record! {
+    /// Pareto: few flows carry most of the data.
+    pub struct ParetoRecord {
+        /// The tail index (a): smaller is heavier; at 1 the mean is infinite.
+        #[range(above(1.0))]
+        pub shape: f64,
+        /// The mean size, before `max` cuts the tail.
+        #[range(Bytes::new(1)..)]
+        pub mean: Bytes,
+        /// Larger sizes become this; no limit when left out.
+        #[range(Bytes::new(1)..)]
+        pub max: Option<Bytes>,
+    }
+}
+
+record! {
+    /// As in a table of sizes and cumulative shares: `name` or `file`, one of them.
+    pub struct CdfRecord {
+        /// A table that comes with Headway.
+        pub name: Option<String>,
+        /// A file, relative to the scenario's: lines of size in bytes and cumulative share.
+        pub file: Option<String>,
+    }
+}
+
+choice! {
+    /// When flows start.
+    pub enum ArrivalRecord by "kind" {
+        /// All at once, at `start`.
+        "once" => Once(OnceRecord),
+        /// At random, independently of each other.
+        "poisson" => Poisson(PoissonRecord),
+        /// At equal distances.
+        "periodic" => Periodic(PeriodicRecord),
+        /// At random, as often as makes a given share of the sources' links busy.
+        "load" => Load(LoadRecord),
+    }
+}
+
+record! {
+    /// All at once, at `start`.
+    pub struct OnceRecord {
+        /// Flows of each process.
+        #[range(1..=1_000_000)]
+        pub count: u32 = 1,
+    }
+}
+
+record! {
+    /// At random, independently of each other.
+    pub struct PoissonRecord {
+        /// The mean time between two flows of a process.
+        #[range(above(Span::ZERO))]
+        pub mean: Span,
+    }
+}
+
+record! {
+    /// At equal distances.
+    pub struct PeriodicRecord {
+        /// The time between two flows of a process.
+        #[range(above(Span::ZERO))]
+        pub period: Span,
+    }
+}
+
+record! {
+    /// At random, as often as makes a given share of the sources' links busy.
+    pub struct LoadRecord {
+        /// The share of the rate of a source's interfaces that its flows ask for, on average.
+        #[range(above(0.0))]
+        pub fraction: Ratio,
+    }
+}

@@ -1,0 +1,134 @@
+//! What right scenarios mean, and that printing and reading them are inverse.
+
+use headway_scenario::schema::{JudgeRecord, Pairs, Protocol, SizeKind};
+use headway_scenario::{Amount, Document, Quantity, QueueLimit, Scalar};
+use headway_units::{Bytes, Rate, Span};
+
+const ALL: [(&str, &str); 4] = [
+    ("lanes.toml", include_str!("valid/lanes.toml")),
+    ("dumbbell.toml", include_str!("valid/dumbbell.toml")),
+    ("graph.toml", include_str!("valid/graph.toml")),
+    ("fat-tree.toml", include_str!("valid/fat-tree.toml")),
+];
+
+fn parse(text: &str, sets: &[&str]) -> Document {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    Document::parse(text, "test.toml", &sets).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn valid_scenarios_are_accepted_at_every_point() {
+    for (name, text) in ALL {
+        let document = Document::parse(text, name, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        document.check_all().unwrap_or_else(|problems| panic!("{problems}"));
+    }
+}
+
+#[test]
+fn what_is_shown_reads_back_equal_at_every_point() {
+    for (_, text) in ALL {
+        let document = parse(text, &[]);
+        let shown = document.show().unwrap();
+        let again = parse(&shown, &[]);
+        assert_eq!(document.sweep(), again.sweep());
+        for point in document.points() {
+            assert_eq!(document.scenario(&point).unwrap(), again.scenario(&point).unwrap(), "{shown}");
+        }
+        assert_eq!(again.show().unwrap(), shown);
+    }
+}
+
+#[test]
+fn values_defaults_and_short_forms_are_read() {
+    let document = parse(ALL[0].1, &[]);
+    let scenario = document.scenario(&document.points()[0]).unwrap();
+    assert_eq!(scenario.duration, Span::from_secs(10));
+    assert_eq!(scenario.topology.link.rate, Rate::from_mbps(100));
+    assert_eq!(scenario.topology.link.delay, Span::from_nanos(500));
+    assert_eq!(scenario.topology.link.gap, Bytes::new(20));
+    assert_eq!(scenario.traffic[0].pairs, Pairs::EachDestination);
+    assert_eq!(scenario.traffic[1].pairs, Pairs::Random);
+    assert!(matches!(scenario.traffic[1].size.0, SizeKind::Unlimited(_)));
+    let Protocol::Tcp(tcp) = &scenario.policy[1].transport.protocol else { panic!("not TCP") };
+    assert_eq!(tcp.control, "new-reno");
+    assert_eq!(scenario.policy[1].transport.initial_window, 10);
+    let Protocol::Mptcp(mptcp) = &scenario.policy[2].transport.protocol else { panic!("not MPTCP") };
+    assert_eq!(mptcp.control, "lia");
+    let JudgeRecord::Deadline(judge) = &mptcp.lanes.as_ref().unwrap().judge else { panic!("not a deadline") };
+    assert_eq!(judge.deadline, Span::from_millis(300));
+    let between = scenario.claim[1].between.as_ref().unwrap();
+    assert_eq!(between.low, Quantity::Span(Span::from_millis(5)));
+    assert_eq!(scenario.claim[0].at.get("senders").unwrap().get(0), Some(Scalar::Integer(8)));
+}
+
+#[test]
+fn the_sweep_is_the_cross_product_with_the_last_name_fastest() {
+    let document = parse(ALL[0].1, &[]);
+    let points = document.points();
+    assert_eq!(points.len(), 11 * 3);
+    let shown: Vec<String> = points.iter().take(4).map(ToString::to_string).collect();
+    assert_eq!(
+        shown,
+        ["senders = 0, alpha = 0.5", "senders = 0, alpha = 1", "senders = 0, alpha = 2", "senders = 1, alpha = 0.5"]
+    );
+    let scenario = document.scenario(&points[32]).unwrap();
+    assert_eq!(scenario.traffic[1].senders, Some(10));
+    assert_eq!(points[32].get("alpha"), Some(&Scalar::Float(2.0)));
+}
+
+#[test]
+fn ranges_include_both_ends_and_take_steps() {
+    let values = |range: &str| {
+        let document = parse(ALL[0].1, &[&format!("sweep.senders={range}"), "claim=[]"]);
+        document.sweep().names().get("senders").map(|all| (0..all.len()).filter_map(|index| all.get(index)).collect())
+    };
+    let integers = |numbers: &[i64]| Some(numbers.iter().map(|&number| Scalar::Integer(number)).collect::<Vec<_>>());
+    assert_eq!(values("0..3"), integers(&[0, 1, 2, 3]));
+    assert_eq!(values("\"1..10 step 4\""), integers(&[1, 5, 9]));
+    assert_eq!(values("4"), integers(&[4]));
+    assert_eq!(values("[7, 2]"), integers(&[7, 2]));
+}
+
+#[test]
+fn overrides_reach_defaults_names_and_indices() {
+    let sets = [
+        "policy.mptcp.transport.initial-window=3",
+        "traffic.0.size=1MB",
+        "topology.queue={ kind = \"drop-tail\", limit = \"100pkt\" }",
+        "measure.interval=1ms",
+        "sweep.senders=[2]",
+        "sweep.alpha=1",
+        "claim=[]",
+        "repeats=2",
+        "repeats=3",
+    ];
+    let document = parse(ALL[0].1, &sets);
+    assert_eq!(document.points().len(), 1);
+    let scenario = document.scenario(&document.points()[0]).unwrap();
+    assert_eq!(scenario.policy[0].transport.initial_window, 3);
+    assert!(matches!(&scenario.traffic[0].size.0, SizeKind::Fixed(size) if size.bytes == Bytes::from_kb(1000)));
+    let headway_scenario::schema::QueueRecord::DropTail(queue) = &scenario.topology.queue;
+    assert_eq!(queue.limit, QueueLimit::AtMost(Amount::Packets(100)));
+    assert_eq!(scenario.measure.interval, Span::from_millis(1));
+    assert_eq!(scenario.repeats, 3);
+}
+
+#[test]
+fn defaults_that_follow_from_a_swept_choice_are_not_shown() {
+    let shown = parse(ALL[1].1, &[]).show().unwrap();
+    let chosen = shown.split("[[policy]]").nth(1).unwrap();
+    assert!(chosen.contains("kind = \"$kind\"") && !chosen.contains("control"), "{shown}");
+    assert!(shown.contains("initial-rto = \"1s\""), "{shown}");
+}
+
+#[test]
+fn links_differ_from_the_common_one_in_what_is_written() {
+    let document = parse(ALL[1].1, &[]);
+    let scenario = document.scenario(&document.points()[0]).unwrap();
+    let headway_scenario::schema::ShapeRecord::Dumbbell(dumbbell) = &scenario.topology.shape else {
+        panic!("not a dumbbell")
+    };
+    let bottleneck = dumbbell.bottleneck.over(&scenario.topology.link);
+    assert_eq!((bottleneck.rate, bottleneck.delay), (Rate::from_mbps(100), Span::from_millis(5)));
+    assert_eq!((bottleneck.loss, bottleneck.gap), (scenario.topology.link.loss, Bytes::new(20)));
+}
