@@ -98,10 +98,7 @@ mod tests {
         assert_ne!(draws[0], streams.stream("link/4").next_u64());
         assert_ne!(draws[0], Streams::new(2).stream("link/3").next_u64());
         assert_ne!(draws[0], streams.part("repeat", 0).stream("link/3").next_u64());
-        assert_ne!(
-            streams.part("repeat", 0).stream("x").next_u64(),
-            streams.part("repeat", 1).stream("x").next_u64()
-        );
+        assert_ne!(streams.part("repeat", 0).stream("x").next_u64(), streams.part("repeat", 1).stream("x").next_u64());
     }
 
     /// Mean 1 and variance 1 of an exponential; with n = 10⁵ the mean's standard error is 0.0032, the variance's

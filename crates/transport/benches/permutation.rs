@@ -4,6 +4,8 @@
 //! each. One process per size (`-- 8`) gives peak memory of that size alone. A hop is one frame crossing one link,
 //! data and acknowledgements alike. Not a test: nothing depends on the figures.
 
+#![expect(clippy::disallowed_types, reason = "a benchmark looks at the clock")]
+
 use std::time::Instant;
 
 use headway_control::congestion::Congestion;
@@ -30,6 +32,7 @@ fn profile() -> Profile {
         limited_transmit: true,
         mss: 1460,
         overhead: 58,
+        sack_blocks: 4,
         initial_window: 10,
         initial_ssthresh: None,
         min_rto: Span::from_millis(200),

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use headway_control::congestion::Sibling;
-use headway_control::lanes::{Lanes, Observation, Permit, Permits, SubflowIndex};
+use headway_control::lanes::{Lanes, Observation, Permit, Permits, Role, SubflowIndex};
 use headway_units::Time;
 
 use crate::network::Network;
@@ -43,6 +43,8 @@ pub(crate) struct Connection {
     finishing: bool,
     /// The receiver's next expected position, and what it holds beyond.
     pub received: u64,
+    /// Bytes that have arrived, in order or not, each counted once.
+    pub arrived: u64,
     ranges: Ranges,
     pub lanes: Option<Box<Laned>>,
 }
@@ -93,6 +95,7 @@ impl Connection {
             joined: false,
             finishing: false,
             received: 0,
+            arrived: 0,
             ranges: Ranges::default(),
             lanes,
         }
@@ -101,10 +104,17 @@ impl Connection {
     /// Takes in payload of a subflow of a multipath connection: `len` bytes at `position`.
     pub fn receive(&mut self, position: u64, len: u32) {
         let end = position + u64::from(len);
-        if position > self.received {
-            self.ranges.insert(position, end);
-        } else if end > self.received {
-            self.received = if self.ranges.is_empty() { end } else { self.ranges.absorb(end) };
+        if end <= self.received {
+            return;
+        }
+        let from = position.max(self.received);
+        self.arrived += if self.ranges.is_empty() && position <= self.received {
+            end - from
+        } else {
+            self.ranges.insert(from, end)
+        };
+        if position <= self.received {
+            self.received = self.ranges.absorb(end);
         }
     }
 
@@ -142,17 +152,19 @@ impl Connection {
         let rest = self.total - self.next;
         let room = self.edge.saturating_sub(self.next);
         let len = u64::from(mss).min(rest).min(room);
-        // RFC 9293 §3.8.6.2.1: no silly small segment because the window ends here.
-        (len > 0 && (len == u64::from(mss) || len == rest)).then_some((self.next, len as u32, false))
+        // RFC 9293 §3.8.6.2.1: no silly small segment because the window ends here, unless nothing else is on its way
+        // (rule 3; the window is then all of the receiver's buffer).
+        let worthwhile = len == u64::from(mss) || len == rest || self.next == self.una;
+        (len > 0 && worthwhile).then_some((self.next, len as u32, false))
     }
 
     /// Lets the subflows send what their windows allow.
     pub fn pump(&mut self, now: Time, senders: &mut [Sender], profile: &Profile, net: &mut Network) {
-        if let [only] = *self.subflows.as_slice() {
-            if !self.joined || profile.multipath.is_none() {
-                self.pump_single(now, &mut senders[only as usize], profile, net);
-                return;
-            }
+        if let [only] = *self.subflows.as_slice()
+            && (!self.joined || profile.multipath.is_none())
+        {
+            self.pump_single(now, &mut senders[only as usize], profile, net);
+            return;
         }
         self.pump_several(now, senders, profile, net);
     }
@@ -242,15 +254,30 @@ impl Connection {
         }
     }
 
-    /// Tells the lanes of a new round-trip estimate on a subflow and applies what they decide.
-    pub fn observe_lane(&mut self, now: Time, id: u32, senders: &mut [Sender]) {
+    /// Tells the lanes of an acknowledgement on a subflow, with the round-trip estimate if it moved (`sampled`), and
+    /// applies what they decide.
+    pub fn observe_lane(&mut self, now: Time, id: u32, sampled: bool, senders: &mut [Sender]) {
         let Some(laned) = self.lanes.as_mut() else { return };
         let sender = &senders[id as usize];
-        let (Some(index), Some(srtt)) = (laned.index[self.subflows.position(id)], sender.rtt.srtt()) else { return };
-        let observation = Observation { srtt, min_rtt: sender.rtt.min() };
-        if laned.lanes.observe(now, index, observation) == Permits::Changed {
+        let index = laned.index[self.subflows.position(id)];
+        let permits = match (index, sender.rtt.srtt()) {
+            (Some(index), Some(srtt)) if sampled => {
+                laned.lanes.observe(now, index, Observation { srtt, min_rtt: sender.rtt.min() })
+            }
+            _ => laned.lanes.tick(now),
+        };
+        if permits == Permits::Changed {
             self.apply_permits(senders);
         }
+    }
+
+    /// Makes a lane of a subflow that has just been established: the first `short` are short-flow lanes.
+    pub fn add_lane(&mut self, id: u32, short: usize, senders: &mut [Sender]) {
+        let position = self.subflows.position(id);
+        let Some(laned) = self.lanes.as_mut() else { return };
+        let role = if position < short { Role::Short } else { Role::Long };
+        laned.index[position] = Some(laned.lanes.add_subflow(role).expect("as many subflows as lanes can hold"));
+        self.apply_permits(senders);
     }
 
     /// Tells the lanes that a subflow timed out.

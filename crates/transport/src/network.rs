@@ -66,7 +66,7 @@ pub(crate) fn endpoint(subflow: u32, side: Side) -> Endpoint {
 
 /// Subflow and half of an endpoint.
 pub(crate) fn side(endpoint: Endpoint) -> (u32, Side) {
-    (endpoint.0 / 2, if endpoint.0 % 2 == 0 { Side::Sender } else { Side::Receiver })
+    (endpoint.0 / 2, if endpoint.0.is_multiple_of(2) { Side::Sender } else { Side::Receiver })
 }
 
 /// The network as endpoints use it.

@@ -28,8 +28,9 @@ pub struct DelayedAck {
 /// How a connection uses several paths.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Multipath {
-    /// Subflows at most, the first included; they use the hosts' interfaces in order, `i` to `i`.
-    pub subflows: usize,
+    /// Subflows at most, the first included; they use the hosts' interfaces in order, `i` to `i`. `None`: one for
+    /// each interface.
+    pub subflows: Option<usize>,
     /// Data acknowledged before the other subflows are opened.
     pub join_after: Bytes,
     /// Subflows (by index) that carry data only while no other can: RFC 8684's backup flag.
@@ -60,6 +61,8 @@ pub struct Profile {
     pub mss: u32,
     /// Bytes of a frame that are not payload: Ethernet header and checksum, IP, TCP and its options.
     pub overhead: u32,
+    /// Selective acknowledgement blocks that fit an acknowledgement beside its other options: at most 4 (RFC 2018 §3).
+    pub sack_blocks: u8,
     /// Initial window in segments.
     pub initial_window: u32,
     /// Initial slow-start threshold, if not unlimited.

@@ -25,6 +25,8 @@ pub(crate) enum Arrival {
     Data {
         /// How far the subflow is now contiguous: bytes of payload since its start.
         contiguous: u64,
+        /// How many of the segment's bytes had not arrived before.
+        new: u64,
     },
 }
 
@@ -109,27 +111,29 @@ impl Receiver {
         }
         let mut now = tag & flag::FIN != 0 || self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
-        if seq <= self.next {
-            if end <= self.next && len > 0 {
-                now = true; // nothing new: its sender must hear so
-            }
-            self.next = self.next.max(end);
-            if !self.ranges.is_empty() {
-                self.next = self.ranges.absorb(self.next);
-                now = true; // RFC 5681 §4.2: fills all or part of a gap
-            }
-        } else {
-            if len > 0 {
-                self.ranges.insert(seq, end);
-            }
+        let mut new = 0;
+        if seq > self.next {
             now = true; // RFC 5681 §4.2: out of order
+            // FIN takes a number of the sequence and is reported like any other, but is no data.
+            new = self.ranges.insert(seq, end + u64::from(tag & flag::FIN != 0)).min(len);
+        } else if end > self.next {
+            if self.ranges.is_empty() {
+                new = end - self.next;
+                self.next = end;
+            } else {
+                now = true; // RFC 5681 §4.2: fills all or part of a gap
+                new = self.ranges.insert(self.next, end);
+                self.next = self.ranges.absorb(end);
+            }
+        } else if len > 0 {
+            now = true; // nothing new: its sender must hear so
         }
-        let contiguous = self.next - 1;
+        let contiguous = self.fin.map_or(self.next, |fin| fin.min(self.next)) - 1;
         if self.fin == Some(self.next) {
             self.next += 1;
         }
         self.pending += 1;
-        (Arrival::Data { contiguous }, if now { Answer::Now } else { Answer::Delayed })
+        (Arrival::Data { contiguous, new }, if now { Answer::Now } else { Answer::Delayed })
     }
 
     /// Acknowledges as `answer` says.
@@ -176,7 +180,9 @@ impl Receiver {
             NO_EXTRA
         } else {
             let mut blocks = SackBlocks::default();
-            for (to, &(start, end)) in blocks.blocks.iter_mut().zip(self.ranges.recent()) {
+            for (to, &(start, end)) in
+                blocks.blocks.iter_mut().take(usize::from(profile.sack_blocks)).zip(self.ranges.recent())
+            {
                 *to = (start as u32, end as u32);
                 blocks.count += 1;
             }

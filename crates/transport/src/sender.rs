@@ -19,6 +19,8 @@ use crate::rtt::RttEstimator;
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
 
 mod scoreboard;
+#[cfg(test)]
+mod tests;
 
 use scoreboard::Scoreboard;
 
@@ -68,6 +70,7 @@ pub(crate) struct SenderCounters {
 }
 
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own; together they are no state machine")]
 pub(crate) struct Sender {
     pub connection: u32,
     pub phase: Phase,
@@ -94,7 +97,8 @@ pub(crate) struct Sender {
     limited: bool,
     /// One segment may be sent whatever the pipe (RFC 6675 §5 step 4.3).
     force: bool,
-    rescued: bool,
+    /// RFC 6675's `RescueRxt`: a rescue needs an acknowledgement beyond this.
+    rescue_beyond: u64,
     timer: Timer,
     last_sent: Time,
     /// Retransmissions of SYN or of the join's third packet.
@@ -132,7 +136,7 @@ impl Sender {
             departed: 0,
             limited: false,
             force: false,
-            rescued: false,
+            rescue_beyond: 0,
             timer,
             last_sent: Time::ZERO,
             handshake_retries: 0,
@@ -149,10 +153,18 @@ impl Sender {
         self.control.is_coupled()
     }
 
-    /// Bytes sent and not yet acknowledged in sequence (RFC 5681's FlightSize).
+    /// Bytes sent and not yet acknowledged in sequence.
     #[inline]
     pub fn outstanding(&self) -> u64 {
         self.nxt - self.una
+    }
+
+    /// What congestion halves: the bytes outstanding, at most a window. RFC 5681 §3.2 step 2 excludes what limited
+    /// transmit sent. That a long recovery's new data does not count either is a deviation from its §2: while an
+    /// acknowledgement is missing, every duplicate lets a segment go, and half of all that would be no estimate of
+    /// the path. Linux halves cwnd for the same reason.
+    fn flight_size(&self) -> u64 {
+        self.outstanding().min(self.window.cwnd)
     }
 
     /// The window that the lanes leave of the congestion window: none on hold, one segment for a probe.
@@ -184,7 +196,8 @@ impl Sender {
     #[inline]
     pub fn has_room(&self, len: u32, profile: &Profile) -> bool {
         // RFC 3042: the first two duplicate acknowledgements let one segment each go; what the pipe no longer holds.
-        let pipe = if self.repair == Repair::None && !profile.limited_transmit { self.outstanding() } else { self.pipe() };
+        let pipe =
+            if self.repair == Repair::None && !profile.limited_transmit { self.outstanding() } else { self.pipe() };
         self.phase == Phase::Established && pipe + u64::from(len) <= self.allowed()
     }
 
@@ -219,7 +232,7 @@ impl Sender {
         let seq = self.nxt;
         self.nxt += u64::from(len) + u64::from(fin);
         self.board.push(seq, now, data, len, fin);
-        self.data_segment(now, seq, data, len, fin, profile, net);
+        self.data_segment(now, seq, data, len, fin, true, profile, net);
     }
 
     /// Sends again what is known to be lost, as far as the window allows, then as much as RFC 6675's later rules do.
@@ -240,14 +253,15 @@ impl Sender {
         }
         if self.repair == Repair::Fast && profile.recovery == Recovery::Sack && !more_data {
             // NextSeg rules 3 and 4: an unacknowledged segment below the highest selectively acknowledged one, or
-            // once per recovery the last one, when there is nothing better to keep the acknowledgements coming.
+            // once per recovery the last one, when there is nothing better to keep the acknowledgements coming; the
+            // first retransmission must have been acknowledged, and more (§5 step 4.3).
             if let Some(index) = self.board.next_unproven() {
                 self.resend(now, index, profile, net);
-            } else if !self.rescued {
-                if let Some(index) = self.board.last_unsacked() {
-                    self.rescued = true;
-                    self.resend(now, index, profile, net);
-                }
+            } else if self.una > self.rescue_beyond
+                && let Some(index) = self.board.last_unsacked()
+            {
+                self.rescue_beyond = self.point;
+                self.resend(now, index, profile, net);
             }
         }
     }
@@ -255,7 +269,7 @@ impl Sender {
     fn resend(&mut self, now: Time, index: usize, profile: &Profile, net: &mut Network) {
         let (seq, data, len, fin) = self.board.resent(index, now);
         self.counters.retransmissions += 1;
-        self.data_segment(now, seq, data, len, fin, profile, net);
+        self.data_segment(now, seq, data, len, fin, false, profile, net);
     }
 
     #[inline]
@@ -267,18 +281,20 @@ impl Sender {
         data: u64,
         len: u32,
         fin: bool,
+        new: bool,
         profile: &Profile,
         net: &mut Network,
     ) {
         let mut tag = flag::ACK | if fin { flag::FIN } else { 0 };
-        if self.reduced {
+        // RFC 3168 §6.1.2, §6.1.5: retransmissions carry neither CWR nor an ECT codepoint.
+        if new && self.reduced {
             self.reduced = false;
-            tag |= flag::CWR;
+            tag |= if profile.ecn { flag::CWR } else { 0 };
         }
         let frame = Frame {
             hop: self.route,
             size: frame_size(len, profile.overhead),
-            tos: if profile.ecn { ecn::CAPABLE } else { 0 },
+            tos: if profile.ecn && new { ecn::CAPABLE } else { 0 },
             tag,
             body: Segment { number: seq as u32, data_number: data as u32, amount: len, extra: NO_EXTRA },
         };
@@ -308,34 +324,30 @@ impl Sender {
 
     /// Handles the answer to SYN.
     pub fn on_syn_ack(&mut self, now: Time, profile: &Profile, net: &mut Network) -> Progress {
-        match self.phase {
-            Phase::Opening => {
-                self.una = 1;
-                if self.handshake_retries == 0 {
-                    self.rtt.sample(now.since(self.last_sent));
-                } else {
-                    // RFC 6298 §5.7 and RFC 5681 §3.1: a lost SYN means three seconds and one segment.
-                    self.rtt = RttEstimator::new(Span::from_secs(3), profile.min_rto, profile.max_rto);
-                    self.window.cwnd = u64::from(self.window.mss);
-                }
-                if self.join {
-                    self.phase = Phase::Joining;
-                    self.handshake_retries = 0;
-                    self.last_sent = now;
-                    self.control_segment(now, 1, flag::ACK, profile, net);
-                    self.timer.set(now + self.rtt.rto(), &mut net.queue, self.timer_source());
-                    return Progress::default();
-                }
-                self.phase = Phase::Established;
-                self.timer.cancel();
-                Progress { established: true, sampled: self.rtt.srtt().is_some(), closed: false }
-            }
+        if self.phase != Phase::Opening {
             // our ACK was lost: say it again
-            _ => {
-                self.control_segment(now, self.nxt, flag::ACK, profile, net);
-                Progress::default()
-            }
+            self.control_segment(now, self.nxt, flag::ACK, profile, net);
+            return Progress::default();
         }
+        self.una = 1;
+        if self.handshake_retries == 0 {
+            self.rtt.sample(now.since(self.last_sent));
+        } else {
+            // RFC 6298 §5.7 and RFC 5681 §3.1: a lost SYN means three seconds and one segment.
+            self.rtt = RttEstimator::new(Span::from_secs(3), profile.min_rto, profile.max_rto);
+            self.window.cwnd = u64::from(self.window.mss);
+        }
+        if self.join {
+            self.phase = Phase::Joining;
+            self.handshake_retries = 0;
+            self.last_sent = now;
+            self.control_segment(now, 1, flag::ACK, profile, net);
+            self.timer.set(now + self.rtt.rto(), &mut net.queue, self.timer_source());
+            return Progress::default();
+        }
+        self.phase = Phase::Established;
+        self.timer.cancel();
+        Progress { established: true, sampled: self.rtt.srtt().is_some(), closed: false }
     }
 
     /// Handles an acknowledgement. `siblings` are the connection's subflows if the control is coupled.
@@ -362,20 +374,28 @@ impl Sender {
             return progress;
         }
         let news = match blocks {
-            Some(blocks) if profile.recovery == Recovery::Sack => self.board.mark_sacked(&blocks, self.una, ack, self.nxt),
+            Some(blocks) if profile.recovery == Recovery::Sack => {
+                self.board.mark_sacked(&blocks, self.una, ack, self.nxt)
+            }
             _ => false,
         };
+        let echo = profile.ecn && frame.tag & flag::ECE != 0;
+        // RFC 3168 §6.1.2: no growth by an echo.
+        self.limited &= !echo;
         if ack > self.una {
             self.on_new_data(now, ack, siblings, profile, net, &mut progress);
         } else if self.outstanding() > 0 && (news || profile.recovery == Recovery::NewReno) {
             self.duplicates += 1;
-            if profile.recovery == Recovery::NewReno {
-                let limit = self.outstanding().saturating_sub(self.board.lost()) / u64::from(self.window.mss);
-                self.departed = (self.departed + 1).min(limit as u32);
-            }
+            self.departed = match (profile.recovery, self.repair) {
+                // What arrives after a time-out was mostly sent again in vain and is outstanding no longer.
+                (Recovery::Sack, _) | (_, Repair::Timeout) => 0,
+                // RFC 3042: no more than two segments beyond the window.
+                (_, Repair::None) => (self.departed + 1).min(DUP_THRESHOLD - 1).min(self.not_lost()),
+                (_, Repair::Fast) => (self.departed + 1).min(self.not_lost()),
+            };
         }
         self.detect_loss(now, profile);
-        if profile.ecn && frame.tag & flag::ECE != 0 {
+        if echo {
             self.on_echo(now);
         }
         progress
@@ -441,6 +461,18 @@ impl Sender {
         }
     }
 
+    /// Full segments outstanding and not known lost: no more can have departed.
+    fn not_lost(&self) -> u32 {
+        (self.outstanding().saturating_sub(self.board.lost()) / u64::from(self.window.mss)) as u32
+    }
+
+    /// The window was reduced: the next new segment says so, and echoes until all that was outstanding is acknowledged
+    /// are of the same congestion (RFC 3168 §6.1.2, for a reduction "for any reason").
+    fn note_reduction(&mut self) {
+        self.reduced = true;
+        self.ecn_point = self.nxt;
+    }
+
     /// Finds newly lost segments, and enters fast recovery for them.
     #[inline]
     fn detect_loss(&mut self, now: Time, profile: &Profile) {
@@ -458,20 +490,23 @@ impl Sender {
         if self.board.lost() == 0 {
             self.board.mark_first_lost();
         }
-        self.control.on_loss(now, self.outstanding(), &mut self.window);
+        self.control.on_loss(now, self.flight_size(), &mut self.window);
+        if profile.recovery == Recovery::NewReno {
+            self.departed = DUP_THRESHOLD.min(self.not_lost()); // RFC 5681 §3.2 step 3
+        }
+        self.note_reduction();
         self.repair = Repair::Fast;
         self.point = self.nxt;
         self.force = true;
-        self.rescued = false;
+        self.rescue_beyond = self.board.first_end();
     }
 
     /// RFC 3168 §6.1.2: an echo counts as one loss per window, without a retransmission.
     fn on_echo(&mut self, now: Time) {
         self.counters.marks += 1;
         if self.una > self.ecn_point && self.repair == Repair::None {
-            self.control.on_loss(now, self.outstanding(), &mut self.window);
-            self.ecn_point = self.nxt;
-            self.reduced = true;
+            self.control.on_loss(now, self.flight_size(), &mut self.window);
+            self.note_reduction();
         }
     }
 
@@ -492,8 +527,9 @@ impl Sender {
                 if self.repair == Repair::Timeout && self.failed {
                     self.window.cwnd = u64::from(self.window.mss);
                 } else {
-                    self.control.on_timeout(now, self.outstanding(), &mut self.window);
+                    self.control.on_timeout(now, self.flight_size(), &mut self.window);
                 }
+                self.note_reduction();
                 self.failed = true;
                 self.repair = Repair::Timeout;
                 self.point = self.nxt;

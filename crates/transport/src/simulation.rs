@@ -1,7 +1,7 @@
 //! The loop: flows start, frames arrive, timers fire, samples are taken.
 
 use headway_control::congestion::Sibling;
-use headway_control::lanes::{Lanes, Role};
+use headway_control::lanes::Lanes;
 use headway_engine::{EventQueue, Source, Streams};
 use headway_fabric::{ARRIVALS, Choice, Fabric, Graph, LinkId, NoPath, NodeId, Paths, Step, flow_hash, pair_hash};
 use headway_units::{Bytes, Span, Time};
@@ -78,6 +78,9 @@ pub struct Totals {
     pub digest: u64,
 }
 
+/// The port that receivers listen at.
+const SERVICE: u16 = 80;
+
 #[derive(Debug)]
 struct Flow {
     start: FlowStart,
@@ -91,7 +94,7 @@ struct Flow {
     reported: bool,
     interfaces: u64,
     sampled: bool,
-    /// Of `delivered`, what samples have reported.
+    /// Bytes that had arrived at the last sample, over all copies.
     sampled_bytes: u64,
 }
 
@@ -143,6 +146,10 @@ pub struct Simulation {
     measure: Measure,
     samples: Vec<Sample>,
     sampled_flows: Vec<u32>,
+    /// The next sample has its event.
+    sampling: bool,
+    /// Which event of a flow's start is valid.
+    start_number: u32,
     salt: u64,
     now: Time,
     scratch: Vec<LinkId>,
@@ -179,6 +186,8 @@ impl Simulation {
             measure,
             samples: Vec::new(),
             sampled_flows: Vec::new(),
+            sampling: false,
+            start_number: 0,
             salt: streams.stream("ports").next_u64(),
             now: Time::ZERO,
             scratch: Vec::new(),
@@ -196,11 +205,13 @@ impl Simulation {
     pub fn run(&mut self, end: Time, starts: &mut dyn Iterator<Item = FlowStart>) -> Result<(), NoPath> {
         let mut starts = starts.peekable();
         let flow_source = Source::new(class::FLOW_START, 0);
-        let mut number = 0;
+        // what an earlier run left waiting is given again, or not
+        self.start_number += 1;
         if let Some(first) = starts.peek() {
-            self.net.queue.push(first.time, flow_source, number);
+            self.net.queue.push(first.time, flow_source, self.start_number);
         }
-        if let Some(first) = self.measure.first(self.now) {
+        if let Some(first) = self.measure.first(self.now).filter(|_| !self.sampling) {
+            self.sampling = true;
             self.net.queue.push(first, Source::new(class::SAMPLE, 0), 0);
         }
         while let Some((now, source, sequence)) = self.net.queue.peek() {
@@ -212,14 +223,15 @@ impl Simulation {
                 ARRIVALS => self.on_arrival(now, source.entity()),
                 class::SENDER_TIMER => self.on_sender_timer(now, source.entity(), sequence),
                 class::RECEIVER_TIMER => self.on_receiver_timer(now, source.entity(), sequence),
+                class::FLOW_START if sequence != self.start_number => self.net.queue.pop(),
                 class::FLOW_START => {
                     self.net.queue.pop();
                     let start = starts.next().expect("the event was set for a start");
                     assert_eq!(start.time, now, "starts come in order of time");
                     self.start_flow(now, start)?;
                     if let Some(next) = starts.peek() {
-                        number += 1;
-                        self.net.queue.push(next.time, flow_source, number);
+                        self.start_number += 1;
+                        self.net.queue.push(next.time, flow_source, self.start_number);
                     }
                 }
                 _ => {
@@ -286,9 +298,9 @@ impl Simulation {
         let full = size.get() / mss;
         let rest = (size.get() % mss) as u32;
         let wire = |payload: u32, link: &headway_fabric::Link| {
-            link.wire.rate.transmission(Bytes::new(
-                u64::from(frame_size(payload, profile.overhead)) + link.wire.gap.get(),
-            ))
+            link.wire
+                .rate
+                .transmission(Bytes::new(u64::from(frame_size(payload, profile.overhead)) + link.wire.gap.get()))
         };
         let links = || path.iter().map(|&l| self.graph.link(l));
         let latency: Span = links().map(|l| l.wire.delay + self.graph.node(l.to).latency).sum();
@@ -388,16 +400,16 @@ impl Simulation {
                 Choice::Ecmp(flow_hash(from, to, sport, dport))
             }
         };
-        const SERVICE: u16 = 80;
-        let place = self.subflow_places.take();
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
         self.paths.path(from, to, choice(from, to, port, SERVICE), &mut path)?;
+        let place = self.subflow_places.take();
         let route = self.net.fabric.routes.insert(&path, endpoint(place, Side::Receiver));
-        if nth == 0 && copy == 0 {
-            if let Some(size) = start.size {
-                self.flows[flow as usize].ideal = Some(self.ideal(&path, size, profile));
-            }
+        if nth == 0
+            && copy == 0
+            && let Some(size) = start.size
+        {
+            self.flows[flow as usize].ideal = Some(self.ideal(&path, size, profile));
         }
         path.clear();
         self.paths.path(to, from, choice(to, from, SERVICE, port), &mut path)?;
@@ -418,11 +430,6 @@ impl Simulation {
         let c = &mut self.connections[connection as usize];
         c.subflows.push(place);
         c.joined |= profile.multipath.is_none();
-        if let (Some(laned), Some(Multipath { lanes: Some(plan), .. })) = (c.lanes.as_mut(), &profile.multipath) {
-            let role = if nth < plan.short { Role::Short } else { Role::Long };
-            laned.index[nth] = Some(laned.lanes.add_subflow(role).expect("as many subflows as lanes can hold"));
-            c.apply_permits(&mut self.senders);
-        }
         self.senders[place as usize].open(now, profile, &mut self.net);
         Ok(())
     }
@@ -435,7 +442,9 @@ impl Simulation {
         if c.joined || c.una < multipath.join_after.get().max(1) || c.all_acknowledged() {
             return;
         }
-        let wanted = multipath.subflows.min(MAX_SUBFLOWS);
+        let start = &self.flows[c.flow as usize].start;
+        let interfaces = [start.source, start.destination].map(|host| self.graph.interfaces(host).len());
+        let wanted = multipath.subflows.unwrap_or(interfaces[0].min(interfaces[1])).min(MAX_SUBFLOWS);
         self.connections[connection as usize].joined = true;
         while self.connections[connection as usize].subflows.as_slice().len() < wanted {
             // The first subflow found a path between these hosts, so the others fail only where interfaces are not
@@ -486,13 +495,14 @@ impl Simulation {
         let profile = &self.profiles[usize::from(connection.profile)];
         let (arrival, answer) = receiver.take(frame);
         let mut done = false;
-        if let Arrival::Data { contiguous } = arrival {
+        if let Arrival::Data { contiguous, new } = arrival {
             let before = connection.received;
             if profile.multipath.is_some() {
                 let position = unwrap(connection.received, frame.body.data_number);
                 connection.receive(position, frame.body.amount);
             } else {
                 connection.received = connection.received.max(contiguous);
+                connection.arrived += new;
             }
             done = connection.received > before || connection.total == 0;
         }
@@ -532,22 +542,25 @@ impl Simulation {
             let ack = unwrap(connection.una, frame.body.data_number);
             connection.acknowledge(ack, frame.body.amount);
             let mut siblings = [Sibling { cwnd: 0, srtt: Span::ZERO }; MAX_SUBFLOWS];
-            let count =
-                if sender.is_coupled() { connection.siblings(&self.senders, &mut siblings) } else { 0 };
+            let count = if sender.is_coupled() { connection.siblings(&self.senders, &mut siblings) } else { 0 };
             let sender = &mut self.senders[subflow as usize];
             sender.on_ack(now, frame, blocks, &siblings[..count], profile, &mut self.net)
         };
-        if progress.sampled && connection.lanes.is_some() {
-            connection.observe_lane(now, subflow, &mut self.senders);
+        if connection.lanes.is_some() {
+            if let (true, Some(Multipath { lanes: Some(plan), .. })) = (progress.established, &profile.multipath) {
+                connection.add_lane(subflow, plan.short, &mut self.senders);
+            }
+            connection.observe_lane(now, subflow, progress.sampled, &mut self.senders);
         }
         if progress.closed {
             self.close(place);
             return;
         }
+        let late = progress.established && connection.is_finishing();
         connection.pump(now, &mut self.senders, profile, &mut self.net);
         if profile.multipath.is_some() {
             connection.finish(now, &mut self.senders, profile, &mut self.net);
-            if progress.established && connection.is_finishing() {
+            if late {
                 // opened too late: there is nothing left to send but FIN
                 let total = connection.total;
                 self.senders[subflow as usize].send_new(now, total, 0, true, profile, &mut self.net);
@@ -566,8 +579,9 @@ impl Simulation {
         let connection = &mut self.connections[sender.connection as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
         sender.on_timeout(now, profile, &mut self.net);
-        connection.reinject(subflow, &mut self.senders);
+        // The lanes first: a failure may end a hold, and reinjection needs someone who may send.
         connection.lane_failed(now, subflow, &mut self.senders);
+        connection.reinject(subflow, &mut self.senders);
         connection.pump(now, &mut self.senders, profile, &mut self.net);
     }
 

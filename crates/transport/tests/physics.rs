@@ -3,5 +3,13 @@
 mod common;
 
 mod physics {
-    mod slow_start;
+    mod completion;
+    mod coupling;
+    mod determinism;
+    mod fairness;
+    mod goodput;
+    mod loss_law;
+    mod sawtooth;
+    mod timeouts;
+    mod traffic;
 }

@@ -114,6 +114,11 @@ impl Scoreboard {
         sample
     }
 
+    /// Where the first outstanding segment ends.
+    pub fn first_end(&self) -> u64 {
+        self.segments.front().map_or(0, Sent::end)
+    }
+
     fn index_of(&self, seq: u64) -> usize {
         self.segments.partition_point(|s| s.seq < seq)
     }
@@ -180,7 +185,7 @@ impl Scoreboard {
                 break;
             }
             if segment.state & state::SACKED != 0 {
-                bytes += segment.span();
+                bytes += u64::from(segment.len); // without FIN: two segments are two segments
                 blocks += u32::from(!in_block);
                 in_block = true;
                 continue;
@@ -190,8 +195,11 @@ impl Scoreboard {
                 lost_below = lost_below.max(segment.end());
                 if segment.state & state::LOST == 0 {
                     segment.state |= state::LOST;
-                    self.lost += segment.span();
-                    self.resend_from = self.resend_from.min(segment.seq);
+                    // What was sent again before it was known lost (NextSeg rules 3 and 4) is on its way.
+                    if segment.waits() {
+                        self.lost += segment.span();
+                        self.resend_from = self.resend_from.min(segment.seq);
+                    }
                 }
             }
         }
@@ -200,12 +208,13 @@ impl Scoreboard {
 
     /// The first outstanding segment is lost, also if it was sent again before.
     pub fn mark_first_lost(&mut self) {
-        if let Some(segment) = self.segments.front_mut() {
-            if segment.state & state::SACKED == 0 && !segment.waits() {
-                segment.state = segment.state & !state::RESENT | state::LOST;
-                self.lost += segment.span();
-                self.resend_from = self.resend_from.min(segment.seq);
-            }
+        if let Some(segment) = self.segments.front_mut()
+            && segment.state & state::SACKED == 0
+            && !segment.waits()
+        {
+            segment.state = segment.state & !state::RESENT | state::LOST;
+            self.lost += segment.span();
+            self.resend_from = self.resend_from.min(segment.seq);
         }
     }
 
@@ -346,6 +355,19 @@ mod tests {
         b.resent(1, Time::ZERO);
         assert_eq!(b.next_unproven(), None); // 3 and 4 are above everything acknowledged
         assert_eq!(b.last_unsacked(), Some(4));
+    }
+
+    #[test]
+    fn what_was_sent_again_unproven_does_not_wait_once_it_is_proven_lost() {
+        let mut b = board(10);
+        sack(&mut b, &[(5, 6)], 1, 10);
+        assert_eq!(b.next_unproven(), Some(0));
+        b.resent(0, Time::ZERO);
+        sack(&mut b, &[(5, 8)], 1, 10);
+        assert_eq!((b.sacked(), b.lost()), (300, 400)); // 1 to 4; 0 is on its way
+        assert_eq!(b.next_lost(), Some(1));
+        b.acknowledge(1 + MSS);
+        assert_eq!(b.lost(), 400);
     }
 
     #[test]

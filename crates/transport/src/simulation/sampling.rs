@@ -9,7 +9,8 @@ use crate::sender::Phase;
 /// A quantity that can be sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SampleKind {
-    /// Rate of in-order delivery since the last sample, bit/s.
+    /// Rate at which new data arrived since the last sample, in order or not, over all copies; bit/s. What a capture
+    /// at the receiver shows; what the application gets is burstier where order has to be restored.
     Goodput,
     /// The window a subflow may use, bytes: zero on hold, one segment for a probe.
     Cwnd,
@@ -80,8 +81,9 @@ impl Simulation {
             let flow = &mut self.flows[place as usize];
             let (id, traffic) = (flow.start.id, flow.start.traffic);
             if self.measure.wants(SampleKind::Goodput) {
-                let bits = (flow.delivered - flow.sampled_bytes) as f64 * 8.0;
-                flow.sampled_bytes = flow.delivered;
+                let arrived = flow.connections.iter().map(|&c| self.connections[c as usize].arrived).sum();
+                let bits = (arrived - flow.sampled_bytes) as f64 * 8.0;
+                flow.sampled_bytes = arrived;
                 push(SampleKind::Goodput, SampleOf::Flow(id, traffic), bits / seconds);
             }
             let mut nth = 0;
@@ -100,10 +102,10 @@ impl Simulation {
                     if let Some(srtt) = sender.rtt.srtt().filter(|_| self.measure.wants(SampleKind::Rtt)) {
                         push(SampleKind::Rtt, of, srtt.as_secs_f64());
                     }
-                    if let Some(laned) = c.lanes.as_ref().filter(|_| self.measure.wants(SampleKind::LinkCost)) {
-                        if let Some(cost) = laned.index[i].and_then(|index| laned.lanes.link_cost(index)) {
-                            push(SampleKind::LinkCost, of, cost);
-                        }
+                    if let Some(laned) = c.lanes.as_ref().filter(|_| self.measure.wants(SampleKind::LinkCost))
+                        && let Some(cost) = laned.index[i].and_then(|index| laned.lanes.link_cost(index))
+                    {
+                        push(SampleKind::LinkCost, of, cost);
                     }
                 }
             }

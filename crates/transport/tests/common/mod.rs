@@ -174,7 +174,9 @@ pub fn parallel(access: Wire, paths: &[(Wire, usize)]) -> Parallel {
         };
         attach(&mut net, multi);
         let own: Vec<_> = (0..pairs).map(|_| (net.host(), net.host())).collect();
-        own.iter().for_each(|&pair| attach(&mut net, pair));
+        for &pair in &own {
+            attach(&mut net, pair);
+        }
         single.push(own);
     }
     Parallel { net, multi, single, bottlenecks }
@@ -191,6 +193,7 @@ pub fn profile() -> Profile {
         limited_transmit: true,
         mss: MSS,
         overhead: OVERHEAD,
+        sack_blocks: 4,
         initial_window: 10,
         initial_ssthresh: None,
         min_rto: Span::from_millis(200),
@@ -213,7 +216,12 @@ pub fn delayed() -> DelayedAck {
 pub fn multipath(control: &str, subflows: usize) -> Profile {
     Profile {
         control: Congestion::by_name(control).expect("a known control"),
-        multipath: Some(Multipath { subflows, join_after: Bytes::ZERO, backup: Vec::new(), lanes: None }),
+        multipath: Some(Multipath {
+            subflows: Some(subflows),
+            join_after: Bytes::ZERO,
+            backup: Vec::new(),
+            lanes: None,
+        }),
         ..profile()
     }
 }
@@ -302,10 +310,21 @@ impl Setup {
 
     /// Makes the run. Conservation is checked at its end.
     pub fn run(self, span: Span) -> Outcome {
+        self.run_in_parts(&[span])
+    }
+
+    /// Makes the run with a stop at each of `ends`, which rise; the last is the end.
+    pub fn run_in_parts(self, ends: &[Span]) -> Outcome {
         let links = self.graph.links().len() as u32;
         let mut simulation = Simulation::new(self.graph, self.profiles, self.measure, Streams::new(self.seed));
-        simulation.run(Time::ZERO + span, &mut self.flows.into_iter()).expect("the hosts are connected");
+        let mut started = 0;
+        for &end in ends {
+            let end = Time::ZERO + end;
+            simulation.run(end, &mut self.flows[started..].iter().copied()).expect("the hosts are connected");
+            started = self.flows.partition_point(|flow| flow.time <= end);
+        }
         let ports = (0..links).map(|link| simulation.port(LinkId(link)).0).collect();
+        let span = *ends.last().expect("a run has an end");
         let (ends, samples, totals) = simulation.finish();
         Outcome { ends, samples, totals, ports, span }
     }

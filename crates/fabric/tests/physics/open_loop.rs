@@ -1,0 +1,110 @@
+//! Frames offered at given times to one end of a chain of links.
+
+use headway_engine::{EventQueue, Streams};
+use headway_fabric::{Endpoint, Fabric, Graph, LinkId, Packet, PortCounters, QueueSpec, Step, Wire};
+use headway_units::{Bytes, Rate, Span, Time};
+
+/// A wire without gap, delay, loss and limits.
+pub fn plain(rate: Rate) -> Wire {
+    Wire { rate, delay: Span::ZERO, gap: Bytes::ZERO, loss: 0.0, queue: QueueSpec { limit: None, mark: None } }
+}
+
+/// A frame to be offered.
+#[derive(Debug, Clone, Copy)]
+pub struct Offer {
+    pub at: Time,
+    pub size: u16,
+    pub tos: u8,
+}
+
+impl Offer {
+    pub fn at(at: Time, size: u16) -> Offer {
+        Offer { at, size, tos: 0 }
+    }
+}
+
+/// What became of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// At the end of the chain at this time, with these ECN bits.
+    Arrived(Time, u8),
+    Discarded,
+}
+
+impl Fate {
+    /// The time of arrival.
+    pub fn time(self) -> Time {
+        match self {
+            Fate::Arrived(time, _) => time,
+            Fate::Discarded => panic!("the frame was discarded"),
+        }
+    }
+}
+
+/// A chain of links with the latency of the node behind each, seen after a run.
+pub struct Chain {
+    pub fates: Vec<Fate>,
+    pub ports: Vec<PortCounters>,
+    pub totals: PortCounters,
+}
+
+/// Offers the frames, which must come in order of time, to the first link and runs until nothing moves.
+/// `watch` is called after every arrival with what the fabric then is.
+pub fn run(
+    links: &[(Wire, Span)],
+    seed: u64,
+    offers: impl IntoIterator<Item = Offer>,
+    mut watch: impl FnMut(&Fabric<u32>),
+) -> Chain {
+    let mut graph = Graph::new();
+    let mut at = graph.add_host("source", Span::ZERO).unwrap();
+    let mut route = Vec::new();
+    for (i, &(wire, latency)) in links.iter().enumerate() {
+        let name = format!("node{i}");
+        let last = i + 1 == links.len();
+        let next = if last { graph.add_host(name, latency) } else { graph.add_switch(name, latency) }.unwrap();
+        route.push(graph.connect(at, next, wire, wire).unwrap().0);
+        at = next;
+    }
+    let mut fabric: Fabric<u32> = Fabric::new(&graph, Streams::new(seed));
+    let start = fabric.routes.insert(&route, Endpoint(0));
+    let mut queue = EventQueue::new();
+    let mut fates = Vec::new();
+    for offer in offers {
+        advance(&mut fabric, &mut queue, offer.at, &mut fates, &mut watch);
+        let frame = Packet { hop: start, size: offer.size, tos: offer.tos, tag: 0, body: fates.len() as u32 };
+        fates.push(None);
+        if let Err((_, frame)) = fabric.send(&mut queue, offer.at, frame) {
+            fates[frame.body as usize] = Some(Fate::Discarded);
+        }
+    }
+    advance(&mut fabric, &mut queue, Time::NEVER, &mut fates, &mut watch);
+    fabric.assert_conserved();
+    assert_eq!(fabric.in_flight(), 0);
+    Chain {
+        fates: fates.into_iter().map(|fate| fate.expect("every frame meets its fate")).collect(),
+        ports: route.iter().map(|&LinkId(link)| fabric.counters(LinkId(link))).collect(),
+        totals: fabric.totals(),
+    }
+}
+
+/// Handles all arrivals up to `until`, itself included.
+fn advance(
+    fabric: &mut Fabric<u32>,
+    queue: &mut EventQueue,
+    until: Time,
+    fates: &mut [Option<Fate>],
+    watch: &mut impl FnMut(&Fabric<u32>),
+) {
+    while let Some((now, source, _)) = queue.peek() {
+        if now > until {
+            return;
+        }
+        match fabric.arrival(queue, now, source.entity()) {
+            Step::Forwarded => {}
+            Step::Delivered(_, frame) => fates[frame.body as usize] = Some(Fate::Arrived(now, frame.tos)),
+            Step::Discarded(_, frame) => fates[frame.body as usize] = Some(Fate::Discarded),
+        }
+        watch(fabric);
+    }
+}

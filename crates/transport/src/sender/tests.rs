@@ -1,0 +1,284 @@
+//! A sender against a scripted peer: acknowledgements are made up, and what it sends is looked at.
+
+use headway_control::congestion::Congestion;
+use headway_engine::{EventQueue, Streams};
+use headway_fabric::{ARRIVALS, Endpoint, Fabric, Graph, QueueSpec, Step, Wire};
+use headway_units::{Bytes, Rate};
+
+use super::*;
+use crate::network::Extras;
+use crate::profile::DelayedAck;
+
+const MSS: u64 = 1000;
+/// Nothing but the sender's own clock matters here.
+const ROUND_TRIP: Span = Span::from_millis(10);
+
+fn profile(recovery: Recovery) -> Profile {
+    Profile {
+        control: Congestion::by_name("new-reno").unwrap(),
+        recovery,
+        limited_transmit: true,
+        mss: MSS as u32,
+        overhead: 58,
+        sack_blocks: 4,
+        initial_window: 10,
+        initial_ssthresh: Some(Bytes::new(10 * MSS)), // congestion avoidance from the start
+        min_rto: Span::from_millis(200),
+        initial_rto: Span::from_secs(1),
+        max_rto: Span::from_secs(120),
+        delayed_ack: DelayedAck { packets: 1, timeout: Span::ZERO, quick: 0 },
+        receive_window: Bytes::new(1 << 30),
+        ecn: true,
+        multipath: None,
+        replicate: None,
+    }
+}
+
+struct Script {
+    net: Network,
+    profile: Profile,
+    sender: Sender,
+    now: Time,
+    data: u64,
+}
+
+/// A frame seen: (segment number, ECT, CWR).
+type Seen = (u64, bool, bool);
+
+impl Script {
+    /// A sender that has just received SYN-ACK, after `lost` SYNs in vain.
+    fn after(profile: Profile, lost: u32) -> Script {
+        let mut graph = Graph::new();
+        let (a, b) = (graph.add_host("a", Span::ZERO).unwrap(), graph.add_host("b", Span::ZERO).unwrap());
+        let wire = Wire {
+            rate: Rate::from_gbps(100),
+            delay: Span::ZERO,
+            gap: Bytes::ZERO,
+            loss: 0.0,
+            queue: QueueSpec { limit: None, mark: None },
+        };
+        let (link, _) = graph.connect(a, b, wire, wire).unwrap();
+        let mut net = Network {
+            fabric: Fabric::new(&graph, Streams::new(1)),
+            queue: EventQueue::new(),
+            extras: Extras::default(),
+            inbound: vec![0, 0],
+            sent: 0,
+            delivered: 0,
+            discarded: 0,
+        };
+        let route = net.fabric.routes.insert(&[link], Endpoint(1));
+        let mut sender = Sender::new(0, 0, route, false, &profile, Timer::OFF);
+        let mut now = Time::ZERO;
+        sender.open(now, &profile, &mut net);
+        for _ in 0..lost {
+            now = sender.timer.deadline();
+            sender.timer.cancel();
+            sender.on_timeout(now, &profile, &mut net);
+        }
+        let mut script = Script { net, profile, sender, now: now + ROUND_TRIP, data: 0 };
+        script.frames();
+        script.sender.on_syn_ack(script.now, &script.profile, &mut script.net);
+        script.pump();
+        script
+    }
+
+    fn new(recovery: Recovery) -> Script {
+        Script::after(profile(recovery), 0)
+    }
+
+    /// What the connection does when it has no end of data.
+    fn pump(&mut self) {
+        self.sender.repair(self.now, true, &self.profile, &mut self.net);
+        while self.sender.has_room(MSS as u32, &self.profile) {
+            self.sender.send_new(self.now, self.data, MSS as u32, false, &self.profile, &mut self.net);
+            self.data += MSS;
+        }
+        self.sender.note_limited(&self.profile);
+    }
+
+    /// An acknowledgement of everything below segment `next`, with blocks of segments `first..last`.
+    fn ack(&mut self, next: u64, blocks: &[(u64, u64)], tag: u8) {
+        self.now += Span::from_micros(10);
+        let number = |segment: u64| (1 + segment * MSS) as u32;
+        let mut sack = SackBlocks { count: blocks.len() as u8, ..SackBlocks::default() };
+        for (to, &(first, last)) in sack.blocks.iter_mut().zip(blocks) {
+            *to = (number(first), number(last));
+        }
+        let body = Segment { number: number(next), data_number: 0, amount: u32::MAX, extra: NO_EXTRA };
+        let frame = Frame { hop: 0, size: 64, tos: 0, tag: flag::ACK | tag, body };
+        let blocks = (!blocks.is_empty()).then_some(sack);
+        self.sender.on_ack(self.now, &frame, blocks, &[], &self.profile, &mut self.net);
+        self.pump();
+    }
+
+    fn time_out(&mut self) {
+        self.now = self.sender.timer.deadline();
+        self.sender.timer.cancel();
+        self.sender.on_timeout(self.now, &self.profile, &mut self.net);
+        self.pump();
+    }
+
+    /// What was sent since the last call.
+    fn frames(&mut self) -> Vec<Seen> {
+        let mut seen = Vec::new();
+        while let Some((time, source, _)) = self.net.queue.peek() {
+            if source.class() != ARRIVALS {
+                if time > self.now + Span::from_micros(9) {
+                    break;
+                }
+                self.net.queue.pop();
+                continue;
+            }
+            if let Step::Delivered(_, frame) = self.net.fabric.arrival(&mut self.net.queue, time, source.entity()) {
+                let segment = u64::from(frame.body.number).saturating_sub(1) / MSS;
+                seen.push((segment, frame.tos & ecn::MASK != 0, frame.tag & flag::CWR != 0));
+            }
+        }
+        seen
+    }
+
+    fn segments(&mut self) -> Vec<u64> {
+        self.frames().into_iter().map(|(segment, ..)| segment).collect()
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.sender.window.cwnd / MSS
+    }
+}
+
+const BOTH: [Recovery; 2] = [Recovery::NewReno, Recovery::Sack];
+
+/// RFC 6298 §5.7: "If the timer expires awaiting the ACK of a SYN segment and the TCP implementation is using an RTO
+/// less than 3 seconds, the RTO MUST be re-initialized to 3 seconds when data transmission begins".
+#[test]
+fn after_a_lost_syn_data_waits_three_seconds() {
+    for (lost, expected) in [(0, Span::from_millis(200)), (1, Span::from_secs(3)), (2, Span::from_secs(3))] {
+        let mut script = Script::after(profile(Recovery::Sack), lost);
+        assert_eq!(script.sender.timer.deadline(), script.now + expected, "{lost} lost");
+        assert_eq!(script.segments().len(), if lost > 0 { 1 } else { 10 });
+    }
+}
+
+/// RFC 6582 §3.2: 3 duplicates make ssthresh + 3; each further one adds a segment; a partial acknowledgement takes away
+/// what it acknowledged and adds one; the last one deflates.
+#[test]
+fn new_reno_inflates_and_deflates_as_the_rfc_says() {
+    let mut s = Script::new(Recovery::NewReno);
+    assert_eq!(s.segments(), (0..10).collect::<Vec<_>>());
+    // segments 0 and 4 are lost: eight duplicates in all; two let one go each by limited transmit
+    s.ack(0, &[], 0);
+    s.ack(0, &[], 0);
+    assert_eq!(s.segments(), [10, 11]);
+    s.ack(0, &[], 0);
+    assert_eq!((s.segments(), s.cwnd()), (vec![0], 5));
+    // inflated to 5 + 8 at the eighth; 12 are outstanding: one goes
+    for _ in 0..5 {
+        s.ack(0, &[], 0);
+    }
+    assert_eq!(s.segments(), [12]);
+    // two more for 10 and 11
+    s.ack(0, &[], 0);
+    s.ack(0, &[], 0);
+    assert_eq!(s.segments(), [13, 14]);
+    // partial: 4 are acknowledged, 11 outstanding; 5 + 10 - 4 + 1 = 12: the next hole and one more
+    s.ack(4, &[], 0);
+    assert_eq!(s.segments(), [4, 15]);
+    // full: cwnd = min(ssthresh, FlightSize + 1)
+    s.ack(12, &[], 0);
+    assert_eq!(s.cwnd(), 5);
+    assert_eq!(s.segments(), [16]); // 12 to 15 are outstanding
+}
+
+/// RFC 5681 §3.1: after a time-out the window is one segment and grows by acknowledgements of new data alone. Duplicates
+/// then stand for segments sent again in vain, which are no part of what is outstanding.
+#[test]
+fn duplicates_after_a_time_out_send_nothing() {
+    let mut s = Script::new(Recovery::NewReno);
+    s.frames();
+    s.time_out();
+    assert_eq!(s.segments(), [0]);
+    for _ in 0..5 {
+        s.ack(0, &[], 0);
+    }
+    assert_eq!(s.segments(), []);
+    s.ack(1, &[], 0);
+    assert_eq!((s.segments(), s.cwnd()), (vec![1, 2], 2));
+}
+
+/// RFC 3042 §2: "the amount of outstanding data would remain less than or equal to the congestion window plus 2
+/// segments", also where RFC 6582 §3.2 step 2 forbids a fast retransmit: after a time-out that was spurious.
+#[test]
+fn duplicates_never_let_more_than_two_segments_go_beyond_the_window() {
+    for recovery in BOTH {
+        let mut s = Script::new(recovery);
+        s.time_out();
+        // the acknowledgements were only late
+        for next in 1..=10 {
+            s.ack(next, &[], 0);
+        }
+        s.frames();
+        for _ in 0..8 {
+            s.ack(10, &[], 0); // for what was sent again
+        }
+        let new = s.segments().len();
+        assert!(new <= 2, "{recovery:?}: {new} beyond the window");
+    }
+}
+
+/// RFC 3168 §6.1.5: retransmissions MUST NOT be ECT, §6.1.2: nor SHOULD they carry CWR; that is for "the first new data
+/// packet sent after the window reduction", whatever the reason for the reduction.
+#[test]
+fn a_loss_is_confirmed_by_the_first_new_segment_and_retransmissions_are_not_ect() {
+    for recovery in BOTH {
+        let mut s = Script::new(recovery);
+        assert!(s.frames().iter().all(|&(_, ect, cwr)| ect && !cwr));
+        for duplicate in 1..=9 {
+            s.ack(0, &[(1, 1 + duplicate)], 0);
+        }
+        let seen = s.frames();
+        let (again, new): (Vec<Seen>, Vec<Seen>) = seen.into_iter().partition(|&(segment, ..)| segment == 0);
+        assert_eq!(again, [(0, false, false)], "{recovery:?}");
+        // 10 and 11 are limited transmit's, before the reduction
+        let cwr: Vec<u64> = new.iter().filter(|&&(.., cwr)| cwr).map(|&(segment, ..)| segment).collect();
+        assert_eq!(cwr, [12], "{recovery:?}: {new:?}");
+        assert!(new.iter().all(|&(_, ect, _)| ect));
+        // and after a time-out
+        let mut s = Script::new(recovery);
+        s.frames();
+        s.time_out();
+        assert_eq!(s.frames(), [(0, false, false)], "{recovery:?}");
+        s.ack(10, &[], 0);
+        assert_eq!(s.frames()[0], (10, true, true), "{recovery:?}");
+    }
+}
+
+/// RFC 3168 §6.1.2: one reaction for a window of data, be its signs a loss, marks or both.
+#[test]
+fn echoes_of_the_window_that_a_loss_has_halved_do_not_halve_it_again() {
+    for recovery in BOTH {
+        let mut s = Script::new(recovery);
+        for duplicate in 1..=9 {
+            s.ack(0, &[(1, 1 + duplicate)], if duplicate > 4 { flag::ECE } else { 0 });
+        }
+        assert_eq!(s.sender.window.ssthresh, 5 * MSS, "{recovery:?}");
+        // ten segments, two by limited transmit; the one after them carries CWR, so that these echo still
+        s.ack(11, &[], flag::ECE);
+        s.ack(12, &[], flag::ECE);
+        assert_eq!(s.sender.window.ssthresh, 5 * MSS, "{recovery:?}");
+    }
+}
+
+/// RFC 3168 §6.1.2: "The sending TCP SHOULD NOT increase the congestion window in response to the receipt of an ECN-Echo
+/// ACK packet."
+#[test]
+fn an_echo_does_not_grow_the_window() {
+    let mut s = Script::after(Profile { initial_ssthresh: None, ..profile(Recovery::Sack) }, 0);
+    s.ack(1, &[], flag::ECE);
+    let reduced = s.sender.window.cwnd;
+    assert_eq!(reduced, 9 * MSS / 2);
+    for next in 2..=10 {
+        s.ack(next, &[], flag::ECE);
+        assert_eq!(s.sender.window.cwnd, reduced);
+    }
+}

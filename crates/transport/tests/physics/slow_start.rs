@@ -1,2 +1,0 @@
-//! x
-use crate::common::*;

@@ -1,0 +1,18 @@
+//! The transport against the RFCs: every expectation is derived beside its test from the sentence it stands on.
+
+mod common;
+
+mod protocol {
+    mod delivery;
+    mod ecn;
+    mod handshake;
+    mod lanes;
+    mod lifecycle;
+    mod multipath;
+    mod path;
+    mod recovery;
+    mod replication;
+    mod stress;
+    mod timeout;
+    mod windows;
+}

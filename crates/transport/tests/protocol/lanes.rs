@@ -1,0 +1,86 @@
+//! Lanes at work: what each path carries before and after the switch (thesis §5.2, Algorithm 1).
+
+use headway_control::lanes::Deadline;
+use headway_engine::Streams;
+use headway_fabric::Wire;
+use headway_transport::{FlowStart, LanePlan, Measure, Multipath, Profile, Simulation};
+use headway_units::{Bytes, Span, Time};
+
+use super::path::{black_hole, cables, handshake, plain, round_trip, segments};
+use crate::common::{Outcome, Setup, lossy, multipath};
+
+const AFTER: Span = Span::from_millis(100);
+
+/// One short-flow lane, one long-flow lane, a deadline.
+fn lanes() -> Profile {
+    let plan = LanePlan { short: 1, judge: Deadline { after: AFTER }.into() };
+    let multi = Multipath { lanes: Some(plan), ..multipath("lia", 2).multipath.expect("multipath") };
+    Profile { multipath: Some(multi), receive_window: Bytes::new(segments(40)), ..multipath("lia", 2) }
+}
+
+fn run(profile: Profile, wires: &[Wire], size: u64) -> Outcome {
+    let (net, pair, _) = cables(wires);
+    Setup::new(&net, profile).flow(pair, Some(segments(size)), Span::ZERO).run(Span::from_secs(100))
+}
+
+/// Frames accepted by each of two lanes at the given times of a flow without end.
+fn used(times: &[Span]) -> Vec<[u64; 2]> {
+    let (net, pair, links) = cables(&[plain(), plain()]);
+    let start =
+        FlowStart { time: Time::ZERO, id: 0, traffic: 0, source: pair.0, destination: pair.1, size: None, profile: 0 };
+    let mut simulation = Simulation::new(net.graph, vec![lanes()], Measure::default(), Streams::new(1));
+    let mut starts = vec![start].into_iter();
+    let counts = times.iter().map(|&at| {
+        simulation.run(Time::ZERO + at, &mut starts).expect("connected");
+        [0, 1].map(|i: usize| simulation.port(links[i]).0.accepted.frames)
+    });
+    counts.collect()
+}
+
+#[test]
+fn before_the_deadline_the_long_lane_carries_one_segment_a_round_trip() {
+    let [short, long] = used(&[AFTER])[0];
+    // joined after handshake, the first segment and its acknowledgement, handshake, the join's ACK and its answer
+    let open = handshake() + round_trip() + handshake() * 2;
+    let probes = (AFTER - open).picos().div_ceil(round_trip().picos());
+    // at most, because a probe waits where the receive window is used up by the short lane
+    assert!((3..=2 + probes).contains(&long), "SYN, the join's ACK, {probes} probes: {long}");
+    assert!(short > 60, "{short}");
+}
+
+/// Algorithm 1 line 22: cwnd = 0 on the short lane. What is in flight there at the switch has left its queue one
+/// window (of 40) later; then nothing more comes.
+#[test]
+fn after_the_deadline_the_short_lane_carries_nothing_new() {
+    let settled = AFTER + Span::from_millis(60);
+    let [before, after] = used(&[settled, settled + Span::from_secs(1)])[..] else { panic!("two times") };
+    assert_eq!(before[0], after[0]);
+    assert!(after[1] > before[1] + 900, "the long lane is used fully: {before:?}, {after:?}");
+}
+
+/// The judge is asked at acknowledgements, which come every millisecond here.
+#[test]
+fn the_switch_happens_at_the_deadline() {
+    let outcome = run(lanes(), &[plain(), plain()], 500);
+    let switched = outcome.ends[0].switched.expect("500 ms of data") - Time::ZERO;
+    assert!(switched >= AFTER && switched <= AFTER + Span::from_millis(1), "{switched}");
+    assert_eq!(run(lanes(), &[plain(), plain()], 50).ends[0].switched, None);
+}
+
+/// Nothing moves to a lane that does not exist (yet): a long lane whose SYN is never answered is none.
+#[test]
+fn a_long_lane_that_never_opens_does_not_stop_the_short_one() {
+    let alone = run(Profile { multipath: multipath("lia", 1).multipath, ..lanes() }, &[plain()], 500);
+    let outcome = run(lanes(), &[plain(), lossy(plain(), 1.0)], 500);
+    assert_eq!(outcome.fct(0), alone.fct(0));
+    assert_eq!(outcome.ends[0].switched, None);
+}
+
+/// A long lane that loses all data looks fine until its probe times out; at most one time-out is lost by it.
+#[test]
+fn a_long_lane_that_loses_all_data_costs_one_time_out() {
+    let alone = run(Profile { multipath: multipath("lia", 1).multipath, ..lanes() }, &[plain()], 500);
+    let outcome = run(lanes(), &[plain(), black_hole()], 500);
+    let most = alone.fct(0) + Span::from_millis(200) + round_trip() * 4;
+    assert!(outcome.fct(0) <= most, "{} after {most}", outcome.fct(0));
+}

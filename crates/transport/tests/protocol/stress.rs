@@ -1,0 +1,215 @@
+//! Small hostile networks under every combination of choices: whatever is lost, each finite flow ends with exactly
+//! its bytes, and a repetition is the same to the event.
+
+use headway_control::congestion::Congestion;
+use headway_control::lanes::{Deadline, Judge, LinkCost};
+use headway_fabric::{Limit, Wire};
+use headway_transport::{DelayedAck, LanePlan, Measure, Multipath, Profile, Recovery};
+use headway_units::{Bytes, Rate, Span};
+use proptest::prelude::*;
+
+use crate::common::{MSS, Net, Outcome, Setup, limited, lossy, marking, profile, wire};
+
+/// One direction of a cable.
+fn any_wire(hops: usize) -> impl Strategy<Value = Wire> {
+    let rate = prop_oneof![Just(10u64), Just(100), Just(1000), Just(10_000)];
+    let delay = prop_oneof![Just(0u64), Just(1), Just(50), Just(5000)];
+    // the loss of a whole path is at most 30 %
+    let loss = prop_oneof![2 => Just(0.0), 1 => 0.0..0.05, 1 => 0.0..0.3];
+    let mark = prop_oneof![2 => Just(None), 1 => (0u32..5).prop_map(Some)];
+    (rate, delay, loss, 1u32..=10, mark).prop_map(move |(mbps, us, loss, packets, mark)| {
+        let clean = wire(Rate::from_mbps(mbps), Span::from_micros(us));
+        let wire = lossy(limited(clean, Limit::Packets(packets)), loss / hops as f64);
+        mark.map_or(wire, |mark| marking(wire, Limit::Packets(mark)))
+    })
+}
+
+/// The cables of one path, both directions each.
+fn any_path() -> impl Strategy<Value = Vec<(Wire, Wire)>> {
+    (1usize..=3).prop_flat_map(|hops| prop::collection::vec((any_wire(hops), any_wire(hops)), hops))
+}
+
+fn any_lanes() -> impl Strategy<Value = LanePlan> {
+    let judge = prop_oneof![
+        (0u64..300).prop_map(|ms| Judge::from(Deadline { after: Span::from_millis(ms) })),
+        (1u64..300).prop_map(|ms| Judge::from(LinkCost { deadline: Span::from_millis(ms), ..LinkCost::default() })),
+    ];
+    (0usize..=4, judge).prop_map(|(short, judge)| LanePlan { short, judge })
+}
+
+fn any_multipath() -> impl Strategy<Value = Multipath> {
+    let join_after = prop_oneof![Just(0u64), Just(1), Just(5000), Just(100_000)];
+    (1usize..=4, join_after, prop::collection::vec(0usize..4, 0..3), prop::option::of(any_lanes())).prop_map(
+        |(subflows, join_after, backup, lanes)| Multipath {
+            subflows: Some(subflows),
+            join_after: Bytes::new(join_after),
+            backup,
+            lanes,
+        },
+    )
+}
+
+fn any_profile() -> impl Strategy<Value = Profile> {
+    let control = prop::sample::select(Congestion::NAMES);
+    let recovery = prop_oneof![Just(Recovery::NewReno), Just(Recovery::Sack)];
+    let windows = (prop_oneof![Just(1u32), Just(2), Just(3), Just(10), Just(40)], prop::option::of(0u64..50_000));
+    let min_rto = prop_oneof![Just(1u64), Just(200)];
+    let delayed = (1u32..4, prop_oneof![Just(0u64), Just(1), Just(40)], prop_oneof![Just(0u32), Just(16)]);
+    // in bytes: down to less than one segment
+    let receive = prop_oneof![Just(1000u64), Just(u64::from(MSS)), 1460u64..10_000, Just(1 << 20)];
+    let replicate = prop::option::weighted(0.2, (prop_oneof![Just(1u64), Just(100_000)], 2u32..=3));
+    (
+        (control, recovery, any::<bool>(), windows, min_rto),
+        (delayed, receive, any::<bool>(), prop::option::of(any_multipath()), replicate),
+    )
+        .prop_map(
+            |(
+                (control, recovery, limited_transmit, (initial_window, ssthresh), min_rto),
+                ((packets, timeout, quick), receive_window, ecn, multipath, replicate),
+            )| Profile {
+                control: Congestion::by_name(control).expect("a known control"),
+                recovery,
+                limited_transmit,
+                initial_window,
+                initial_ssthresh: ssthresh.map(Bytes::new),
+                min_rto: Span::from_millis(min_rto),
+                max_rto: Span::from_secs(10),
+                delayed_ack: DelayedAck { packets, timeout: Span::from_millis(timeout), quick },
+                receive_window: Bytes::new(receive_window),
+                ecn,
+                multipath,
+                replicate: replicate.map(|(size, copies)| (Bytes::new(size), copies)),
+                ..profile()
+            },
+        )
+}
+
+fn any_size() -> impl Strategy<Value = Option<u64>> {
+    let mss = u64::from(MSS);
+    prop_oneof![
+        1 => Just(Some(0)),
+        1 => Just(Some(1)),
+        2 => (mss - 1..=mss + 1).prop_map(Some),
+        4 => (0u64..20 * mss).prop_map(Some),
+        4 => (0u64..200_000).prop_map(Some),
+        1 => (200_000u64..2_000_000).prop_map(Some),
+    ]
+}
+
+/// What may be wrong with a path for good.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    None,
+    /// Nothing arrives.
+    Dead,
+    /// Nothing comes back.
+    Mute,
+    /// Only segments without data arrive.
+    BlackHole,
+}
+
+fn any_fault() -> impl Strategy<Value = Fault> {
+    prop_oneof![Just(Fault::None), Just(Fault::Dead), Just(Fault::Mute), Just(Fault::BlackHole)]
+}
+
+fn break_path(path: &mut [(Wire, Wire)], fault: Fault) {
+    let (forth, back) = &mut path[0];
+    match fault {
+        Fault::None => {}
+        Fault::Dead => forth.loss = 1.0,
+        Fault::Mute => back.loss = 1.0,
+        Fault::BlackHole => forth.queue.limit = Some(Limit::Bytes(Bytes::new(200))),
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    paths: Vec<Vec<(Wire, Wire)>>,
+    profiles: Vec<Profile>,
+    /// (profile, size, start in µs, forth or back)
+    flows: Vec<(usize, Option<u64>, u64, bool)>,
+    seed: u64,
+}
+
+fn any_case() -> impl Strategy<Value = Case> {
+    let start = prop_oneof![Just(0u64), 0u64..1000, 0u64..10_000_000];
+    (
+        prop::collection::vec(any_path(), 1..=4),
+        prop::collection::vec(any_profile(), 1..=2),
+        prop::collection::vec((0usize..2, any_size(), start, any::<bool>()), 1..=8),
+        any::<u64>(),
+    )
+        .prop_map(|(paths, profiles, mut flows, seed)| {
+            flows.sort_by_key(|flow| flow.2);
+            Case { paths, profiles, flows, seed }
+        })
+}
+
+fn run(case: &Case, measure: Measure) -> Outcome {
+    let mut net = Net::default();
+    let (left, right) = (net.host(), net.host());
+    for path in &case.paths {
+        let mut at = left;
+        for (i, &(forth, back)) in path.iter().enumerate() {
+            let next = if i + 1 == path.len() { right } else { net.switch() };
+            net.lay(at, next, forth, back);
+            at = next;
+        }
+    }
+    let mut setup = Setup::new(&net, case.profiles[0].clone()).seed(case.seed);
+    setup.measure = measure;
+    for profile in &case.profiles[1..] {
+        setup = setup.profile(profile.clone());
+    }
+    for &(profile, size, start, forth) in &case.flows {
+        let pair = if forth { (left, right) } else { (right, left) };
+        setup = setup.flow_of((profile % case.profiles.len()) as u16, pair, size, Span::from_micros(start));
+    }
+    setup.run(Span::from_secs(LIMIT_S))
+}
+
+/// 2 MB are 1,370 segments. With 30 % loss either way a segment and its acknowledgement both arrive with probability
+/// 0.49, so that it takes two attempts in the mean, each of which waits for at most the ceiling of 10 s: under eight
+/// hours, were every time-out at the ceiling.
+const LIMIT_S: u64 = 8 * 3600;
+
+fn check(case: &Case) {
+    let outcome = run(case, Measure::default());
+    for (end, &(_, size, ..)) in outcome.ends.iter().zip(&case.flows) {
+        assert!(end.end.is_some(), "stuck: {end:?}");
+        assert_eq!(Some(end.delivered), size);
+    }
+    assert_eq!(outcome.ends.len(), case.flows.len());
+    assert_eq!(outcome.totals, run(case, Measure::default()).totals);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_flow_ends_with_its_bytes_whatever_is_lost(case in any_case()) {
+        check(&case);
+    }
+
+    /// RFC 8684 §3.3.6: a connection of several subflows survives any of them. The first path carries the first
+    /// handshake and stays lossy; the others may be broken for good.
+    #[test]
+    fn one_working_path_is_enough_for_several_subflows(
+        mut case in any_case(),
+        multipath in any_multipath(),
+        subflows in 2usize..=4,
+        faults in prop::collection::vec(any_fault(), 3),
+    ) {
+        for (path, &fault) in case.paths[1..].iter_mut().zip(&faults) {
+            break_path(path, fault);
+        }
+        for profile in &mut case.profiles {
+            profile.multipath = Some(Multipath { subflows: Some(subflows), ..multipath.clone() });
+            profile.replicate = None;
+        }
+        for flow in &mut case.flows {
+            flow.3 = true;
+        }
+        check(&case);
+    }
+}
