@@ -154,18 +154,8 @@ impl EventQueue {
     /// If the queue is empty, or `time` is not later than the event's.
     #[inline]
     pub fn reschedule(&mut self, time: Time) {
-        let (_, source, sequence) = parts(self.first());
-        self.replace(time, source, sequence);
-    }
-
-    /// Takes the earliest event and adds another in its place: a [`pop`](Self::pop) and a [`push`](Self::push) for
-    /// the price of one.
-    ///
-    /// # Panics
-    /// If the queue is empty, or the new event is not later than the one taken.
-    #[inline]
-    pub fn replace(&mut self, time: Time, source: Source, sequence: u32) {
         self.take_first();
+        let (_, source, sequence) = parts(self.first());
         let next = key(time, source, sequence);
         self.assert_later(next);
         self.sift_down(next);
@@ -291,7 +281,6 @@ mod tests {
         Push(u64, u32),
         Pop,
         Reschedule(u64),
-        Replace(u64, u32),
     }
 
     proptest! {
@@ -301,7 +290,6 @@ mod tests {
             (0u64..50, 0u32..40).prop_map(|(t, e)| Op::Push(t, e)),
             Just(Op::Pop),
             (1u64..50).prop_map(Op::Reschedule),
-            (1u64..50, 0u32..40).prop_map(|(t, e)| Op::Replace(t, e)),
         ], 1..400)) {
             let mut queue = EventQueue::new();
             let mut reference = BTreeSet::new();
@@ -323,15 +311,6 @@ mod tests {
                             now = t;
                             reference.insert((now + delay, e));
                             queue.reschedule(at(now + delay));
-                        }
-                    }
-                    Op::Replace(delay, entity) => {
-                        let taken = reference.first().is_none_or(|&(_, e)| e != entity)
-                            && reference.iter().any(|&(_, e)| e == entity);
-                        if !taken && let Some((t, _)) = reference.pop_first() {
-                            now = t;
-                            reference.insert((now + delay, entity));
-                            queue.replace(at(now + delay), Source::new(0, entity), 0);
                         }
                     }
                 }

@@ -15,7 +15,9 @@ use crate::graph::Wire;
 use crate::packet::{Packet, ecn};
 use crate::queue::{DropTail, Verdict};
 
+/// Aligned so that no slot lies in two cache lines.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 struct Slot<B> {
     arrival: Time,
     packet: Packet<B>,
@@ -92,14 +94,17 @@ pub(crate) struct Port<B> {
     departed: u32,
     /// Wire time per frame that is not in the frame, in bytes.
     gap: u32,
+    damage: Option<Box<Damage>>,
     /// Picoseconds per byte, or 0 if that is not whole.
     per_byte: u64,
     /// From a frame's last bit on the wire until the far node has it at its output port.
     delay: Span,
-    queue: DropTail,
+    /// Up to so many bytes, the new frame's included, and fewer than so many frames before it, `queue` accepts.
+    easy_bytes: u64,
+    easy_frames: u64,
     accepted: Tally,
     delivered: Tally,
-    damage: Option<Box<Damage>>,
+    queue: DropTail,
     rate: Rate,
     dropped: Tally,
     lost: Tally,
@@ -121,6 +126,8 @@ impl<B: Copy> Port<B> {
         // What a byte takes is whole at 100 Mb/s, 10 Gb/s, 800 Gb/s …: a multiplication then; elsewhere an exact
         // division, rounded up.
         let second = 8_000_000_000_000;
+        let queue = DropTail::new(&wire.queue);
+        let (easy_bytes, easy_frames) = queue.easy();
         Port {
             ring: VecDeque::new(),
             busy_until: Time::ZERO,
@@ -129,7 +136,9 @@ impl<B: Copy> Port<B> {
             gap: wire.gap.get() as u32,
             per_byte: if second % wire.rate.bps() == 0 { second / wire.rate.bps() } else { 0 },
             delay: wire.delay + latency,
-            queue: DropTail::new(&wire.queue),
+            easy_bytes,
+            easy_frames,
+            queue,
             accepted: Tally::default(),
             delivered: Tally::default(),
             damage: (wire.loss > 0.0).then(|| Box::new(Damage { probability: wire.loss, stream })),
@@ -149,12 +158,6 @@ impl<B: Copy> Port<B> {
         }
     }
 
-    /// Bytes and frames not known to have left the queue.
-    #[inline]
-    fn at_most_queued(&self) -> (Bytes, u32) {
-        (Bytes::new(self.queued_bytes), self.ring.len() as u32 - self.departed)
-    }
-
     /// Bytes and frames waiting or being transmitted at `now`, exactly.
     pub(crate) fn occupancy(&mut self, now: Time) -> (Bytes, u32) {
         let horizon = now + self.delay;
@@ -165,15 +168,15 @@ impl<B: Copy> Port<B> {
             self.queued_bytes -= u64::from(slot.packet.size);
             self.departed += 1;
         }
-        self.at_most_queued()
+        (Bytes::new(self.queued_bytes), self.ring.len() as u32 - self.departed)
     }
 
     #[inline]
     pub(crate) fn offer(&mut self, now: Time, mut packet: Packet<B>) -> Offered {
         let size = u64::from(packet.size);
         // Looking for what has departed costs a cache miss; only a full or nearly full queue has to.
-        let (bytes, frames) = self.at_most_queued();
-        if self.queue.offer(bytes, frames, packet.size) != Verdict::Accept {
+        let frames = self.ring.len() as u64 - u64::from(self.departed);
+        if self.queued_bytes + size > self.easy_bytes || frames >= self.easy_frames {
             let (bytes, frames) = self.occupancy(now);
             match self.queue.offer(bytes, frames, packet.size) {
                 Verdict::Accept => {}

@@ -25,10 +25,22 @@ struct Operand {
 #[derive(Debug, Clone, PartialEq)]
 enum Rule {
     /// The first is less than `by` times the second.
-    Less { first: Operand, second: Operand, by: f64 },
+    Less {
+        first: Operand,
+        second: Operand,
+        by: f64,
+    },
     /// As less, the other way round.
-    Greater { first: Operand, second: Operand, by: f64 },
-    Between { operand: Operand, low: f64, high: f64 },
+    Greater {
+        first: Operand,
+        second: Operand,
+        by: f64,
+    },
+    Between {
+        operand: Operand,
+        low: f64,
+        high: f64,
+    },
 }
 
 /// A claim tied to cells.
@@ -161,7 +173,8 @@ impl Claims {
             Rule::Between { operand, low, high } => {
                 let held = first.value.is_some_and(|value| (*low..=*high).contains(&value));
                 let show = |value| operand.metric.display(value);
-                let numbers = format!("{} = {}, allowed {} to {}", operand.text, operand.show(&first), show(*low), show(*high));
+                let numbers =
+                    format!("{} = {}, allowed {} to {}", operand.text, operand.show(&first), show(*low), show(*high));
                 return Case { point: point_text, held, numbers, first, second: None };
             }
             Rule::Less { first, second, by } => (first, second, *by, 1.0, "<"),
@@ -272,8 +285,7 @@ fn rule(record: &ClaimRecord, index: usize, scenario: &ScenarioRecord) -> Result
 
 fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> Result<Operand, Fault> {
     let at = |key| [path, &[key]].concat();
-    let metric: Metric =
-        record.value.parse().map_err(|error| Fault::new(&at("value"), format!("{error}")))?;
+    let metric: Metric = record.value.parse().map_err(|error| Fault::new(&at("value"), format!("{error}")))?;
     let policy = scenario.policy.iter().position(|policy| policy.name == record.policy);
     let policy = policy.ok_or_else(|| Fault::new(&at("policy"), format!("there is no policy `{}`", record.policy)))?;
     let traffic = match (&record.traffic, &scenario.traffic[..]) {
@@ -282,11 +294,11 @@ fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> 
         _ => return Err(Fault::new(path, "this scenario has several kinds of traffic: say which with `traffic`")),
     };
     let end = scenario.duration.checked_add(scenario.drain).unwrap_or(scenario.duration);
-    let window = (record.from.is_some() || record.to.is_some()).then(|| {
-        (Time::ZERO + record.from.unwrap_or_default(), Time::ZERO + record.to.unwrap_or(end))
-    });
+    let window = (record.from.is_some() || record.to.is_some())
+        .then(|| (Time::ZERO + record.from.unwrap_or_default(), Time::ZERO + record.to.unwrap_or(end)));
     if metric == Metric::Throughput && !scenario.measure.series.contains(&crate::schema::Series::Goodput) {
-        let fault = Fault::new(&at("value"), "`throughput` is taken from the series, which this scenario does not record");
+        let fault =
+            Fault::new(&at("value"), "`throughput` is taken from the series, which this scenario does not record");
         return Err(fault.help("add [measure] with series = [\"goodput\"]"));
     }
     let window_text = match (record.from, record.to) {

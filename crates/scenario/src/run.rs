@@ -8,11 +8,11 @@ use std::sync::{Arc, mpsc};
 use headway_results::{Cell, Folder, Job, Manifest, Outcome, Summary, SummaryBuilder, SweepValue};
 use thiserror::Error;
 
+use crate::Document;
 use crate::claims::{Claims, Verdict};
 use crate::language::{Problems, Scalar};
 use crate::plan::Plan;
 use crate::schema::ScenarioRecord;
-use crate::Document;
 
 /// A scenario that was checked and built at every sweep point with every policy.
 #[derive(Debug)]

@@ -104,12 +104,13 @@ fn run(k: u32, span: Span) {
     println!(
         "{{\"k\": {k}, \"hosts\": {flows}, \"virtual_ms\": {:.0}, \"hops\": {}, \"events\": {}, \"seconds\": {seconds:.3}, \
          \"mhops_per_s\": {:.2}, \"goodput_gbps_per_flow\": {goodput_gbps:.2}, \"retransmissions\": {retransmissions}, \
-         \"drops\": {}, \"peak_mb\": {:.1}, \"before_mb\": {:.1}}}",
+         \"drops\": {}, \"in_flight\": {}, \"peak_mb\": {:.1}, \"before_mb\": {:.1}}}",
         span.as_millis_f64(),
         totals.hops,
         totals.events,
         totals.hops as f64 / seconds / 1e6,
         totals.drops,
+        totals.in_flight,
         peak as f64 / 1e6,
         before as f64 / 1e6,
     );

@@ -32,6 +32,11 @@ impl DropTail {
         DropTail { limit_bytes, limit_packets, mark_packets, mark_bytes }
     }
 
+    /// Bounds below which every frame is accepted unmarked: bytes with the new frame included, and frames before it.
+    pub fn easy(&self) -> (u64, u64) {
+        (self.limit_bytes.min(self.mark_bytes), u64::from(self.limit_packets.min(self.mark_packets)))
+    }
+
     /// What becomes of a frame of `size` that finds `bytes` in `packets` frames queued.
     #[inline]
     pub fn offer(&self, bytes: Bytes, packets: u32, size: u16) -> Verdict {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use headway_engine::Streams;
-use headway_fabric::{LinkId, NodeId, NoPath};
+use headway_fabric::{LinkId, NoPath, NodeId};
 use headway_results::{Counters, FlowRecord, Job, Outcome, Sample};
 use headway_transport::{FlowEnd, FlowStart, Measure, Profile, SampleKind, SampleOf, Simulation};
 use headway_units::{Bytes, Time};
@@ -115,8 +115,7 @@ impl Plan {
     }
 
     fn record(&self, end: &FlowEnd, id: u64) -> FlowRecord {
-        let paths: Vec<String> =
-            (0..64).filter(|i| end.interfaces >> i & 1 == 1).map(|i: u32| i.to_string()).collect();
+        let paths: Vec<String> = (0..64).filter(|i| end.interfaces >> i & 1 == 1).map(|i: u32| i.to_string()).collect();
         FlowRecord {
             id,
             traffic: Arc::clone(&self.traffics[usize::from(end.start.traffic)].name),

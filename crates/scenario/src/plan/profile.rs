@@ -13,15 +13,17 @@ const ETHERNET: u32 = 14 + 4;
 const IP_AND_TCP: u32 = 20 + 20;
 /// Timestamps and their padding (RFC 7323 appendix A).
 const TIMESTAMPS: u32 = 12;
-/// Data sequence signal with 4-byte numbers, without checksum: mapping 14, acknowledgement 4, kind and flags 4 (less
-/// what they share), padded (RFC 8684 §3.3).
+/// Data sequence signal with 4-byte numbers and without checksum (RFC 8684 §3.3): kind, length and flags 4,
+/// acknowledgement 4, mapping 10, padding 2.
 const DSS: u32 = 20;
+/// The same on an acknowledgement, which has no mapping.
+const DSS_ACK: u32 = 8;
+/// What TCP's header leaves for options.
+const OPTIONS: u32 = 40;
 
 pub(super) fn build(scenario: &ScenarioRecord, policy: &PolicyRecord, index: usize) -> Result<Profile, Fault> {
     let transport = &policy.transport;
-    let at = |key: &str| {
-        ["policy".to_owned(), index.to_string(), "transport".to_owned(), key.to_owned()]
-    };
+    let at = |key: &str| ["policy".to_owned(), index.to_string(), "transport".to_owned(), key.to_owned()];
     let fault = |key: &str, message: String| {
         let path = at(key);
         Fault::new(&path.each_ref().map(String::as_str), message)
@@ -38,7 +40,9 @@ pub(super) fn build(scenario: &ScenarioRecord, policy: &PolicyRecord, index: usi
         let message = format!("`{name}` couples the subflows of MPTCP; a TCP connection has none");
         return Err(fault("control", message).help("use `new-reno`, or kind = \"mptcp\""));
     }
-    let options = if transport.timestamps { TIMESTAMPS } else { 0 } + if multipath.is_some() { DSS } else { 0 };
+    let timestamps = if transport.timestamps { TIMESTAMPS } else { 0 };
+    let (dss, dss_ack) = if multipath.is_some() { (DSS, DSS_ACK) } else { (0, 0) };
+    let options = timestamps + dss;
     let headers = IP_AND_TCP + options;
     let mtu = scenario.topology.mtu.get() as u32;
     let Some(mss) = mtu.checked_sub(headers).filter(|&mss| mss > 0) else {
@@ -54,6 +58,8 @@ pub(super) fn build(scenario: &ScenarioRecord, policy: &PolicyRecord, index: usi
         limited_transmit: transport.limited_transmit,
         mss,
         overhead: headers + ETHERNET,
+        // kind and length take two bytes, padded to four, and each block eight
+        sack_blocks: ((OPTIONS - 4 - timestamps - dss_ack) / 8) as u8,
         initial_window: transport.initial_window,
         initial_ssthresh: transport.initial_ssthresh,
         min_rto: transport.min_rto,
@@ -73,7 +79,10 @@ pub(super) fn build(scenario: &ScenarioRecord, policy: &PolicyRecord, index: usi
 
 fn multipath(record: &MptcpRecord) -> Result<Multipath, (&'static str, String)> {
     if let Some(subflows) = record.subflows.filter(|&n| n as usize > MAX_SUBFLOWS) {
-        return Err(("subflows", format!("{subflows} subflows are more than the {MAX_SUBFLOWS} a connection can have")));
+        return Err((
+            "subflows",
+            format!("{subflows} subflows are more than the {MAX_SUBFLOWS} a connection can have"),
+        ));
     }
     let lanes = record.lanes.as_ref().map(|lanes| {
         let judge: Judge = match &lanes.judge {

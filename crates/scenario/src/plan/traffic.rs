@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use headway_engine::Streams;
 use headway_fabric::NodeId;
-use headway_traffic::{
-    Arrival, Cdf, Ends, Exponential, Fixed, Pareto, Pattern, Size, SizeError, Traffic, Uniform,
-};
+use headway_traffic::{Arrival, Cdf, Ends, Exponential, Fixed, Pareto, Pattern, Size, SizeError, Traffic, Uniform};
 use headway_transport::FlowStart;
 use headway_units::{Bytes, Span, Time};
 
