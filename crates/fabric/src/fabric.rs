@@ -7,6 +7,7 @@ use headway_units::{Bytes, Time};
 
 use crate::graph::{Graph, LinkId};
 use crate::packet::Packet;
+use crate::pool::{Loose, Pool};
 use crate::port::{Offered, Port, PortCounters};
 use crate::routes::{Endpoint, Hop, Routes};
 
@@ -29,6 +30,7 @@ pub enum Step<B> {
 #[derive(Debug)]
 pub struct Fabric<B> {
     ports: Vec<Port<B>>,
+    pool: Pool<B>,
     /// Where packets go.
     pub routes: Routes,
     hops: u64,
@@ -41,56 +43,70 @@ impl<B: Copy> Fabric<B> {
             let latency = graph.nodes()[link.to.0 as usize].latency;
             Port::new(&link.wire, latency, streams.stream(&format!("link/{i}")))
         });
-        Fabric { ports: ports.collect(), routes: Routes::default(), hops: 0 }
+        Fabric { ports: ports.collect(), pool: Pool::new(), routes: Routes::default(), hops: 0 }
     }
 
     /// Queues a frame at the port its `hop` points to. Gives the frame back, with its endpoint, if it was dropped.
+    ///
+    /// # Errors
+    /// If the queue has no room.
+    ///
+    /// # Panics
+    /// If the frame is at its route's end.
     #[inline]
     pub fn send(&mut self, queue: &mut EventQueue, now: Time, packet: Packet<B>) -> Result<(), (Endpoint, Packet<B>)> {
         let Hop::Port(port) = self.routes.hop(packet.hop) else { panic!("a frame is sent from its route's start") };
-        if self.enqueue(queue, now, port, packet) { Ok(()) } else { Err((self.routes.end(packet.hop), packet)) }
+        let frame = self.pool.insert(packet);
+        self.forward(queue, now, port, frame)
     }
 
     /// Handles the arrival event of `link`, which must be the earliest in `queue`.
+    ///
+    /// # Panics
+    /// If it is not.
     #[inline]
     pub fn arrival(&mut self, queue: &mut EventQueue, now: Time, link: u32) -> Step<B> {
-        let (packet, intact, next) = self.ports[link as usize].arrive();
+        let (frame, intact, next) = self.ports[link as usize].arrive(&mut self.pool);
         match next {
             Some(time) => queue.reschedule(time),
             None => queue.pop(),
         }
         self.hops += 1;
-        if !intact {
-            return Step::Discarded(self.routes.end(packet.hop), packet);
-        }
-        match self.routes.hop(packet.hop) {
-            Hop::End(endpoint) => Step::Delivered(endpoint, packet),
-            Hop::Port(port) => {
-                if self.enqueue(queue, now, port, packet) {
-                    Step::Forwarded
-                } else {
-                    Step::Discarded(self.routes.end(packet.hop), packet)
-                }
-            }
+        let at = self.pool.slot(&frame).packet.hop;
+        match self.routes.hop(at) {
+            _ if !intact => Step::Discarded(self.routes.end(at), self.pool.remove(frame)),
+            Hop::End(endpoint) => Step::Delivered(endpoint, self.pool.remove(frame)),
+            Hop::Port(port) => match self.forward(queue, now, port, frame) {
+                Ok(()) => Step::Forwarded,
+                Err((endpoint, packet)) => Step::Discarded(endpoint, packet),
+            },
         }
     }
 
+    /// Queues a frame at `port`, to which its `hop` points.
     #[inline]
-    fn enqueue(&mut self, queue: &mut EventQueue, now: Time, port: u32, packet: Packet<B>) -> bool {
-        let onward = Packet { hop: packet.hop + 1, ..packet };
-        match self.ports[port as usize].offer(now, onward) {
-            Offered::First(arrival) => {
-                queue.push(arrival, Source::new(ARRIVALS, port), 0);
-                true
+    fn forward(
+        &mut self,
+        queue: &mut EventQueue,
+        now: Time,
+        port: u32,
+        frame: Loose,
+    ) -> Result<(), (Endpoint, Packet<B>)> {
+        self.pool.slot(&frame).packet.hop += 1;
+        match self.ports[port as usize].offer(now, frame, &mut self.pool) {
+            Offered::First(arrival) => queue.push(arrival, Source::new(ARRIVALS, port), 0),
+            Offered::Behind => {}
+            Offered::Dropped(frame) => {
+                let packet = self.pool.remove(frame);
+                return Err((self.routes.end(packet.hop), packet));
             }
-            Offered::Behind => true,
-            Offered::Dropped => false,
         }
+        Ok(())
     }
 
     /// Bytes and frames waiting or being transmitted at `link`'s port.
     pub fn occupancy(&mut self, now: Time, link: LinkId) -> (Bytes, u32) {
-        self.ports[link.0 as usize].occupancy(now)
+        self.ports[link.0 as usize].occupancy(now, &self.pool)
     }
 
     /// What passed the port of `link` so far.
@@ -110,7 +126,7 @@ impl<B: Copy> Fabric<B> {
 
     /// Frames in queues and on wires.
     pub fn in_flight(&self) -> u64 {
-        self.ports.iter().map(|port| port.in_flight().frames).sum()
+        self.ports.iter().map(|port| port.in_flight(&self.pool).frames).sum()
     }
 
     /// Checks at every port that what came in was delivered, damaged or is still there.
@@ -118,6 +134,6 @@ impl<B: Copy> Fabric<B> {
     /// # Panics
     /// If it does not: a bug.
     pub fn assert_conserved(&self) {
-        self.ports.iter().for_each(Port::assert_conserved);
+        self.ports.iter().for_each(|port| port.assert_conserved(&self.pool));
     }
 }

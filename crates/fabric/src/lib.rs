@@ -11,6 +11,7 @@ mod fabric;
 mod graph;
 mod packet;
 mod path;
+mod pool;
 mod port;
 mod queue;
 mod routes;

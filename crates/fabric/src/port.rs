@@ -2,26 +2,19 @@
 //!
 //! A FIFO needs no departure event: what is accepted at `now` starts at max(now, busy_until), leaves
 //! size/rate later and arrives one propagation delay (and the far node's latency) after that. Frames queued and
-//! frames on the wire stand in one ring in the order of their arrivals; those that have left the queue are found
+//! frames on the wire stand in one list in the order of their arrivals; those that have left the queue are found
 //! lazily at its front.
 
-use std::collections::VecDeque;
+use std::marker::PhantomData;
 use std::ops::Add;
 
 use headway_engine::Stream;
 use headway_units::{Bytes, Rate, Span, Time};
 
 use crate::graph::Wire;
-use crate::packet::{Packet, ecn};
+use crate::packet::ecn;
+use crate::pool::{Cursor, List, Loose, Pool};
 use crate::queue::{DropTail, Verdict};
-
-/// Aligned so that no slot lies in two cache lines.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(32))]
-struct Slot<B> {
-    arrival: Time,
-    packet: Packet<B>,
-}
 
 /// A number of frames and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -86,12 +79,15 @@ struct Damage {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port<B> {
-    ring: VecDeque<Slot<B>>,
     busy_until: Time,
-    /// Bytes of the slots not known to have left the queue: an upper bound of what is queued.
+    /// Bytes of the frames not known to have left the queue: an upper bound of what is queued.
     queued_bytes: u64,
-    /// How many slots at the ring's front are known to have left the queue and to be on the wire only.
+    /// Frames queued and frames on the wire.
+    frames: List,
+    /// How many of them, from the front, are known to have left the queue and to be on the wire only.
     departed: u32,
+    /// The first one that is not.
+    waiting: Cursor,
     /// Wire time per frame that is not in the frame, in bytes.
     gap: u32,
     damage: Option<Box<Damage>>,
@@ -101,7 +97,7 @@ pub(crate) struct Port<B> {
     delay: Span,
     /// Up to so many bytes, the new frame's included, and fewer than so many frames before it, `queue` accepts.
     easy_bytes: u64,
-    easy_frames: u64,
+    easy_frames: u32,
     accepted: Tally,
     delivered: Tally,
     queue: DropTail,
@@ -109,6 +105,7 @@ pub(crate) struct Port<B> {
     dropped: Tally,
     lost: Tally,
     marked: u64,
+    body: PhantomData<B>,
 }
 
 /// What became of a frame offered to a port.
@@ -117,7 +114,8 @@ pub(crate) enum Offered {
     First(Time),
     /// Queued behind others.
     Behind,
-    Dropped,
+    /// No room.
+    Dropped(Loose),
 }
 
 impl<B: Copy> Port<B> {
@@ -129,10 +127,11 @@ impl<B: Copy> Port<B> {
         let queue = DropTail::new(&wire.queue);
         let (easy_bytes, easy_frames) = queue.easy();
         Port {
-            ring: VecDeque::new(),
             busy_until: Time::ZERO,
             queued_bytes: 0,
+            frames: List::EMPTY,
             departed: 0,
+            waiting: Cursor::END,
             gap: wire.gap.get() as u32,
             per_byte: if second % wire.rate.bps() == 0 { second / wire.rate.bps() } else { 0 },
             delay: wire.delay + latency,
@@ -146,6 +145,7 @@ impl<B: Copy> Port<B> {
             dropped: Tally::default(),
             lost: Tally::default(),
             marked: 0,
+            body: PhantomData,
         }
     }
 
@@ -159,57 +159,66 @@ impl<B: Copy> Port<B> {
     }
 
     /// Bytes and frames waiting or being transmitted at `now`, exactly.
-    pub(crate) fn occupancy(&mut self, now: Time) -> (Bytes, u32) {
+    pub(crate) fn occupancy(&mut self, now: Time, pool: &Pool<B>) -> (Bytes, u32) {
         let horizon = now + self.delay;
-        while let Some(slot) = self.ring.get(self.departed as usize) {
+        while let Some(slot) = pool.get(self.waiting) {
             if slot.arrival > horizon {
                 break;
             }
             self.queued_bytes -= u64::from(slot.packet.size);
             self.departed += 1;
+            self.waiting = pool.after(self.waiting);
         }
-        (Bytes::new(self.queued_bytes), self.ring.len() as u32 - self.departed)
+        (Bytes::new(self.queued_bytes), self.frames.len - self.departed)
     }
 
+    /// Queues a frame, or gives it back if there is no room.
     #[inline]
-    pub(crate) fn offer(&mut self, now: Time, mut packet: Packet<B>) -> Offered {
-        let size = u64::from(packet.size);
+    pub(crate) fn offer(&mut self, now: Time, frame: Loose, pool: &mut Pool<B>) -> Offered {
+        let size = pool.slot(&frame).packet.size;
+        let bytes = u64::from(size);
         // Looking for what has departed costs a cache miss; only a full or nearly full queue has to.
-        let frames = self.ring.len() as u64 - u64::from(self.departed);
-        if self.queued_bytes + size > self.easy_bytes || frames >= self.easy_frames {
-            let (bytes, frames) = self.occupancy(now);
-            match self.queue.offer(bytes, frames, packet.size) {
+        let frames = self.frames.len - self.departed;
+        if self.queued_bytes + bytes > self.easy_bytes || frames >= self.easy_frames {
+            let (queued, frames) = self.occupancy(now, pool);
+            match self.queue.offer(queued, frames, size) {
                 Verdict::Accept => {}
                 Verdict::Mark => {
-                    if packet.tos & ecn::MASK != 0 {
-                        packet.tos |= ecn::CE;
+                    let tos = &mut pool.slot(&frame).packet.tos;
+                    if *tos & ecn::MASK != 0 {
+                        *tos |= ecn::CE;
                         self.marked += 1;
                     }
                 }
                 Verdict::Drop => {
-                    self.dropped.count(size);
-                    return Offered::Dropped;
+                    self.dropped.count(bytes);
+                    return Offered::Dropped(frame);
                 }
             }
         }
-        self.accepted.count(size);
-        self.queued_bytes += size;
-        self.busy_until = now.max(self.busy_until) + self.transmission(size + u64::from(self.gap));
+        self.accepted.count(bytes);
+        self.queued_bytes += bytes;
+        self.busy_until = now.max(self.busy_until) + self.transmission(bytes + u64::from(self.gap));
         let arrival = self.busy_until + self.delay;
-        let first = self.ring.is_empty();
-        self.ring.push_back(Slot { arrival, packet });
+        pool.slot(&frame).arrival = arrival;
+        let first = self.frames.len == 0;
+        let place = pool.push(&mut self.frames, frame);
+        if self.departed + 1 == self.frames.len {
+            self.waiting = place;
+        }
         if first { Offered::First(arrival) } else { Offered::Behind }
     }
 
     /// Takes the frame that arrives now: the frame, whether it is undamaged, and when the next one arrives.
     #[inline]
-    pub(crate) fn arrive(&mut self) -> (Packet<B>, bool, Option<Time>) {
-        let slot = self.ring.pop_front().expect("an arrival event means a frame in the ring");
-        let size = u64::from(slot.packet.size);
+    pub(crate) fn arrive(&mut self, pool: &mut Pool<B>) -> (Loose, bool, Option<Time>) {
+        let (frame, behind) = pool.pop(&mut self.frames);
+        let size = u64::from(pool.slot(&frame).packet.size);
         if self.departed > 0 {
             self.departed -= 1;
         } else {
             self.queued_bytes -= size;
+            self.waiting = behind;
         }
         let intact = !self.damage.as_mut().is_some_and(|d| d.stream.chance(d.probability));
         if intact {
@@ -217,7 +226,7 @@ impl<B: Copy> Port<B> {
         } else {
             self.lost.count(size);
         }
-        (slot.packet, intact, self.ring.front().map(|next| next.arrival))
+        (frame, intact, pool.get(behind).map(|next| next.arrival))
     }
 
     pub(crate) fn counters(&self) -> PortCounters {
@@ -231,18 +240,18 @@ impl<B: Copy> Port<B> {
     }
 
     /// Accepted and not yet arrived.
-    pub(crate) fn in_flight(&self) -> Tally {
-        self.ring.iter().fold(Tally::default(), |mut sum, slot| {
+    pub(crate) fn in_flight(&self, pool: &Pool<B>) -> Tally {
+        pool.iter(&self.frames).fold(Tally::default(), |mut sum, slot| {
             sum.count(u64::from(slot.packet.size));
             sum
         })
     }
 
     /// What the accounting must satisfy at any time.
-    pub(crate) fn assert_conserved(&self) {
-        let out = self.delivered + self.lost + self.in_flight();
+    pub(crate) fn assert_conserved(&self, pool: &Pool<B>) {
+        let out = self.delivered + self.lost + self.in_flight(pool);
         assert_eq!(self.accepted, out, "what a port accepts is delivered, damaged or on its way");
-        let waiting: u64 = self.ring.iter().skip(self.departed as usize).map(|slot| u64::from(slot.packet.size)).sum();
+        let waiting: u64 = pool.iter_from(self.waiting).map(|slot| u64::from(slot.packet.size)).sum();
         assert_eq!(waiting, self.queued_bytes, "the queue's length is the sum of its frames");
     }
 }

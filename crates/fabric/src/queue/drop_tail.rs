@@ -33,8 +33,8 @@ impl DropTail {
     }
 
     /// Bounds below which every frame is accepted unmarked: bytes with the new frame included, and frames before it.
-    pub fn easy(&self) -> (u64, u64) {
-        (self.limit_bytes.min(self.mark_bytes), u64::from(self.limit_packets.min(self.mark_packets)))
+    pub fn easy(&self) -> (u64, u32) {
+        (self.limit_bytes.min(self.mark_bytes), self.limit_packets.min(self.mark_packets))
     }
 
     /// What becomes of a frame of `size` that finds `bytes` in `packets` frames queued.
