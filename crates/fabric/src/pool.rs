@@ -79,10 +79,10 @@ impl<B: Copy> Pool<B> {
 
     /// Takes a frame out.
     #[inline]
-    pub fn remove(&mut self, loose: Loose) -> Packet<B> {
-        self.next[loose.0 as usize] = self.free;
-        self.free = loose.0;
-        self.slots[loose.0 as usize].packet
+    pub fn remove(&mut self, Loose(place): Loose) -> Packet<B> {
+        self.next[place as usize] = self.free;
+        self.free = place;
+        self.slots[place as usize].packet
     }
 
     /// The slot of a frame between two ports.
@@ -93,8 +93,7 @@ impl<B: Copy> Pool<B> {
 
     /// Adds a frame to the end of `list`. Returns where it stands.
     #[inline]
-    pub fn push(&mut self, list: &mut List, loose: Loose) -> Cursor {
-        let place = loose.0;
+    pub fn push(&mut self, list: &mut List, Loose(place): Loose) -> Cursor {
         self.next[place as usize] = NONE;
         if list.len == 0 {
             list.head = place;

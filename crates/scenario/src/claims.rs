@@ -55,7 +55,7 @@ struct Claim {
 /// All claims of a scenario, and the values seen so far.
 #[derive(Debug)]
 pub(crate) struct Claims {
-    claims: Vec<Claim>,
+    list: Vec<Claim>,
     points: Vec<String>,
     /// Per (claim, operand of it, point, repeat).
     values: BTreeMap<(usize, u8, usize, u32), Option<f64>>,
@@ -121,19 +121,22 @@ impl Claims {
                     let about = |(_, point): &(usize, &crate::SweepPoint)| {
                         record.at.iter().all(|(name, wanted)| point.get(name).is_some_and(|v| wanted.contains(v)))
                     };
-                    let points = points.iter().enumerate().filter(about).map(|(i, _)| i).collect();
-                    claims.push(Claim { text: record.text.clone(), rule, points });
+                    let points: Vec<usize> = points.iter().enumerate().filter(about).map(|(i, _)| i).collect();
+                    // Without points only if an override took them out of the sweep.
+                    if !points.is_empty() {
+                        claims.push(Claim { text: record.text.clone(), rule, points });
+                    }
                 }
                 Err(fault) => problems.push(fault.locate(document)),
             }
         }
         let points = points.iter().map(ToString::to_string).collect();
-        if problems.is_empty() { Ok(Claims { claims, points, values: BTreeMap::new() }) } else { Err(problems) }
+        if problems.is_empty() { Ok(Claims { list: claims, points, values: BTreeMap::new() }) } else { Err(problems) }
     }
 
     /// Takes in the outcome of a repeat of `policy` at `point`. The order does not matter.
     pub(crate) fn add(&mut self, policy: usize, point: usize, outcome: &Outcome) {
-        for (index, claim) in self.claims.iter().enumerate() {
+        for (index, claim) in self.list.iter().enumerate() {
             if !claim.points.contains(&point) {
                 continue;
             }
@@ -148,12 +151,12 @@ impl Claims {
 
     /// The verdicts, in the order of the file.
     pub(crate) fn verdicts(&self) -> Vec<Verdict> {
-        self.claims
+        self.list
             .iter()
             .enumerate()
             .map(|(index, claim)| {
                 let cases: Vec<Case> = claim.points.iter().map(|&point| self.case(index, claim, point)).collect();
-                let held = !cases.is_empty() && cases.iter().all(|case| case.held);
+                let held = cases.iter().all(|case| case.held);
                 Verdict { text: claim.text.clone(), held, cases }
             })
             .collect()

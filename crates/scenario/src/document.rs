@@ -200,7 +200,7 @@ fn read_sweep(tree: &mut Node, reader: &mut Reader) -> Option<Sweep> {
     used(tree, &mut Vec::new(), &mut |name, node, path| {
         if is_fixed(path) {
             let message = format!("`{}` cannot vary with the sweep", path.join("."));
-            let help = "names, descriptions and claims are about the whole sweep".to_owned();
+            let help = "names, descriptions, the seed, repeats and claims are about the whole sweep".to_owned();
             reader.problem(node.at, message, "write the value itself", Some(help));
         }
         if let Some(index) = table.entries.iter().position(|entry| entry.key == name) {
@@ -239,7 +239,10 @@ fn read_sweep(tree: &mut Node, reader: &mut Reader) -> Option<Sweep> {
 /// Whether the value at `path` must be the same at all points: they share one set of results.
 fn is_fixed(path: &[String]) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    matches!(path.as_slice(), ["name" | "about" | "source" | "claim", ..] | ["policy" | "traffic", _, "name"])
+    matches!(
+        path.as_slice(),
+        ["name" | "about" | "source" | "seed" | "repeats" | "claim", ..] | ["policy" | "traffic", _, "name"]
+    )
 }
 
 /// What two sweep points print alike. What differs is either a value of the sweep, which

@@ -17,11 +17,13 @@ use crate::schema::ScenarioRecord;
 pub(crate) struct Checker<'a> {
     tree: &'a Node,
     reader: Reader,
+    /// Whether `--set` changed the file.
+    overridden: bool,
 }
 
 impl<'a> Checker<'a> {
     pub(crate) fn new(tree: &'a Node, sources: &Arc<Sources>) -> Checker<'a> {
-        Checker { tree, reader: Reader::new(Arc::clone(sources)) }
+        Checker { tree, reader: Reader::new(Arc::clone(sources)), overridden: sources.0.len() > 1 }
     }
 
     pub(crate) fn into_problems(self) -> Vec<Problem> {

@@ -107,15 +107,11 @@ impl Planned {
             // the same for a flow whatever else is in the scenario: its hash must not depend on that
             id: u64::from(self.index) << 52 | u64::from(flow.generator) << 32 | flow.number,
             traffic: self.index,
-            source: self.host(&self.sources, flow.source),
-            destination: self.host(&self.destinations, flow.destination),
+            source: self.sources[flow.source],
+            destination: self.destinations[flow.destination],
             size: flow.size,
             profile: 0,
         })
-    }
-
-    fn host(&self, hosts: &[NodeId], index: usize) -> NodeId {
-        hosts[index]
     }
 }
 

@@ -1,0 +1,218 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+
+/// Simulates data-centre TCP: which way of sending makes my flows finish sooner, and by how much?
+#[derive(Debug, Parser)]
+#[command(name = "headway", version, max_term_width = 100, after_long_help = ROOT_EXAMPLES)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a scenario and keep its results in a folder
+    #[command(after_long_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Check a scenario and, on request, the claims it makes
+    #[command(after_long_help = CHECK_EXAMPLES)]
+    Check(CheckArgs),
+    /// Print a scenario with every default written out
+    #[command(after_long_help = SHOW_EXAMPLES)]
+    Show(ShowArgs),
+    /// Print the JSON schema of scenario files
+    #[command(after_long_help = SCHEMA_EXAMPLES)]
+    Schema,
+    /// List the scenarios that come with Headway
+    #[command(after_long_help = LIST_EXAMPLES)]
+    List(ListArgs),
+    /// Compare the results in two folders
+    #[command(after_long_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
+    /// Print completions for a shell
+    #[command(after_long_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArgs),
+}
+
+/// How to change a scenario and how to run it; the same wherever something runs.
+#[derive(Debug, Args)]
+pub struct HowArgs {
+    /// Change a value of the scenario, such as `duration=2s` or `topology.link.rate=10Gbps` (may be repeated)
+    ///
+    /// Keys are written with dots. Elements of lists are addressed by name or by number: `policy.tcp.transport.ecn`.
+    /// Values are as in the file; quotes around text may be left out.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Where all random numbers start from [default: the scenario's `seed`, which is 1 if it does not say]
+    // As far as the whole numbers of TOML go, so that it can be kept in a scenario.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+    /// Repeats of every sweep point [default: the scenario's `repeats`, which is 10 if it does not say]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub repeats: Option<u32>,
+    /// Runs at the same time; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Make every run twice and fail with exit code 1 if they differ in anything
+    #[arg(long)]
+    pub verify: bool,
+    /// Print a JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Print no progress and no notes, only results, warnings and errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A scenario file, the name of a bundled scenario (see `headway list`), or `-` for the standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "resume")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// The folder for the results, which must be new or empty [default: results/NAME with the
+    /// scenario's name, or the first of results/NAME-2, results/NAME-3, … that is free]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+    /// Go on with the interrupted run in this folder
+    ///
+    /// Without FILE, with the scenario kept there. Seed and repeats are those of the interrupted run. Fewer
+    /// `--repeats` finish it early, more extend it. The results are the same as without the interruption.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "out")]
+    pub resume: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// A scenario file, the name of a bundled scenario (see `headway list`), or `-` for the standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Run the scenario, too, and fail with exit code 1 if a claim is not held
+    #[arg(long)]
+    pub run: bool,
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// With --run, keep the results in this folder, which must be new or empty [default: they are not kept]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "run")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// A scenario file, the name of a bundled scenario (see `headway list`), or `-` for the standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Change a value of the scenario, such as `duration=2s` (may be repeated)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Print a JSON array instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// A folder with finished results
+    #[arg(value_name = "A", value_hint = ValueHint::DirPath)]
+    pub a: PathBuf,
+    /// Another; changes are from A to B, in percent of A
+    #[arg(value_name = "B", value_hint = ValueHint::DirPath)]
+    pub b: PathBuf,
+    /// Print a JSON object instead of text; it has the equal rows, too
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+const ROOT_EXAMPLES: &str = "\
+Examples:
+  headway list
+  headway run lanes-l7-queue-buildup --repeats 2
+  headway run my.toml --set duration=2s --seed 7 --out results/mine
+  headway compare results/a results/b
+
+Exit codes:
+  0    fine
+  1    it ran, but a check failed (a claim of `check --run`, or `--verify`)
+  2    the command line or the scenario is wrong
+  3    the machine does not let us: a folder that cannot be written, a full disk
+  130  interrupted; what is complete is kept";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  headway run scenarios/lanes-l7-queue-buildup.toml
+  headway run lanes-l7-queue-buildup --repeats 2 --set topology.queue.limit=64KB
+  headway run my.toml --seed 7 --out results/seed-7
+  headway run my.toml --json | jq .claims
+  headway run --resume results/my
+
+Ctrl-C finishes the runs under way and keeps all that are complete; press it again to end at once.
+A claim that is not held is printed as such; only `headway check --run` makes it a failure.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  headway check my.toml
+  headway check my.toml --run --repeats 5
+  headway check lanes-l7-queue-buildup --set topology.queue.limit=64KB";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  headway show lanes-l7-queue-buildup
+  headway show my.toml --set duration=2s > changed.toml";
+
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  headway schema > scenario.schema.json";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  headway list
+  headway list --json | jq -r '.[].name'";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  headway compare results/before results/after
+  headway compare results/a results/b --json | jq '.rows[] | select(.intervals_overlap == false)'";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  headway completions bash > ~/.local/share/bash-completion/completions/headway
+  headway completions zsh > \"${fpath[1]}/_headway\"
+  headway completions fish > ~/.config/fish/completions/headway.fish";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_an_about_and_examples() {
+        for command in Cli::command().get_subcommands() {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!(!about.is_empty() && !about.contains('\n'), "{}: {about}", command.get_name());
+            let after = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+            assert!(after.contains("Examples:\n  headway "), "{}", command.get_name());
+        }
+    }
+}

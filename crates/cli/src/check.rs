@@ -1,0 +1,77 @@
+//! `headway check`.
+
+use headway_scenario::Experiment;
+use serde_json::json;
+
+use crate::args::CheckArgs;
+use crate::failure::Failure;
+use crate::run::{Place, execute, size};
+use crate::source::Source;
+use crate::terminal;
+
+pub fn check(args: &CheckArgs) -> Result<(), Failure> {
+    if args.run { with_run(args) } else { without_run(args) }
+}
+
+fn without_run(args: &CheckArgs) -> Result<(), Failure> {
+    let source = Source::find(&args.file)?;
+    let scenario = source.scenario(&args.how.set)?;
+    let seed = args.how.seed.unwrap_or(scenario.record.seed);
+    let repeats = args.how.repeats.unwrap_or(scenario.record.repeats);
+    let (document, _) = scenario.with(seed, repeats)?;
+    let experiment = Experiment::new(&document, &source.folder)?;
+    if !args.how.json {
+        return terminal::data(&format!("ok: {}\n", size(&experiment, repeats)));
+    }
+    let policies = experiment.scenario.policy.len();
+    let json = json!({
+        "scenario": experiment.scenario.name.as_str(),
+        "seed": seed,
+        "repeats": repeats,
+        "policies": policies,
+        "points": experiment.cells().len() / policies.max(1),
+    });
+    terminal::data(&format!("{json}\n"))
+}
+
+fn with_run(args: &CheckArgs) -> Result<(), Failure> {
+    let temporary = match &args.out {
+        Some(_) => None,
+        None => Some(
+            tempfile::Builder::new()
+                .prefix("headway-")
+                .tempdir()
+                .map_err(|error| Failure::environment(format!("cannot make a temporary folder: {error}")))?,
+        ),
+    };
+    let place = match (&args.out, &temporary) {
+        (Some(path), _) => Place::New(path),
+        (None, Some(folder)) => Place::Temporary(folder.path()),
+        (None, None) => unreachable!("made above"),
+    };
+    let ran = execute(&args.file, place, &args.how)?;
+    for warning in &ran.manifest.warnings {
+        terminal::warn(warning);
+    }
+    let verdicts = &ran.results.verdicts;
+    let failed = verdicts.iter().filter(|verdict| !verdict.held).count();
+    if args.how.json {
+        let json = json!({
+            "scenario": ran.manifest.scenario,
+            "seed": ran.manifest.seed,
+            "repeats": ran.manifest.repeats,
+            "held": failed == 0,
+            "claims": ran.manifest.claims,
+        });
+        terminal::data(&format!("{json}\n"))?;
+    } else {
+        let claims = headway_report::claims(verdicts, terminal::layout());
+        let claims = if claims.is_empty() { "no claims\n" } else { &claims };
+        terminal::data(&format!("ran: {}\n{claims}", ran.size))?;
+    }
+    match failed {
+        0 => Ok(()),
+        1 => Err(Failure::check("a claim is not held")),
+        _ => Err(Failure::check(format!("{failed} claims are not held"))),
+    }
+}

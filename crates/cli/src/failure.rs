@@ -1,0 +1,124 @@
+//! Why the command ends with something other than 0, and what it says.
+
+use std::fmt::Write as _;
+
+use headway_results::Error;
+use headway_scenario::{Problems, RunError};
+
+use crate::run::resume_command;
+use crate::terminal;
+
+/// It ran, but a check failed.
+const CHECK: u8 = 1;
+/// The command line or the scenario is wrong.
+const USAGE: u8 = 2;
+/// The machine does not let us: a folder that cannot be written, a full disk.
+const ENVIRONMENT: u8 = 3;
+/// As shells count an end by Ctrl-C: 128 + SIGINT.
+pub const INTERRUPTED: u8 = 130;
+
+/// An exit code and the message for it.
+#[derive(Debug)]
+pub struct Failure {
+    pub code: u8,
+    text: Text,
+    help: Option<String>,
+}
+
+#[derive(Debug)]
+enum Text {
+    /// A line; `error: ` is put before it.
+    Line(String),
+    /// A line that is no error.
+    Plain(String),
+    /// They have a form of their own.
+    Problems(Problems),
+}
+
+impl Failure {
+    fn new(code: u8, text: Text) -> Failure {
+        Failure { code, text, help: None }
+    }
+
+    pub fn check(text: impl Into<String>) -> Failure {
+        Failure::new(CHECK, Text::Line(text.into()))
+    }
+
+    pub fn usage(text: impl Into<String>) -> Failure {
+        Failure::new(USAGE, Text::Line(text.into()))
+    }
+
+    pub fn environment(text: impl Into<String>) -> Failure {
+        Failure::new(ENVIRONMENT, Text::Line(text.into()))
+    }
+
+    pub fn interrupted(text: impl Into<String>) -> Failure {
+        Failure::new(INTERRUPTED, Text::Plain(text.into()))
+    }
+
+    /// With a line on what to do.
+    pub fn help(mut self, help: impl Into<String>) -> Failure {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// As it goes to stderr, with or without colours.
+    pub fn render(&self, colour: bool) -> String {
+        let paint =
+            |code: &str, word: &str| if colour { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_owned() };
+        let mut text = match &self.text {
+            Text::Line(line) => format!("{} {line}\n", paint("1;31", "error:")),
+            Text::Plain(line) => format!("{line}\n"),
+            Text::Problems(problems) => format!("{}\n", problems.render(colour)),
+        };
+        if let Some(help) = &self.help {
+            let _ = writeln!(text, "{} {help}", paint("1;36", "help:"));
+        }
+        text
+    }
+
+    /// Prints it.
+    pub fn report(&self) {
+        terminal::say(self.render(terminal::colour(&std::io::stderr())).trim_end());
+    }
+}
+
+impl From<Problems> for Failure {
+    fn from(problems: Problems) -> Failure {
+        Failure::new(USAGE, Text::Problems(problems))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let text = error.to_string();
+        match error {
+            // A folder that was named and is not what it should be.
+            Error::Interrupted { path } => Failure::usage(text).help(format!("go on with: {}", resume_command(&path))),
+            Error::Complete { .. }
+            | Error::NotOurs { .. }
+            | Error::NoManifest { .. }
+            | Error::Mismatch { .. }
+            | Error::Format { .. } => Failure::usage(text),
+            Error::Io { action: "read", ref source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                Failure::usage(text)
+            }
+            Error::Io { .. }
+            | Error::Busy { .. }
+            | Error::Space { .. }
+            | Error::Damaged { .. }
+            | Error::Missing { .. } => Failure::environment(text),
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        match error {
+            RunError::Results(error) => error.into(),
+            RunError::NoPath { .. } => Failure::usage(error.to_string()),
+            RunError::NotDeterministic { .. } => Failure::check(error.to_string()),
+            RunError::Interrupted { .. } => Failure::interrupted(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The `headway` command: reads the command line, calls the libraries, prints, and sets the exit code.
+//!
+//! What is printed as data goes to stdout, everything else to stderr. Exit codes are in `failure.rs`.
+
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "the command lives in the world: it has a clock, an environment and threads; runs do not see them"
+)]
+
+mod args;
+mod bundled;
+mod check;
+mod clock;
+mod failure;
+mod interrupt;
+mod progress;
+mod run;
+mod source;
+mod terminal;
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+use headway_results::Folder;
+use headway_scenario::{Document, json_schema};
+use serde_json::json;
+
+use args::{Cli, Command, CompareArgs, ListArgs, ShowArgs};
+use failure::Failure;
+use source::Source;
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Check(args) => check::check(&args),
+        Command::Show(args) => show(&args),
+        Command::Schema => terminal::data(&format!("{:#}\n", json_schema())),
+        Command::List(args) => list(&args),
+        Command::Compare(args) => compare(&args),
+        Command::Completions(args) => {
+            // Into memory first: the generator panics when a pipe is closed.
+            let mut text = Vec::new();
+            clap_complete::generate(args.shell, &mut Cli::command(), "headway", &mut text);
+            terminal::data(&String::from_utf8_lossy(&text))
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.report();
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn show(args: &ShowArgs) -> Result<(), Failure> {
+    let document = Source::find(&args.file)?.parse(&args.set)?;
+    document.check_all()?;
+    terminal::data(&document.show()?)
+}
+
+fn list(args: &ListArgs) -> Result<(), Failure> {
+    let about = |bundled: &bundled::Bundled| {
+        let document = Document::parse(bundled.text, bundled.name, &[]).ok()?;
+        let scenario = document.scenario(document.points().first()?).ok()?;
+        Some((scenario.about, scenario.source))
+    };
+    if args.json {
+        let entry = |bundled: &bundled::Bundled| {
+            let (about, source) = about(bundled).unzip();
+            json!({ "name": bundled.name, "about": about, "source": source.flatten() })
+        };
+        let all: serde_json::Value = bundled::ALL.iter().map(entry).collect();
+        return terminal::data(&format!("{all}\n"));
+    }
+    let width = bundled::ALL.iter().map(|bundled| bundled.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for bundled in bundled::ALL {
+        let about = about(bundled).map_or_else(|| "(cannot be read by this version)".to_owned(), |(about, _)| about);
+        let _ = writeln!(text, "{:width$}  {about}", bundled.name);
+    }
+    terminal::data(&text)
+}
+
+fn compare(args: &CompareArgs) -> Result<(), Failure> {
+    let (a, b) = (Folder::open(&args.a)?, Folder::open(&args.b)?);
+    if args.json {
+        return terminal::data(&format!("{}\n", headway_report::comparison_json(&a, &b)));
+    }
+    terminal::data(&headway_report::comparison(&a, &b, terminal::layout()))
+}

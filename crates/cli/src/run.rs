@@ -1,0 +1,283 @@
+//! `headway run`, and the running part of `headway check`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use headway_results::{Error, Folder, Job, Manifest};
+use headway_scenario::{Experiment, Options, Results, RunError, Verdict};
+use serde_json::json;
+
+use crate::args::{HowArgs, RunArgs};
+use crate::failure::Failure;
+use crate::progress::Meter;
+use crate::source::{Files, Source};
+use crate::{clock, interrupt, terminal};
+
+/// Folders of this name are made where the command is called.
+const RESULTS: &str = "results";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let place = match (&args.out, &args.resume) {
+        (_, Some(path)) => Place::Resume(path),
+        (Some(path), None) => Place::New(path),
+        (None, None) => Place::Numbered,
+    };
+    let kept = args.resume.as_ref().map(|folder| folder.join("scenario.toml"));
+    let file = args.file.as_deref().or(kept.as_deref()).expect("clap asks for one of them");
+    let ran = execute(file, place, &args.how)?;
+    for warning in &ran.manifest.warnings {
+        terminal::warn(warning);
+    }
+    if args.how.json {
+        terminal::data(&format!("{}\n", to_json(&ran)))?;
+    } else {
+        let layout = terminal::layout();
+        let title = format!("{}: {}, seed {}", ran.manifest.scenario, ran.size, ran.manifest.seed);
+        let tables = headway_report::summary(&ran.results.summary, layout);
+        let claims = headway_report::claims(&ran.results.verdicts, layout);
+        let gap = if claims.is_empty() { "" } else { "\n" };
+        terminal::data(&format!("{title}\n\n{tables}{gap}{claims}"))?;
+    }
+    if !args.how.quiet {
+        terminal::say(&format!("results in {} after {}", terminal::quoted(&ran.path), ran.took));
+    }
+    Ok(())
+}
+
+/// Where results go.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'a> {
+    /// `results/<scenario>`, with a number behind it if that is taken.
+    Numbered,
+    /// A new folder.
+    New(&'a Path),
+    /// A folder that is not kept.
+    Temporary(&'a Path),
+    /// On with an interrupted run.
+    Resume(&'a Path),
+}
+
+/// A scenario that was run.
+#[derive(Debug)]
+pub struct Ran {
+    pub results: Results,
+    pub manifest: Manifest,
+    pub path: PathBuf,
+    /// Policies, points and repeats, for people.
+    pub size: String,
+    took: String,
+}
+
+/// Reads, checks and runs `file`.
+pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Failure> {
+    let there = match place {
+        Place::Resume(path) => Some(interrupted(path)?),
+        _ => None,
+    };
+    let source = Source::find(file)?;
+    let scenario = source.scenario(&how.set)?;
+    // An interrupted run is continued as it was begun.
+    let seed = how.seed.or(there.as_ref().map(|there| there.seed)).unwrap_or(scenario.record.seed);
+    let repeats = how.repeats.or(there.as_ref().map(|there| there.repeats)).unwrap_or(scenario.record.repeats);
+    let (document, text) = scenario.with(seed, repeats)?;
+    let experiment = Experiment::new(&document, &source.folder)?;
+    let files = scenario.files()?;
+    let new_manifest = |text: &str| {
+        let name = scenario.record.name.as_str();
+        Manifest::new(name, text, seed, repeats, VERSION, experiment.cells().to_vec())
+    };
+    let mut manifest = new_manifest(&text);
+    manifest.command = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    manifest.started = clock::now();
+    let (folder, completed) = match place {
+        Place::Resume(path) => {
+            let there = there.expect("read above");
+            // Their text differs in the number of repeats, which may change.
+            let (_, their_text) = scenario.with(seed, there.repeats)?;
+            let resumed = resume(path, &there, &new_manifest(&their_text), &files)?;
+            if text != their_text {
+                replace_text(path, &text)?;
+            }
+            manifest.started = there.started;
+            resumed
+        }
+        Place::New(path) | Place::Temporary(path) => (create(path, &manifest, &text, &files)?, BTreeSet::new()),
+        Place::Numbered => (create_numbered(&manifest, &text, &files, how)?, BTreeSet::new()),
+    };
+
+    let meter = Arc::new(Meter::new(how.quiet));
+    let temporary = matches!(place, Place::Temporary(_));
+    let path = folder.path().to_path_buf();
+    let stop = interrupt::listen(&meter, &path, temporary)?;
+    let options = Options { seed, repeats, threads: threads(how), verify: how.verify };
+    let finished = experiment
+        .simulate(&folder, &manifest, &completed, &options, &stop, &mut |done, total| meter.set(done, total))
+        .and_then(|results| {
+            manifest.claims = results.verdicts.iter().map(Verdict::to_json).collect();
+            manifest.warnings = headway_report::warnings(&results.summary);
+            manifest.warnings.extend(files.outside.iter().map(|name| {
+                format!(
+                    "the results do not hold {name}, which the scenario names; running scenario.toml again needs it"
+                )
+            }));
+            manifest.finished = Some(clock::now());
+            manifest.wall_s = meter.elapsed().as_secs_f64();
+            manifest = folder.finish(&results.summary, &manifest)?;
+            Ok(results)
+        });
+    let took = clock::span(meter.elapsed());
+    drop(meter);
+    let results = finished.map_err(|error| explain(error, &path, temporary))?;
+    Ok(Ran { results, path, size: size(&experiment, repeats), manifest, took })
+}
+
+/// `5 policies × 11 sweep points × 2 repeats`.
+pub fn size(experiment: &Experiment, repeats: u32) -> String {
+    let policies = experiment.scenario.policy.len();
+    let points = experiment.cells().len() / policies.max(1);
+    let count = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+    format!(
+        "{} × {} × {}",
+        count(policies, "policy", "policies"),
+        count(points, "sweep point", "sweep points"),
+        count(repeats as usize, "repeat", "repeats")
+    )
+}
+
+fn threads(how: &HowArgs) -> usize {
+    how.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get), usize::from)
+}
+
+fn create(path: &Path, manifest: &Manifest, text: &str, files: &Files) -> Result<Folder, Failure> {
+    let folder = Folder::create(path, manifest, text)?;
+    files.keep_in(path)?;
+    Ok(folder)
+}
+
+/// A folder in [`RESULTS`] that nothing is in yet.
+fn create_numbered(manifest: &Manifest, text: &str, files: &Files, how: &HowArgs) -> Result<Folder, Failure> {
+    const MOST: usize = 100_000;
+    for number in 1..MOST {
+        let name = &manifest.scenario;
+        let name = if number == 1 { name.clone() } else { format!("{name}-{number}") };
+        let path = Path::new(RESULTS).join(name);
+        if path.exists() && !path.is_dir() {
+            continue;
+        }
+        match Folder::create(&path, manifest, text) {
+            Ok(folder) => {
+                files.keep_in(&path)?;
+                return Ok(folder);
+            }
+            Err(Error::Interrupted { .. }) => {
+                if !how.quiet {
+                    let path = terminal::quoted(&path);
+                    terminal::say(&format!(
+                        "note: {path} holds an unfinished run; `headway run --resume {path}` goes on with it"
+                    ));
+                }
+            }
+            // Whatever is there, it is not ours to touch.
+            Err(
+                Error::Complete { .. }
+                | Error::NotOurs { .. }
+                | Error::Busy { .. }
+                | Error::Damaged { .. }
+                | Error::Format { .. },
+            ) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Failure::environment(format!("{RESULTS} has {MOST} folders of this scenario; name another with --out")))
+}
+
+/// The manifest of the interrupted run in `path`.
+fn interrupted(path: &Path) -> Result<Manifest, Failure> {
+    if !path.is_dir() {
+        return Err(Failure::usage(format!("there is no folder {} to resume", path.display())));
+    }
+    let file = path.join("manifest.json");
+    let text = match std::fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Error::NoManifest { path: path.to_path_buf() }.into());
+        }
+        Err(source) => return Err(Error::Io { action: "read", path: file, source }.into()),
+    };
+    let there: Manifest = serde_json::from_str(&text)
+        .map_err(|error| Failure::from(Error::Damaged { path: file, reason: error.to_string() }))?;
+    if there.complete {
+        let failure = Failure::usage(format!("{} is finished, there is nothing to resume", path.display()));
+        return Err(failure.help("for a new run, leave out --resume"));
+    }
+    Ok(there)
+}
+
+/// Takes the interrupted run up as `manifest`, which has their number of repeats in its text.
+fn resume(
+    path: &Path,
+    there: &Manifest,
+    manifest: &Manifest,
+    files: &Files,
+) -> Result<(Folder, BTreeSet<Job>), Failure> {
+    // The text holds the seed, and its defaults are the version's: told before the hashes are found to differ.
+    for (what, found, expected) in [
+        ("version", there.version.clone(), manifest.version.clone()),
+        ("seed", there.seed.to_string(), manifest.seed.to_string()),
+    ] {
+        if found != expected {
+            return Err(Error::Mismatch { path: path.to_path_buf(), what: what.to_owned(), found, expected }.into());
+        }
+    }
+    files.check_in(path)?;
+    Folder::resume(path, manifest).map_err(|error| {
+        let hash = matches!(&error, Error::Mismatch { what, .. } if what == "scenario hash");
+        let failure = Failure::from(error);
+        let kept = path.join("scenario.toml");
+        if hash { failure.help(format!("what it began with is in {}", kept.display())) } else { failure }
+    })
+}
+
+/// Replaces the kept scenario, whole or not at all.
+fn replace_text(path: &Path, text: &str) -> Result<(), Failure> {
+    let (file, temporary) = (path.join("scenario.toml"), path.join("scenario.toml.tmp"));
+    std::fs::write(&temporary, text)
+        .and_then(|()| std::fs::rename(&temporary, &file))
+        .map_err(|source| Error::Io { action: "write", path: file, source }.into())
+}
+
+/// The command that goes on with the run in `path`.
+pub fn resume_command(path: &Path) -> String {
+    format!("headway run --resume {}", terminal::quoted(path))
+}
+
+/// Adds what becomes of the runs that are complete.
+fn explain(error: RunError, path: &Path, temporary: bool) -> Failure {
+    let resume = resume_command(path);
+    match &error {
+        RunError::Interrupted { .. } if temporary => Failure::from(error),
+        RunError::Interrupted { .. } => Failure::interrupted(format!("{error}, which are kept; go on with: {resume}")),
+        RunError::Results(_) if !temporary => {
+            Failure::from(error).help(format!("what is complete is kept; once there is a remedy: {resume}"))
+        }
+        _ => Failure::from(error),
+    }
+}
+
+fn to_json(ran: &Ran) -> serde_json::Value {
+    let m = &ran.manifest;
+    json!({
+        "scenario": m.scenario,
+        "scenario_sha256": m.scenario_sha256,
+        "seed": m.seed,
+        "repeats": m.repeats,
+        "version": m.version,
+        "out": ran.path.display().to_string(),
+        "wall_s": m.wall_s,
+        "warnings": m.warnings,
+        "summary": headway_report::summary_json(&ran.results.summary),
+        "claims": m.claims,
+    })
+}

@@ -1,0 +1,150 @@
+//! Claims and whether they held.
+
+use std::fmt::Write as _;
+
+use headway_scenario::{Case, Verdict};
+
+use crate::{Layout, counted, harmless};
+
+/// Up to so many points are listed one by one.
+const FEW: usize = 3;
+/// So many points at which a claim fails are listed.
+const MOST_FAILURES: usize = 5;
+
+const INDENT: &str = "          ";
+
+/// The verdicts with their numbers: `held` or `not held` for each, then the points one by one if they are few,
+/// the first of those that fail if some do, else the two between which the others lie. Empty without claims.
+pub fn claims(verdicts: &[Verdict], layout: Layout) -> String {
+    let mut text = String::new();
+    if verdicts.is_empty() {
+        return text;
+    }
+    let held = verdicts.iter().filter(|verdict| verdict.held).count();
+    let title = format!("{held} of {} held", counted(verdicts.len(), "claim"));
+    let _ = writeln!(text, "{}", layout.bold(&title));
+    for verdict in verdicts {
+        let word = if verdict.held { layout.good("held    ") } else { layout.bad("not held") };
+        let _ = writeln!(text, "{word}  {}", harmless(&verdict.text));
+        for line in details(verdict) {
+            let _ = writeln!(text, "{INDENT}{}", harmless(&line));
+        }
+    }
+    text
+}
+
+fn details(verdict: &Verdict) -> Vec<String> {
+    let cases = &verdict.cases;
+    let failing: Vec<&Case> = cases.iter().filter(|case| !case.held).collect();
+    if cases.is_empty() {
+        return vec!["no sweep point is as its `at` says".to_owned()];
+    }
+    if cases.len() <= FEW {
+        let some = !failing.is_empty() && failing.len() < cases.len();
+        let line = |case: &Case| match (some, case.held) {
+            (true, false) => format!("{}; fails", with_point(case)),
+            (true, true) => format!("{}; holds", with_point(case)),
+            (false, _) => with_point(case),
+        };
+        return cases.iter().map(line).collect();
+    }
+    if failing.is_empty() {
+        let mut lines = vec![format!("at all {} points, the extremes being", cases.len())];
+        lines.extend(extremes(cases).map(|case| format!("  {}", with_point(case))));
+        return lines;
+    }
+    let mut lines = vec![format!("at {} of {} points, not at", cases.len() - failing.len(), cases.len())];
+    lines.extend(failing.iter().take(MOST_FAILURES).map(|case| format!("  {}", with_point(case))));
+    if failing.len() > MOST_FAILURES {
+        lines.push(format!("  and {} more", failing.len() - MOST_FAILURES));
+    }
+    lines
+}
+
+fn with_point(case: &Case) -> String {
+    if case.point.is_empty() { case.numbers.clone() } else { format!("{}: {}", case.point, case.numbers) }
+}
+
+/// The points with the smallest and the largest first value, in proportion to the second if there is one; that
+/// point of the two at which the claim is closest to failing is the weakest of all.
+fn extremes(cases: &[Case]) -> impl Iterator<Item = &Case> {
+    let size = |case: &Case| {
+        let second = case.second.map_or(Some(1.0), |second| second.value);
+        // Without a value it cannot have held, so it does not come here.
+        case.first.value.zip(second).map_or(0.0, |(first, second)| first / second)
+    };
+    let order = |a: &&Case, b: &&Case| size(a).total_cmp(&size(b));
+    let (least, most) = (cases.iter().min_by(order), cases.iter().max_by(order));
+    let different = most.filter(|most| least.is_some_and(|least| !std::ptr::eq(*most, least)));
+    least.into_iter().chain(different)
+}
+
+#[cfg(test)]
+mod tests {
+    use headway_results::Estimate;
+
+    use super::*;
+
+    fn case(point: &str, held: bool, first: f64, second: f64) -> Case {
+        let estimate = |value| Estimate { value: Some(value), low: Some(value), high: Some(value), n: 2 };
+        let numbers = format!("lanes fct.mean = {first} ms < tcp fct.mean = {second} ms");
+        Case { point: point.into(), held, numbers, first: estimate(first), second: Some(estimate(second)) }
+    }
+
+    fn verdict(text: &str, cases: Vec<Case>) -> Verdict {
+        Verdict { text: text.into(), held: !cases.is_empty() && cases.iter().all(|case| case.held), cases }
+    }
+
+    fn many(fail: &[usize]) -> Vec<Case> {
+        let point = |i: usize| case(&format!("n = {i}"), !fail.contains(&i), 1.0 + i as f64, 20.0);
+        (0..20).map(point).collect()
+    }
+
+    #[test]
+    fn verdicts_come_with_their_numbers() {
+        let verdicts = [
+            verdict("One point", vec![case("", true, 1.0, 2.0)]),
+            verdict("Few points", vec![case("n = 1", true, 1.0, 2.0), case("n = 2", false, 3.0, 2.0)]),
+            verdict("Many points", many(&[])),
+            verdict("Many points, some not", many(&[3, 4])),
+            verdict("About nothing", Vec::new()),
+        ];
+        let expected = "\
+2 of 5 claims held
+held      One point
+          lanes fct.mean = 1 ms < tcp fct.mean = 2 ms
+not held  Few points
+          n = 1: lanes fct.mean = 1 ms < tcp fct.mean = 2 ms; holds
+          n = 2: lanes fct.mean = 3 ms < tcp fct.mean = 2 ms; fails
+held      Many points
+          at all 20 points, the extremes being
+            n = 0: lanes fct.mean = 1 ms < tcp fct.mean = 20 ms
+            n = 19: lanes fct.mean = 20 ms < tcp fct.mean = 20 ms
+not held  Many points, some not
+          at 18 of 20 points, not at
+            n = 3: lanes fct.mean = 4 ms < tcp fct.mean = 20 ms
+            n = 4: lanes fct.mean = 5 ms < tcp fct.mean = 20 ms
+not held  About nothing
+          no sweep point is as its `at` says
+";
+        let text = claims(&verdicts, Layout::PLAIN);
+        assert_eq!(text, expected, "\n{text}");
+    }
+
+    #[test]
+    fn a_long_list_of_failures_is_cut() {
+        let all: Vec<usize> = (0..20).collect();
+        let text = claims(&[verdict("None", many(&all))], Layout::PLAIN);
+        assert!(text.contains("at 0 of 20 points, not at\n"), "{text}");
+        assert!(text.ends_with("  and 15 more\n"), "{text}");
+    }
+
+    #[test]
+    fn colour_is_only_there_when_asked_for() {
+        let verdicts = [verdict("One", vec![case("", false, 1.0, 2.0)])];
+        assert!(!claims(&verdicts, Layout::PLAIN).contains('\x1b'));
+        let text = claims(&verdicts, Layout { colour: true, ..Layout::PLAIN });
+        assert!(text.contains("\x1b[1;31mnot held\x1b[0m"), "{text}");
+        assert_eq!(claims(&[], Layout::PLAIN), "");
+    }
+}
