@@ -1,4 +1,4 @@
-# What can be done here. Each line needs a Rust toolchain (README) and nothing else.
+# What can be done here. Each line needs a Rust toolchain and a C linker (README), nothing else.
 
 .PHONY: test lint bench docs
 

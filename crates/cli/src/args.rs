@@ -55,7 +55,7 @@ pub struct HowArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub repeats: Option<u32>,
     /// Runs at the same time; results do not depend on it [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Make every run twice and fail with exit code 1 if they differ in anything
     #[arg(long)]

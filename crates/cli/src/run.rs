@@ -83,6 +83,10 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
     let repeats = how.repeats.or(there.as_ref().map(|there| there.repeats)).unwrap_or(scenario.record.repeats);
     let (document, text) = scenario.with(seed, repeats)?;
     let experiment = Experiment::new(&document, &source.folder)?;
+    if document.left_out_claims() > 0 && !how.quiet {
+        let n = document.left_out_claims();
+        terminal::say(&format!("note: {n} of the claims are about no point that is run, and left out"));
+    }
     let files = scenario.files()?;
     let new_manifest = |text: &str| {
         let name = scenario.record.name.as_str();
@@ -96,12 +100,12 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
             let there = there.expect("read above");
             // Their text differs in the number of repeats, which may change.
             let (_, their_text) = scenario.with(seed, there.repeats)?;
-            let resumed = resume(path, &there, &new_manifest(&their_text), &files)?;
-            if text != their_text {
-                replace_text(path, &text)?;
-            }
+            let (mut folder, completed) = resume(path, &there, &new_manifest(&their_text), &files)?;
             manifest.started = there.started;
-            resumed
+            if text != their_text {
+                folder.adopt(&manifest, &text)?;
+            }
+            (folder, completed)
         }
         Place::New(path) | Place::Temporary(path) => (create(path, &manifest, &text, &files)?, BTreeSet::new()),
         Place::Numbered => (create_numbered(&manifest, &text, &files, how)?, BTreeSet::new()),
@@ -238,14 +242,6 @@ fn resume(
         let kept = path.join("scenario.toml");
         if hash { failure.help(format!("what it began with is in {}", kept.display())) } else { failure }
     })
-}
-
-/// Replaces the kept scenario, whole or not at all.
-fn replace_text(path: &Path, text: &str) -> Result<(), Failure> {
-    let (file, temporary) = (path.join("scenario.toml"), path.join("scenario.toml.tmp"));
-    std::fs::write(&temporary, text)
-        .and_then(|()| std::fs::rename(&temporary, &file))
-        .map_err(|source| Error::Io { action: "write", path: file, source }.into())
 }
 
 /// The command that goes on with the run in `path`.

@@ -124,7 +124,8 @@ impl Scenario<'_> {
             for traffic in self.document.scenario(&point)?.traffic {
                 let SizeKind::Cdf(cdf) = traffic.size.0 else { continue };
                 let Some(name) = cdf.file else { continue };
-                let inside = Path::new(&name).components().all(|part| matches!(part, Component::Normal(_)));
+                let inside =
+                    Path::new(&name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
                 if Path::new(&name).is_absolute() || files.kept.contains_key(&name) {
                     continue;
                 }

@@ -110,7 +110,7 @@ pub(crate) struct Port<B> {
 
 /// What became of a frame offered to a port.
 pub(crate) enum Offered {
-    /// Queued; it arrives at this time and is the only one in the ring, so an event is due.
+    /// Queued; it arrives at this time and is the only one on its way, so an event is due.
     First(Time),
     /// Queued behind others.
     Behind,
@@ -198,8 +198,8 @@ impl<B: Copy> Port<B> {
         }
         self.accepted.count(bytes);
         self.queued_bytes += bytes;
-        self.busy_until = now.max(self.busy_until) + self.transmission(bytes + u64::from(self.gap));
-        let arrival = self.busy_until + self.delay;
+        self.busy_until = now.max(self.busy_until).saturating_add(self.transmission(bytes + u64::from(self.gap)));
+        let arrival = self.busy_until.saturating_add(self.delay);
         pool.slot(&frame).arrival = arrival;
         let first = self.frames.len == 0;
         let place = pool.push(&mut self.frames, frame);

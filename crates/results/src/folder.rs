@@ -114,6 +114,24 @@ impl Folder {
         Ok((folder, completed))
     }
 
+    /// Makes `manifest` the folder's own, with the text it is of: a resumed run may have another number of repeats.
+    ///
+    /// # Errors
+    /// If the files cannot be written.
+    ///
+    /// # Panics
+    /// If the manifest is of another text, or has other cells.
+    pub fn adopt(&mut self, manifest: &Manifest, scenario_text: &str) -> Result<(), Error> {
+        assert_eq!(manifest.scenario_sha256, sha256(scenario_text), "the manifest is of another scenario");
+        assert!(manifest.cells == self.manifest.cells, "the manifest is of other runs");
+        let mut manifest = manifest.clone();
+        manifest.complete = false;
+        write_file(&self.path.join(SCENARIO), |file| file.write_all(scenario_text.as_bytes()))?;
+        write_file(&self.path.join(MANIFEST), |file| file.write_all(manifest.to_text().as_bytes()))?;
+        self.manifest = manifest;
+        Ok(())
+    }
+
     /// Where the folder is.
     pub fn path(&self) -> &Path {
         &self.path

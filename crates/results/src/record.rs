@@ -122,7 +122,7 @@ pub struct Job {
 /// What became of one flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// The flow's number, unique in its run.
+    /// The flow's number, unique within its traffic.
     pub id: u64,
     /// The traffic it belongs to.
     pub traffic: Arc<str>,

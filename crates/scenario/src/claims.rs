@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use headway_results::{Estimate, Metric, Outcome, paired_difference};
+use headway_results::{Estimate, Metric, Outcome, Statistic, paired_difference};
 use headway_units::Time;
 use serde_json::json;
 
@@ -121,11 +121,8 @@ impl Claims {
                     let about = |(_, point): &(usize, &crate::SweepPoint)| {
                         record.at.iter().all(|(name, wanted)| point.get(name).is_some_and(|v| wanted.contains(v)))
                     };
-                    let points: Vec<usize> = points.iter().enumerate().filter(about).map(|(i, _)| i).collect();
-                    // Without points only if an override took them out of the sweep.
-                    if !points.is_empty() {
-                        claims.push(Claim { text: record.text.clone(), rule, points });
-                    }
+                    let points = points.iter().enumerate().filter(about).map(|(i, _)| i).collect();
+                    claims.push(Claim { text: record.text.clone(), rule, points });
                 }
                 Err(fault) => problems.push(fault.locate(document)),
             }
@@ -142,7 +139,13 @@ impl Claims {
             }
             for (position, operand) in claim.rule.operands().into_iter().enumerate() {
                 if operand.policy == policy {
+                    // A mean over finished flows would speak for whoever leaves the slow ones unfinished.
+                    let unfinished = Metric::Unfinished.evaluate(outcome, &operand.traffic, operand.window);
+                    let partial =
+                        matches!(operand.metric, Metric::Fct(Statistic::Mean) | Metric::Slowdown(Statistic::Mean))
+                            && unfinished.is_some_and(|n| n > 0.0);
                     let value = operand.metric.evaluate(outcome, &operand.traffic, operand.window);
+                    let value = value.filter(|_| !partial);
                     self.values.insert((index, position as u8, point, outcome.job.repeat), value);
                 }
             }
@@ -156,7 +159,7 @@ impl Claims {
             .enumerate()
             .map(|(index, claim)| {
                 let cases: Vec<Case> = claim.points.iter().map(|&point| self.case(index, claim, point)).collect();
-                let held = cases.iter().all(|case| case.held);
+                let held = !cases.is_empty() && cases.iter().all(|case| case.held);
                 Verdict { text: claim.text.clone(), held, cases }
             })
             .collect()
@@ -218,7 +221,7 @@ impl Operand {
                 format!("{} [{}, {}]", show(value), show(low), show(high))
             }
             (Some(value), ..) => self.metric.display(value),
-            _ => "no value".to_owned(),
+            _ => "no value (no flows, or unfinished ones)".to_owned(),
         }
     }
 }
@@ -296,17 +299,21 @@ fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> 
         (None, [only]) => only.name.as_str(),
         _ => return Err(Fault::new(path, "this scenario has several kinds of traffic: say which with `traffic`")),
     };
-    let end = scenario.duration.checked_add(scenario.drain).unwrap_or(scenario.duration);
+    // Without an end it is the run's, which the sweep may vary.
     let window = (record.from.is_some() || record.to.is_some())
-        .then(|| (Time::ZERO + record.from.unwrap_or_default(), Time::ZERO + record.to.unwrap_or(end)));
-    if metric == Metric::Throughput && !scenario.measure.series.contains(&crate::schema::Series::Goodput) {
-        let fault =
-            Fault::new(&at("value"), "`throughput` is taken from the series, which this scenario does not record");
-        return Err(fault.help("add [measure] with series = [\"goodput\"]"));
+        .then(|| (Time::ZERO + record.from.unwrap_or_default(), record.to.map_or(Time::NEVER, |to| Time::ZERO + to)));
+    let recorded = scenario.measure.series.contains(&crate::schema::Series::Goodput)
+        && scenario.measure.traffic.as_ref().is_none_or(|names| names.iter().any(|name| name.as_str() == traffic));
+    if metric == Metric::Throughput && !recorded {
+        let message =
+            format!("`throughput` is taken from the series, which this scenario does not record of `{traffic}`");
+        let fault = Fault::new(&at("value"), message);
+        return Err(fault.help("add [measure] with series = [\"goodput\"], and the traffic if it lists any"));
     }
     let window_text = match (record.from, record.to) {
         (None, None) => String::new(),
-        (from, to) => format!(" {} to {}", from.unwrap_or_default(), to.unwrap_or(end)),
+        (from, None) => format!(" from {}", from.unwrap_or_default()),
+        (from, Some(to)) => format!(" {} to {to}", from.unwrap_or_default()),
     };
     let text = format!("{} {} {metric}{window_text}", record.policy, traffic);
     Ok(Operand { policy, traffic: traffic.to_owned(), metric, window, text })

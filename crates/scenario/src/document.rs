@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::check::{Checker, check};
 use crate::language::{
-    At, Field, LONGEST_TEXT, Node, PointProblems, Problem, Problems, Reader, Shown, Source, Sources, Sweep, SweepPoint,
-    Syntax, Table, Value, apply_set, parse, show_document, substitute, suggest_help, used,
+    At, Field, LONGEST_TEXT, Node, PointProblems, Problem, Problems, Reader, Scalar, Shown, Source, Sources, Sweep,
+    SweepPoint, Syntax, Table, Value, apply_set, parse, show_document, substitute, suggest_help, used,
 };
 use crate::schema::ScenarioRecord;
 
@@ -23,6 +23,8 @@ pub struct Document {
     /// Without `[sweep]`.
     tree: Node,
     sweep: Sweep,
+    /// Claims that are about points which overrides took out of the sweep.
+    left_out: usize,
 }
 
 impl Document {
@@ -33,8 +35,8 @@ impl Document {
     /// If it is not TOML, or an override or the sweep is wrong; then as much as possible of the
     /// rest is checked as well. Whether the scenario itself is right, [`Document::check_all`] says.
     pub fn parse(text: &str, file_name: &str, sets: &[String]) -> Result<Document, Problems> {
-        let sets = &sets[..sets.len().min(MOST_SETS)];
-        let too_long = sets.iter().any(|set| set.len() > LONGEST_TEXT) || text.len() > LONGEST_TEXT;
+        let too_long =
+            sets.len() > MOST_SETS || sets.iter().any(|set| set.len() > LONGEST_TEXT) || text.len() > LONGEST_TEXT;
         let kept = if too_long { "" } else { text };
         let mut all = vec![Source { name: file_name.to_owned(), text: kept.to_owned() }];
         if !too_long {
@@ -43,7 +45,8 @@ impl Document {
         let sources = Arc::new(Sources(all));
         let mut reader = Reader::new(Arc::clone(&sources));
         if too_long {
-            let message = format!("a scenario has at most {} MB of text", LONGEST_TEXT / 1_000_000);
+            let message =
+                format!("a scenario has at most {} MB of text and {MOST_SETS} overrides", LONGEST_TEXT / 1_000_000);
             reader.problem(At::whole(0), message, "", None);
             return Err(Problems::new(reader.into_problems()));
         }
@@ -59,7 +62,9 @@ impl Document {
             apply_set(&mut tree, &sources, source, &mut reader);
         }
         let sweep = read_sweep(&mut tree, &mut reader);
-        let document = Document { sources, tree, sweep: sweep.unwrap_or_default() };
+        let sweep = sweep.unwrap_or_default();
+        let left_out = if sources.0.len() > 1 { narrow_claims(&mut tree, &sweep) } else { 0 };
+        let document = Document { sources, tree, sweep, left_out };
         let mut problems = reader.into_problems();
         if problems.is_empty() {
             return Ok(document);
@@ -77,6 +82,11 @@ impl Document {
     /// What is varied.
     pub fn sweep(&self) -> &Sweep {
         &self.sweep
+    }
+
+    /// How many claims were left out because they are about points that overrides took out of the sweep.
+    pub fn left_out_claims(&self) -> usize {
+        self.left_out
     }
 
     /// Every combination of the sweep's values; a single empty one without a sweep.
@@ -234,6 +244,34 @@ fn read_sweep(tree: &mut Node, reader: &mut Reader) -> Option<Sweep> {
         return None;
     }
     Some(sweep)
+}
+
+/// Takes out of the claims what is about values that the sweep does not take: an override that looks at a part of the
+/// sweep alone means that. Returns how many claims are left with nothing to be about, and are taken out whole.
+fn narrow_claims(tree: &mut Node, sweep: &Sweep) -> usize {
+    let Value::Table(root) = &mut tree.value else { return 0 };
+    let Some(claims) = root.entries.iter_mut().find(|entry| entry.key == "claim") else { return 0 };
+    let Value::List(claims) = &mut claims.node.value else { return 0 };
+    let before = claims.len();
+    claims.retain_mut(|claim| {
+        let Value::Table(claim) = &mut claim.value else { return true };
+        let Some(at) = claim.entries.iter_mut().find(|entry| entry.key == "at") else { return true };
+        let Value::Table(at) = &mut at.node.value else { return true };
+        at.entries.iter_mut().all(|entry| {
+            let Some(values) = sweep.names().get(&entry.key) else { return true };
+            let takes = |node: &Node| Scalar::plain(node).is_none_or(|value| values.contains(&value));
+            match &mut entry.node.value {
+                Value::List(items) => {
+                    items.retain(takes);
+                    !items.is_empty()
+                }
+                // A range: some of its values are enough.
+                Value::Text(text) if text.contains("..") => true,
+                _ => takes(&entry.node),
+            }
+        })
+    });
+    before - claims.len()
 }
 
 /// Whether the value at `path` must be the same at all points: they share one set of results.

@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::Document;
 use crate::claims::{Claims, Verdict};
 use crate::language::{Problems, Scalar};
-use crate::plan::Plan;
+use crate::plan::{Fault, Network, Plan};
 use crate::schema::ScenarioRecord;
 
 /// A scenario that was checked and built at every sweep point with every policy.
@@ -102,13 +102,21 @@ impl Experiment {
         let mut problems = Vec::new();
         for point in &points {
             let scenario = document.scenario(point)?;
+            let locate = |fault: Fault| {
+                let problem = fault.locate(document);
+                if points.len() > 1 { problem.at_point(point) } else { problem }
+            };
+            let network = match Network::build(&scenario) {
+                Ok(network) => Arc::new(network),
+                Err(fault) => {
+                    problems.push(locate(fault));
+                    continue;
+                }
+            };
             for (index, policy) in scenario.policy.iter().enumerate() {
-                match Plan::new(&scenario, index, folder) {
+                match Plan::new(&scenario, index, &network, folder) {
                     Ok(plan) => plans.push(Arc::new(plan)),
-                    Err(fault) => {
-                        let problem = fault.locate(document);
-                        problems.push(if points.len() > 1 { problem.at_point(point) } else { problem });
-                    }
+                    Err(fault) => problems.push(locate(fault)),
                 }
                 let mut sweep = headway_results::SweepPoint::new();
                 for (name, value) in point.values() {

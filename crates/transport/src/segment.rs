@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_of_a_ring_is_half_a_cache_line() {
+    fn a_frame_and_its_arrival_time_are_half_a_cache_line() {
         assert_eq!(std::mem::size_of::<Frame>(), 24);
     }
 }

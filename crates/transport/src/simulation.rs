@@ -297,6 +297,8 @@ impl Simulation {
     /// rate, and the last (usually shorter) one ends it. A lower bound for one path; several paths together may be
     /// faster.
     pub fn ideal(&self, path: &[LinkId], size: Bytes, profile: &Profile) -> Span {
+        // Sizes that take longer than the range of time have no finite ideal.
+        let add = |a: Span, b: Span| a.checked_add(b).unwrap_or(Span::MAX);
         let mss = u64::from(profile.mss);
         let full = size.get() / mss;
         let rest = (size.get() % mss) as u32;
@@ -306,20 +308,20 @@ impl Simulation {
                 .transmission(Bytes::new(u64::from(frame_size(payload, profile.overhead)) + link.wire.gap.get()))
         };
         let links = || path.iter().map(|&l| self.graph.link(l));
-        let latency: Span = links().map(|l| l.wire.delay + self.graph.node(l.to).latency).sum();
+        let latency = links().fold(Span::ZERO, |sum, l| add(sum, add(l.wire.delay, self.graph.node(l.to).latency)));
         if full == 0 {
-            return latency + links().map(|l| wire(rest, l)).sum();
+            return links().fold(latency, |sum, l| add(sum, wire(rest, l)));
         }
         // On an idle path the last full frame reaches the far end of each link one transmission after the later of:
         // its own arrival at that link, and its predecessor's departure; the pace is that of the slowest link so far.
         let (mut last_full, mut pace, mut last) = (Span::ZERO, Span::ZERO, Span::ZERO);
         for link in links() {
             let own = wire(profile.mss, link);
-            last_full = last_full + own + own.saturating_sub(pace).saturating_mul(full - 1);
+            last_full = add(last_full, add(own, own.saturating_sub(pace).saturating_mul(full - 1)));
             pace = pace.max(own);
-            last = if rest == 0 { last_full } else { last.max(last_full) + wire(rest, link) };
+            last = if rest == 0 { last_full } else { add(last.max(last_full), wire(rest, link)) };
         }
-        latency + last
+        add(latency, last)
     }
 
     // ---- flows -----------------------------------------------------------------------------------------------

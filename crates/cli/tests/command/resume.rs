@@ -35,14 +35,18 @@ fn parts(place: &Place, folder: &str) -> usize {
 /// Starts `headway run tiny.toml` with `args` on one thread, interrupts it once three runs are complete, and
 /// returns what it said.
 fn interrupted(place: &Place, folder: &str, args: &[&str]) -> String {
-    let all = [&["run", "tiny.toml", "--threads", "1", "--out", folder], args].concat();
-    let mut child = place.command(&all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    stopped(place, folder, 3, &[&["run", "tiny.toml", "--threads", "1", "--out", folder], args].concat())
+}
+
+/// Starts `headway` with `args`, interrupts it once `enough` runs are complete in `folder`, and returns what it said.
+fn stopped(place: &Place, folder: &str, enough: usize, args: &[&str]) -> String {
+    let mut child = place.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let began = Instant::now();
-    while parts(place, folder) < 3 {
+    while parts(place, folder) < enough {
         let ended = child.try_wait().unwrap();
         if ended.is_some() || began.elapsed() > PATIENCE {
             let output = child.wait_with_output().unwrap();
-            panic!("{ended:?} before three runs: {}", String::from_utf8_lossy(&output.stderr));
+            panic!("{ended:?} before {enough} runs: {}", String::from_utf8_lossy(&output.stderr));
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -133,6 +137,18 @@ fn an_interrupted_run_can_be_made_shorter_or_longer() {
         place.ok(&["run", &format!("{repeats}/scenario.toml"), "--out", &again]);
         assert!(place.same_results(&whole, &again));
     }
+}
+
+#[test]
+fn a_run_that_was_made_longer_can_be_interrupted_again() {
+    let place = Place::new();
+    interrupted(&place, "cut", &["--repeats", "100"]);
+    let longer = ["run", "--resume", "cut", "--repeats", "120", "--threads", "1"];
+    stopped(&place, "cut", parts(&place, "cut") + 3, &longer);
+    let out = place.ok(&["run", "--resume", "cut"]);
+    assert!(out.contains(" × 120 repeats, seed 1\n"), "{out}");
+    place.ok(&["run", "tiny.toml", "--repeats", "120", "--out", "whole"]);
+    assert!(place.same_results("whole", "cut"));
 }
 
 #[test]

@@ -52,8 +52,7 @@ fn comparison(claim: &ClaimRecord, index: &str, checker: &mut Checker) {
     }
 }
 
-/// A claim that no sweep point meets would be passed over in silence. With overrides that is meant: a part of the sweep
-/// is looked at alone.
+/// A claim that no sweep point meets would be passed over in silence.
 fn points(scenario: &ScenarioRecord, claim: &ClaimRecord, index: &str, checker: &mut Checker) {
     let sweep = scenario.sweep.names();
     for (name, wanted) in claim.at.iter() {
@@ -62,9 +61,6 @@ fn points(scenario: &ScenarioRecord, claim: &ClaimRecord, index: &str, checker: 
             continue;
         }
         let Some(values) = sweep.get(name) else { continue };
-        if checker.overridden {
-            continue;
-        }
         let help = "a claim is checked only at points of the sweep";
         match wanted {
             SweepValues::List(all) => {

@@ -3,7 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::Checker;
-use crate::schema::{ArrivalRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficRecord};
+use crate::schema::{
+    ArrivalRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficRecord, TransportRecord,
+};
+
+/// The identity of a flow has twelve bits for its traffic.
+const MOST_TRAFFICS: usize = 1 << 12;
 
 pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     checker.unique("traffic", "traffic", scenario.traffic.iter().map(|traffic| traffic.name.as_str()));
@@ -23,7 +28,20 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         times(scenario, traffic, &index, checker);
     }
     for (index, policy) in scenario.policy.iter().enumerate() {
-        transport(policy, &scenario.topology.shape, &index.to_string(), checker);
+        let index = index.to_string();
+        let shape = &scenario.topology.shape;
+        transport(policy, &policy.transport, shape, &["policy", &index, "transport"], checker);
+        for (name, own) in policy.traffic.iter() {
+            let known = scenario.traffic.iter().map(|traffic| traffic.name.as_str());
+            let path = ["policy", &index, "traffic", name];
+            if checker.known(&path, name, "traffic", known) {
+                transport(policy, own, shape, &path, checker);
+            }
+        }
+    }
+    if scenario.traffic.len() > MOST_TRAFFICS {
+        let message = format!("{} kinds of traffic are more than {MOST_TRAFFICS}", scenario.traffic.len());
+        checker.problem(&["traffic"], message, "", None);
     }
     for (index, name) in scenario.measure.traffic.iter().flatten().enumerate() {
         let known = scenario.traffic.iter().map(|traffic| traffic.name.as_str());
@@ -114,10 +132,15 @@ fn times(scenario: &ScenarioRecord, traffic: &TrafficRecord, index: &str, checke
     }
 }
 
-fn transport(policy: &PolicyRecord, shape: &ShapeRecord, index: &str, checker: &mut Checker) {
+fn transport(
+    policy: &PolicyRecord,
+    transport: &TransportRecord,
+    shape: &ShapeRecord,
+    at: &[&str],
+    checker: &mut Checker,
+) {
     let name = &policy.name;
-    let path = |key: &'static str| ["policy", index, "transport", key];
-    let transport = &policy.transport;
+    let path = |key: &'static str| [at, &[key]].concat();
     for (key, timeout) in [("min-rto", transport.min_rto), ("initial-rto", transport.initial_rto)] {
         if timeout > transport.max_rto {
             let message = format!("`policy.{name}.transport.{key}` is longer than `max-rto`");
@@ -132,26 +155,28 @@ fn transport(policy: &PolicyRecord, shape: &ShapeRecord, index: &str, checker: &
         let message = format!("policy `{name}` leaves no lane for long flows");
         let label = format!("the short lanes take {} of {paths}", lanes.short);
         let help = "lanes need more subflows than `short`; without `subflows` there is one for each interface";
-        checker.problem(&["policy", index, "transport", "lanes"], message, &label, Some(help));
+        checker.problem(&path("lanes"), message, &label, Some(help));
     }
     let mut seen = BTreeSet::new();
-    for (position, interface) in mptcp.backup.iter().enumerate() {
-        let path = ["policy", index, "transport", "backup", &position.to_string()];
-        if *interface > 63 {
-            let message = format!("`policy.{name}.transport.backup`: no host has an interface {interface}");
-            checker.problem(&path, message, "at most 63", Some("interfaces are counted from 0"));
-        } else if !seen.insert(interface) {
-            let message = format!("`policy.{name}.transport.backup` has interface {interface} twice");
+    for (position, subflow) in mptcp.backup.iter().enumerate() {
+        let position = position.to_string();
+        let path = [at, &["backup", &position]].concat();
+        if *subflow > 7 {
+            let message = format!("`policy.{name}.transport.backup`: no connection has a subflow {subflow}");
+            checker.problem(&path, message, "at most 7", Some("subflows are counted from 0"));
+        } else if !seen.insert(subflow) {
+            let message = format!("`policy.{name}.transport.backup` has subflow {subflow} twice");
             checker.problem(&path, message, "once more", None);
         }
     }
 }
 
-/// Interfaces of each host of `shape`.
+/// Interfaces of each host of `shape`, as far as a connection can use them.
 fn interfaces(shape: &ShapeRecord) -> Option<u32> {
     match shape {
-        ShapeRecord::ParallelPaths(paths) => Some(paths.paths),
-        ShapeRecord::DualHomedFatTree(_) | ShapeRecord::DualHomedPod(_) => Some(2),
+        ShapeRecord::ParallelPaths(paths) => Some(paths.paths.min(8)),
+        ShapeRecord::DualHomedFatTree(own) => Some((own.k / 2).min(8)),
+        ShapeRecord::DualHomedPod(own) => Some((own.k / 2).min(8)),
         ShapeRecord::Dumbbell(_) | ShapeRecord::TwoTier(_) | ShapeRecord::FatTree(_) => Some(1),
         ShapeRecord::Graph(_) => None,
     }

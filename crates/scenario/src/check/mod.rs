@@ -17,13 +17,11 @@ use crate::schema::ScenarioRecord;
 pub(crate) struct Checker<'a> {
     tree: &'a Node,
     reader: Reader,
-    /// Whether `--set` changed the file.
-    overridden: bool,
 }
 
 impl<'a> Checker<'a> {
     pub(crate) fn new(tree: &'a Node, sources: &Arc<Sources>) -> Checker<'a> {
-        Checker { tree, reader: Reader::new(Arc::clone(sources)), overridden: sources.0.len() > 1 }
+        Checker { tree, reader: Reader::new(Arc::clone(sources)) }
     }
 
     pub(crate) fn into_problems(self) -> Vec<Problem> {
@@ -69,10 +67,6 @@ impl<'a> Checker<'a> {
 pub(crate) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     if scenario.about.contains('\n') {
         checker.problem(&["about"], "`about` must be one line".to_owned(), "", None);
-    }
-    if scenario.duration.checked_add(scenario.drain).is_none() {
-        let help = "a run lasts at most 213 days";
-        checker.problem(&["drain"], "`duration` and `drain` together are too long".to_owned(), "", Some(help));
     }
     network::check(scenario, checker);
     flows::check(scenario, checker);

@@ -157,11 +157,11 @@ fn extent(shape: &ShapeRecord) -> Extent {
         ShapeRecord::DualHomedFatTree(one) => {
             let k = wide(one.k);
             let hosts = k * wide(one.hosts_per_pod());
-            (hosts, 2 * hosts + k * k * k / 2)
+            (hosts, k / 2 * hosts + k * k * k / 2)
         }
         ShapeRecord::DualHomedPod(one) => {
             let k = wide(one.k);
-            (wide(one.hosts()), 2 * wide(one.hosts()) + k * k / 4)
+            (wide(one.hosts()), k / 2 * wide(one.hosts()) + k * k / 4)
         }
         ShapeRecord::Graph(one) => (one.hosts.len() as u128, one.cables.len() as u128),
     };

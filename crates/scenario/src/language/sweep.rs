@@ -25,6 +25,19 @@ pub enum Scalar {
     Text(String),
 }
 
+impl Scalar {
+    /// The value that `node` writes plainly; `None` for anything with structure.
+    pub(crate) fn plain(node: &Node) -> Option<Scalar> {
+        match &node.value {
+            Value::Integer(number) => Some(Scalar::Integer(*number)),
+            Value::Float(number) => Some(Scalar::Float(*number)),
+            Value::Bool(flag) => Some(Scalar::Bool(*flag)),
+            Value::Text(text) => Some(Scalar::Text(text.clone())),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

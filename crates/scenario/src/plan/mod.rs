@@ -16,7 +16,7 @@ use headway_units::{Bytes, Time};
 use crate::Document;
 use crate::language::Problem;
 use crate::schema::{PolicyRecord, ScenarioRecord, Series};
-use network::Network;
+pub(crate) use network::Network;
 use traffic::Planned;
 
 /// A problem with the value at a key path, before it is tied to its place in the file.
@@ -45,8 +45,8 @@ impl Fault {
 /// One policy at one sweep point, ready to run with any seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    network: Network,
-    profile: Profile,
+    network: Arc<Network>,
+    profiles: Vec<Profile>,
     traffics: Vec<Planned>,
     measure: Measure,
     duration: Time,
@@ -54,21 +54,29 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Builds what `scenario` and `policy` describe; files it names are looked for in `folder`.
-    pub(crate) fn new(scenario: &ScenarioRecord, policy: usize, folder: &Path) -> Result<Plan, Fault> {
+    /// Builds what `scenario` and `policy` describe on its network; files it names are looked for in `folder`.
+    pub(crate) fn new(
+        scenario: &ScenarioRecord,
+        policy: usize,
+        network: &Arc<Network>,
+        folder: &Path,
+    ) -> Result<Plan, Fault> {
         let record: &PolicyRecord = &scenario.policy[policy];
-        let network = Network::build(scenario)?;
-        let profile = profile::build(scenario, record, policy)?;
+        let profiles = profile::build(scenario, record, policy)?;
+        let network = Arc::clone(network);
         let traffics = scenario
             .traffic
             .iter()
             .enumerate()
             .map(|(index, record)| Planned::build(record, index, scenario, &network, folder))
             .collect::<Result<Vec<_>, _>>()?;
+        for (traffic, profile) in traffics.iter().zip(&profiles) {
+            traffic.check_lanes(profile, &network, &policy.to_string())?;
+        }
         let duration = Time::ZERO + scenario.duration;
         let end = duration.saturating_add(scenario.drain);
-        let measure = measure(scenario, &network);
-        Ok(Plan { network, profile, traffics, measure, duration, end })
+        let measure = measure(scenario, &network)?;
+        Ok(Plan { network, profiles, traffics, measure, duration, end })
     }
 
     /// Runs it. The random numbers depend on `seed`, the repeat and nothing else, so that policies and sweep points
@@ -76,7 +84,7 @@ impl Plan {
     pub(crate) fn run(&self, seed: u64, job: Job) -> Result<Outcome, NoPath> {
         let streams = Streams::new(seed).part("repeat", u64::from(job.repeat));
         let graph = self.network.built.graph.clone();
-        let mut simulation = Simulation::new(graph, vec![self.profile.clone()], self.measure.clone(), streams);
+        let mut simulation = Simulation::new(graph, self.profiles.clone(), self.measure.clone(), streams);
         let flows = self.traffics.iter().map(|traffic| traffic.starts(self.duration, streams));
         let mut starts = Merged { heads: flows.map(Iterator::peekable).collect() };
         simulation.run(self.end, &mut starts)?;
@@ -156,8 +164,16 @@ impl Plan {
     }
 }
 
-fn measure(scenario: &ScenarioRecord, network: &Network) -> Measure {
+/// More samples of one quantity than this are a mistake in the interval.
+const MOST_SAMPLES: u64 = 10_000_000;
+
+fn measure(scenario: &ScenarioRecord, network: &Network) -> Result<Measure, Fault> {
     let record = &scenario.measure;
+    let end = scenario.duration.checked_add(scenario.drain).unwrap_or(scenario.duration);
+    if !record.series.is_empty() && end.picos() / record.interval.picos().max(1) > MOST_SAMPLES {
+        let message = format!("an interval of {} is over {MOST_SAMPLES} samples in {end}", record.interval);
+        return Err(Fault::new(&["measure", "interval"], message));
+    }
     let kinds = record.series.iter().map(|series| match series {
         Series::Goodput => SampleKind::Goodput,
         Series::Cwnd => SampleKind::Cwnd,
@@ -168,7 +184,7 @@ fn measure(scenario: &ScenarioRecord, network: &Network) -> Measure {
     let chosen = |name: &str| record.traffic.as_ref().is_none_or(|names| names.iter().any(|one| one.as_str() == name));
     let traffics = scenario.traffic.iter().enumerate().filter(|(_, t)| chosen(&t.name)).map(|(i, _)| i as u16);
     let links = if record.series.contains(&Series::Queue) { network.switch_ports() } else { Vec::<LinkId>::new() };
-    Measure { interval: record.interval, kinds: kinds.collect(), traffics: traffics.collect(), links }
+    Ok(Measure { interval: record.interval, kinds: kinds.collect(), traffics: traffics.collect(), links })
 }
 
 /// The starts of several kinds of traffic in order of time; at equal times in the order of the file.

@@ -16,10 +16,12 @@ use crate::schema::{
 
 /// The graph with its groups of hosts.
 #[derive(Debug, Clone)]
-pub(super) struct Network {
+pub(crate) struct Network {
     pub built: Built,
     groups: Vec<(String, Hosts)>,
     names: Vec<Arc<str>>,
+    /// Per link the part of the network that it belongs to: links of one part are joined by switches.
+    parts: Vec<u32>,
 }
 
 impl Network {
@@ -53,8 +55,31 @@ impl Network {
             };
             groups.push((name.to_owned(), hosts));
         }
+        if built.graph.links().iter().any(|link| link.wire.loss >= 1.0) {
+            return Err(Fault::new(&["topology"], "a cable of this topology loses everything"));
+        }
+        check_queues(topology)?;
+        let frame = topology.mtu.get() + 18;
+        let narrow = |queue: &QueueSpec| matches!(queue.limit, Some(Limit::Bytes(bytes)) if bytes.get() < frame);
+        if built.graph.links().iter().any(|link| narrow(&link.wire.queue)) {
+            return Err(Fault::new(
+                &["topology"],
+                format!("a queue of this topology has no room for a frame of {frame} B"),
+            ));
+        }
         let names = built.graph.nodes().iter().map(|node| Arc::from(node.name.as_str())).collect();
-        Ok(Network { built, groups, names })
+        let parts = parts(&built.graph);
+        Ok(Network { built, groups, names, parts })
+    }
+
+    /// The parts that a host's interfaces are in.
+    pub fn parts_of(&self, host: NodeId) -> Vec<u32> {
+        self.built.graph.interfaces(host).iter().map(|link| self.parts[link.index()]).collect()
+    }
+
+    /// Whether frames can get from one interface to the other.
+    pub fn connected(&self, one: LinkId, other: LinkId) -> bool {
+        self.parts[one.index()] == self.parts[other.index()]
     }
 
     /// The hosts of the group called `name`.
@@ -77,6 +102,46 @@ impl Network {
         let at_switch = |(_, link): &(usize, &headway_fabric::Link)| graph.node(link.from).kind == NodeKind::Switch;
         graph.links().iter().enumerate().filter(at_switch).map(|(i, _)| LinkId(i as u32)).collect()
     }
+}
+
+/// A port that cannot take a full frame never delivers data.
+fn check_queues(topology: &TopologyRecord) -> Result<(), Fault> {
+    let frame = topology.mtu.get() + 18;
+    for (key, record) in [("queue", &topology.queue), ("host-queue", &topology.host_queue)] {
+        let QueueRecord::DropTail(queue) = record;
+        if let QueueLimit::AtMost(Amount::Bytes(bytes)) = queue.limit
+            && bytes.get() < frame
+        {
+            let message = format!("a queue of {bytes} has no room for a frame of {frame} B");
+            let fault = Fault::new(&["topology", key, "limit"], message);
+            return Err(fault.help("a frame is `mtu` and 18 B of Ethernet header and checksum"));
+        }
+    }
+    Ok(())
+}
+
+/// Numbers the parts of the graph that switches hold together; a cable between hosts is one of its own.
+fn parts(graph: &Graph) -> Vec<u32> {
+    let mut parts = vec![u32::MAX; graph.links().len()];
+    let mut next = 0;
+    for start in 0..parts.len() {
+        if parts[start] != u32::MAX {
+            continue;
+        }
+        let mut open = vec![LinkId(start as u32)];
+        while let Some(link) = open.pop() {
+            if std::mem::replace(&mut parts[link.index()], next) == next {
+                continue;
+            }
+            open.push(link.reverse());
+            let to = graph.link(link).to;
+            if graph.node(to).kind == NodeKind::Switch {
+                open.extend(graph.interfaces(to).iter().filter(|out| parts[out.index()] != next));
+            }
+        }
+        next += 1;
+    }
+    parts
 }
 
 fn limit(amount: Amount) -> Limit {

@@ -1,11 +1,13 @@
 //! What connections are set up with.
 
 use headway_control::congestion::Congestion;
-use headway_control::lanes::{Deadline, Judge, LinkCost, MAX_SUBFLOWS};
+use headway_control::lanes::{Deadline, Judge, LinkCost};
 use headway_transport::{DelayedAck, LanePlan, Multipath, Profile, Recovery};
 
 use super::Fault;
-use crate::schema::{self, JudgeRecord, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord};
+use crate::schema::{
+    self, JudgeRecord, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord, TrafficRecord, TransportRecord,
+};
 
 /// Ethernet header and checksum.
 const ETHERNET: u32 = 14 + 4;
@@ -21,13 +23,23 @@ const DSS_ACK: u32 = 8;
 /// What TCP's header leaves for options.
 const OPTIONS: u32 = 40;
 
-pub(super) fn build(scenario: &ScenarioRecord, policy: &PolicyRecord, index: usize) -> Result<Profile, Fault> {
-    let transport = &policy.transport;
-    let at = |key: &str| ["policy".to_owned(), index.to_string(), "transport".to_owned(), key.to_owned()];
-    let fault = |key: &str, message: String| {
-        let path = at(key);
-        Fault::new(&path.each_ref().map(String::as_str), message)
+/// The profiles of a policy, one for each traffic.
+pub(super) fn build(scenario: &ScenarioRecord, policy: &PolicyRecord, index: usize) -> Result<Vec<Profile>, Fault> {
+    let index = index.to_string();
+    let each = |traffic: &TrafficRecord| match policy.traffic.get(&traffic.name) {
+        Some(own) => profile(scenario, policy, own, &["policy", &index, "traffic", &traffic.name]),
+        None => profile(scenario, policy, &policy.transport, &["policy", &index, "transport"]),
     };
+    scenario.traffic.iter().map(each).collect()
+}
+
+fn profile(
+    scenario: &ScenarioRecord,
+    policy: &PolicyRecord,
+    transport: &TransportRecord,
+    at: &[&str],
+) -> Result<Profile, Fault> {
+    let fault = |key: &str, message: String| Fault::new(&[at, &[key]].concat(), message);
     let (name, multipath) = match &transport.protocol {
         Protocol::Tcp(tcp) => (&tcp.control, None),
         Protocol::Mptcp(mptcp) => (&mptcp.control, Some(multipath(mptcp).map_err(|(key, text)| fault(key, text))?)),
@@ -78,12 +90,6 @@ pub(super) fn build(scenario: &ScenarioRecord, policy: &PolicyRecord, index: usi
 }
 
 fn multipath(record: &MptcpRecord) -> Result<Multipath, (&'static str, String)> {
-    if let Some(subflows) = record.subflows.filter(|&n| n as usize > MAX_SUBFLOWS) {
-        return Err((
-            "subflows",
-            format!("{subflows} subflows are more than the {MAX_SUBFLOWS} a connection can have"),
-        ));
-    }
     let lanes = record.lanes.as_ref().map(|lanes| {
         let judge: Judge = match &lanes.judge {
             JudgeRecord::Deadline(own) => Deadline { after: own.deadline }.into(),

@@ -1,12 +1,14 @@
 //! Who sends what to whom.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use headway_control::lanes::MAX_SUBFLOWS;
 use headway_engine::Streams;
 use headway_fabric::NodeId;
 use headway_traffic::{Arrival, Cdf, Ends, Exponential, Fixed, Pareto, Pattern, Size, SizeError, Traffic, Uniform};
-use headway_transport::FlowStart;
+use headway_transport::{FlowStart, Multipath, Profile};
 use headway_units::{Bytes, Span, Time};
 
 use super::network::Network;
@@ -69,7 +71,12 @@ impl Planned {
                 let Some(size) = &size else {
                     return Err(fault("arrival", "a load cannot be had of flows without end".to_owned()));
                 };
-                Arrival::Poisson { mean: gap(own.fraction.get(), size, sources.first(), network) }
+                let rates: Vec<u64> = sources.iter().map(|&host| interface_rate(host, network)).collect();
+                if rates.windows(2).any(|pair| pair[0] != pair[1]) {
+                    let message = "a load needs sources whose interfaces have the same rate".to_owned();
+                    return Err(fault("arrival", message).help("give the groups traffic of their own"));
+                }
+                Arrival::Poisson { mean: gap(own.fraction.get(), size, rates.first().copied().unwrap_or(1)) }
             }
         };
         let pattern = match record.pairs {
@@ -88,6 +95,7 @@ impl Planned {
         let (start, stop) = (Time::ZERO + record.start, Time::ZERO + stop);
         let traffic = Traffic { name: name.to_owned(), pattern, size, arrival, start, stop };
         let planned = Planned { name: name.into(), index: index as u16, traffic, ends, sources, destinations };
+        planned.check_paths(network).map_err(|message| fault("to", message))?;
         if !planned.sources.is_empty() {
             // What could be wrong with them is wrong for any seed.
             planned
@@ -96,6 +104,44 @@ impl Planned {
                 .map_err(|error| fault("pairs", format!("traffic `{name}`: {error}")))?;
         }
         Ok(planned)
+    }
+
+    /// Every source must reach every destination over each pair of interfaces that a flow may use. Hosts that look alike
+    /// (their interfaces in the same parts of the network) are looked at once.
+    fn check_paths(&self, network: &Network) -> Result<(), String> {
+        let graph = &network.built.graph;
+        let alike = |hosts: &[NodeId]| -> BTreeMap<Vec<u32>, NodeId> {
+            hosts.iter().map(|&host| (network.parts_of(host), host)).collect()
+        };
+        let destinations = alike(&self.destinations);
+        for &source in alike(&self.sources).values() {
+            for &destination in destinations.values() {
+                let (ours, theirs) = (graph.interfaces(source), graph.interfaces(destination));
+                let pair = ours.iter().zip(theirs).position(|(&one, &other)| !network.connected(one, other));
+                if let Some(nth) = pair {
+                    let (source, destination) = (network.name(source), network.name(destination));
+                    return Err(format!("no path from interface {nth} of `{source}` to that of `{destination}`"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lanes need a subflow left for long flows.
+    pub fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), Fault> {
+        let Some(Multipath { lanes: Some(plan), subflows, .. }) = &profile.multipath else { return Ok(()) };
+        let graph = &network.built.graph;
+        let fewest = |hosts: &[NodeId]| hosts.iter().map(|&host| graph.interfaces(host).len()).min();
+        let (Some(ours), Some(theirs)) = (fewest(&self.sources), fewest(&self.destinations)) else { return Ok(()) };
+        let subflows = subflows.unwrap_or(ours.min(theirs)).min(MAX_SUBFLOWS);
+        if plan.short >= subflows {
+            let message = format!(
+                "traffic `{}` leaves no lane for long flows: {} of its {subflows} subflows are short lanes",
+                self.name, plan.short
+            );
+            return Err(Fault::new(&["policy", policy], message).help("take fewer short lanes, or set `subflows`"));
+        }
+        Ok(())
     }
 
     /// The flows that start before `duration`, in order of time.
@@ -110,17 +156,20 @@ impl Planned {
             source: self.sources[flow.source],
             destination: self.destinations[flow.destination],
             size: flow.size,
-            profile: 0,
+            profile: self.index,
         })
     }
 }
 
-/// The mean gap that makes flows of `size` ask for `fraction` of what the source's interfaces carry.
-fn gap(fraction: f64, size: &Size, source: Option<&NodeId>, network: &Network) -> Span {
+/// What the interfaces of `host` carry together, bit/s.
+fn interface_rate(host: NodeId, network: &Network) -> u64 {
     let graph = &network.built.graph;
-    let interfaces = source.map_or(&[][..], |&host| graph.interfaces(host));
-    let rate: u64 = interfaces.iter().map(|&link| graph.link(link).wire.rate.bps()).sum();
-    let seconds = size.mean().get() as f64 * 8.0 / (rate.max(1) as f64 * fraction);
+    graph.interfaces(host).iter().map(|&link| graph.link(link).wire.rate.bps()).fold(0, u64::saturating_add)
+}
+
+/// The mean gap that makes flows of `size` ask for `fraction` of `bps`.
+fn gap(fraction: f64, size: &Size, bps: u64) -> Span {
+    let seconds = size.mean().get() as f64 * 8.0 / (bps.max(1) as f64 * fraction);
     Span::from_secs_f64(seconds).max(Span::from_picos(1))
 }
 

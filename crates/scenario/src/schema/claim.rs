@@ -28,7 +28,7 @@ record! {
     pub struct OperandRecord {
         /// The policy it is about.
         pub policy: Name,
-        /// The traffic it is about; all when left out.
+        /// The traffic it is about; may be left out where there is only one.
         pub traffic: Option<Name>,
         /// What is measured, by the name of its metric ("fct.p95").
         pub value: String,

@@ -26,6 +26,9 @@ use headway_units::Span;
 
 use crate::language::{Map, Name, Sweep, above, record, words};
 
+/// The longest delay or time-out: what adds up in a run of at most sixty days stays in the range of time.
+const LONGEST: Span = Span::from_secs(3600);
+
 record! {
     /// A scenario: what is simulated, what is compared, what is measured and what must hold.
     pub struct ScenarioRecord {
@@ -36,9 +39,10 @@ record! {
         /// Where it comes from: the paper and section it repeats.
         pub source: Option<String>,
         /// New flows start before this time.
-        #[range(above(Span::ZERO))]
+        #[range(Span::from_picos(1)..=Span::from_secs(30 * 24 * 3600))]
         pub duration: Span,
         /// For so long after `duration` running flows go on while none start.
+        #[range(Span::ZERO..=Span::from_secs(30 * 24 * 3600))]
         pub drain: Span = Span::ZERO,
         /// How often every point is run, each time with other random numbers.
         #[range(1..=100_000)]

@@ -2,17 +2,20 @@
 
 use headway_units::{Bytes, Span};
 
-use crate::language::{Name, above, choice, record, words};
+use super::LONGEST;
+use crate::language::{Map, Name, above, choice, record, words};
 
 record! {
     /// One way of sending: every policy sends the same traffic.
     pub struct PolicyRecord {
         /// The name of the policy, by which its results are reported.
         pub name: Name,
-        /// The protocol of all flows and its settings.
+        /// The protocol and settings of all flows that `traffic` does not name.
         pub transport: TransportRecord,
         /// Sends short flows several times over different paths; the first copy to arrive counts (RepFlow).
         pub replicate: Option<ReplicateRecord>,
+        /// By the name of a traffic: the protocol and settings of its flows, instead of `transport`.
+        pub traffic: Map<TransportRecord> = Map::new(),
     }
 }
 
@@ -28,20 +31,20 @@ record! {
         #[range(Bytes::new(1)..)]
         pub initial_ssthresh: Option<Bytes>,
         /// The shortest retransmission timeout.
-        #[range(above(Span::ZERO))]
+        #[range(Span::from_picos(1)..=LONGEST)]
         pub min_rto: Span = Span::from_millis(200),
         /// The retransmission timeout before a round trip is measured (RFC 6298).
-        #[range(above(Span::ZERO))]
+        #[range(Span::from_picos(1)..=LONGEST)]
         pub initial_rto: Span = Span::from_secs(1),
         /// The longest retransmission timeout.
-        #[range(above(Span::ZERO))]
+        #[range(Span::from_picos(1)..=LONGEST)]
         pub max_rto: Span = Span::from_secs(120),
         /// When a receiver acknowledges.
         pub delayed_ack: DelayedAckRecord = DelayedAckRecord::default(),
         /// Sends new data on the first duplicate acknowledgements (RFC 3042).
         pub limited_transmit: bool = true,
         /// What a receiver accepts ahead of the application.
-        #[range(Bytes::new(1)..)]
+        #[range(Bytes::new(1)..=Bytes::new(1 << 30))]
         pub receive_window: Bytes = Bytes::from_kb(6_000),
         /// Reacts to marked packets (RFC 3168).
         pub ecn: bool = false,
@@ -69,6 +72,7 @@ record! {
         #[range(1..=1000)]
         pub packets: u32 = 2,
         /// At the latest after this time.
+        #[range(Span::ZERO..=LONGEST)]
         pub timeout: Span = Span::from_millis(40),
         /// The first so many packets of a flow are acknowledged at once.
         pub quick: u32 = 16,
@@ -104,8 +108,8 @@ record! {
     pub struct MptcpRecord {
         /// The congestion control by name; coupled ones share the window among subflows.
         pub control: String = "lia".to_owned(),
-        /// Subflows of a connection; one for each interface when left out.
-        #[range(1..=64)]
+        /// Subflows of a connection; one for each interface, up to 8, when left out.
+        #[range(1..=8)]
         pub subflows: Option<u32>,
         /// Further subflows open once so much is acknowledged.
         pub join_after: Bytes = Bytes::ZERO,
@@ -113,7 +117,7 @@ record! {
         pub scheduler: Scheduler = Scheduler::LowestRtt,
         /// Keeps short and long flows on different paths.
         pub lanes: Option<LanesRecord>,
-        /// Interfaces, counted from 0, that carry data only when no other can.
+        /// Subflows, counted from 0 in the order in which they open, that carry data only when no other can.
         pub backup: Vec<u32> = Vec::new(),
     }
 }
@@ -130,7 +134,7 @@ record! {
     /// Lanes: some subflows carry short flows, the others those that have turned out long.
     pub struct LanesRecord {
         /// So many subflows are lanes for short flows: the first ones.
-        #[range(1..=63)]
+        #[range(1..=7)]
         pub short: u32 = 1,
     }
     with /// What decides that a flow is long.
@@ -165,13 +169,13 @@ record! {
         #[range(above(Span::ZERO))]
         pub deadline: Span = Span::from_millis(300),
         /// α, the weight of the queueing delay: larger reacts to congestion earlier.
-        #[range(above(0.0))]
+        #[range(0.0..=1e6)]
         pub alpha: f64 = 1.0,
         /// β, the exponent of the queueing delay.
         #[range(above(0.0))]
         pub beta: f64 = 1.0,
         /// γ, the weight of the deadline: larger follows it more closely, 0 ignores it.
-        #[range(0.0..)]
+        #[range(0.0..=1e6)]
         pub gamma: f64 = 1.0,
         /// δ, the exponent of the time since the deadline.
         #[range(above(0.0))]

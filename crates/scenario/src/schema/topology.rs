@@ -2,19 +2,22 @@
 
 use headway_units::{Bytes, Rate, Span};
 
-use crate::language::{Amount, Name, QueueLimit, Ratio, above, choice, record};
+use super::LONGEST;
+use crate::language::{Amount, Name, QueueLimit, Ratio, choice, record};
 
 record! {
     /// A cable: both directions alike.
     pub struct LinkRecord {
         /// The rate of each direction.
-        #[range(above(Rate::from_bps(0)))]
+        #[range(Rate::from_bps(10_000)..)]
         pub rate: Rate,
         /// The time a bit takes from end to end.
+        #[range(Span::ZERO..=LONGEST)]
         pub delay: Span = Span::from_nanos(500),
         /// The share of packets that are lost at random.
         pub loss: Ratio = Ratio::ZERO,
         /// What every packet takes on the wire beyond its own bytes: preamble and inter-frame gap.
+        #[range(Bytes::ZERO..=Bytes::new(65_535))]
         pub gap: Bytes = Bytes::new(20),
     }
 }
@@ -23,13 +26,15 @@ record! {
     /// What is different from `topology.link` in some cables; a key left out is as it is there.
     pub struct LinkChangeRecord {
         /// The rate of each direction.
-        #[range(above(Rate::from_bps(0)))]
+        #[range(Rate::from_bps(10_000)..)]
         pub rate: Option<Rate>,
         /// The time a bit takes from end to end.
+        #[range(Span::ZERO..=LONGEST)]
         pub delay: Option<Span>,
         /// The share of packets that are lost at random.
         pub loss: Option<Ratio>,
         /// What every packet takes on the wire beyond its own bytes: preamble and inter-frame gap.
+        #[range(Bytes::ZERO..=Bytes::new(65_535))]
         pub gap: Option<Bytes>,
     }
 }
@@ -77,6 +82,7 @@ record! {
             mark: None,
         }),
         /// The time a packet takes through a switch before it is queued.
+        #[range(Span::ZERO..=LONGEST)]
         pub switch_latency: Span = Span::ZERO,
         /// The largest IP packet.
         #[range(Bytes::new(68)..=Bytes::new(65_500))]
@@ -97,7 +103,7 @@ choice! {
         "two-tier" => TwoTier(TwoTierRecord),
         /// Three tiers of k-port switches in k pods (Al-Fares et al., SIGCOMM 2008).
         "fat-tree" => FatTree(FatTreeRecord),
-        /// A fat-tree whose hosts are cabled to two edge switches each.
+        /// A fat-tree whose hosts are cabled to all k/2 edge switches of their pod: two at k = 4.
         "dual-homed-fat-tree" => DualHomedFatTree(DualHomedFatTreeRecord),
         /// One pod of a dual-homed fat-tree.
         "dual-homed-pod" => DualHomedPod(DualHomedPodRecord),
@@ -186,7 +192,7 @@ impl FatTreeRecord {
 }
 
 record! {
-    /// A fat-tree whose hosts are cabled to two edge switches each.
+    /// A fat-tree whose hosts are cabled to all k/2 edge switches of their pod: two at k = 4.
     pub struct DualHomedFatTreeRecord {
         /// Ports of an aggregation or core switch, an even number; the pods are as many.
         #[range(4..=64)]

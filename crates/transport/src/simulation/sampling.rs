@@ -68,7 +68,7 @@ pub enum SampleOf {
     /// A flow, by the caller's id and traffic.
     Flow(u64, u16),
     /// The n-th subflow of a flow.
-    Subflow(u64, u16, u8),
+    Subflow(u64, u16, u16),
     /// A port.
     Link(LinkId),
 }

@@ -1,0 +1,171 @@
+//! Scenarios that run: what claims say of them, what overrides leave of them, and legal values at their extremes.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use headway_results::{Folder, Manifest};
+use headway_scenario::{Document, Experiment, Options, Results};
+use proptest::prelude::*;
+
+const SMALL: &str = include_str!("runs/small.toml");
+
+fn run(text: &str, sets: &[&str]) -> Results {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    let document = Document::parse(text, "small.toml", &sets).unwrap_or_else(|problems| panic!("{problems}"));
+    let experiment = Experiment::new(&document, Path::new(".")).unwrap_or_else(|problems| panic!("{problems}"));
+    let scenario = &experiment.scenario;
+    let name = scenario.name.as_str();
+    let manifest = Manifest::new(name, text, scenario.seed, scenario.repeats, "test", experiment.cells().to_vec());
+    let place = tempfile::tempdir().unwrap();
+    let folder = Folder::create(place.path().join("results"), &manifest, text).unwrap();
+    let options = Options { seed: scenario.seed, repeats: scenario.repeats, threads: 1, verify: true };
+    let stop = AtomicBool::new(false);
+    experiment
+        .simulate(&folder, &manifest, &BTreeSet::new(), &options, &stop, &mut |_, _| {})
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Time-outs of ten seconds leave flows unfinished; the few that finish are quick, which must not count for them.
+#[test]
+fn a_claim_about_a_mean_is_not_held_while_flows_are_unfinished() {
+    let claim = r#"
+[[claim]]
+text = "Patience pays"
+less = [{ policy = "patient", value = "fct.mean" }, { policy = "plain", value = "fct.mean" }]
+by = 1000.0
+"#;
+    let results = run(&format!("{SMALL}{claim}"), &["topology.queue.limit=5KB", "drain=9s"]);
+    let mean = |policy: &str, metric: &str| {
+        let row = results.summary.rows.iter().find(|row| row.policy == policy && row.metric.to_string() == metric);
+        row.and_then(|row| row.estimate.value).unwrap_or(0.0)
+    };
+    assert!(
+        mean("patient", "unfinished") > 0.0 && mean("plain", "unfinished") == 0.0,
+        "the test's premise: {} and {}",
+        mean("patient", "unfinished"),
+        mean("plain", "unfinished")
+    );
+    assert!(!results.verdicts[0].held);
+    assert!(results.verdicts[0].cases[0].numbers.contains("no value"), "{}", results.verdicts[0].cases[0].numbers);
+}
+
+#[test]
+fn an_override_of_the_sweep_narrows_the_claims_and_can_be_shown_and_run_again() {
+    let claims = r#"
+[sweep]
+limit = ["10KB", "20KB", "40KB"]
+
+[[claim]]
+text = "all"
+between = { policy = "plain", value = "unfinished", low = 0, high = 0 }
+
+[[claim]]
+text = "some"
+at = { limit = ["10KB", "20KB"] }
+between = { policy = "plain", value = "unfinished", low = 0, high = 0 }
+
+[[claim]]
+text = "none"
+at = { limit = "40KB" }
+between = { policy = "plain", value = "unfinished", low = 0, high = 0 }
+"#;
+    let text = format!("{}{claims}", SMALL.replace("\"30KB\"", "\"$limit\""));
+    let verdicts = |results: Results| -> Vec<(String, usize)> {
+        results.verdicts.into_iter().map(|verdict| (verdict.text, verdict.cases.len())).collect()
+    };
+    let expected = [("all".to_owned(), 1), ("some".to_owned(), 1)];
+    let set = "sweep.limit=[\"20KB\"]";
+    assert_eq!(verdicts(run(&text, &[set])), expected);
+    let document = Document::parse(&text, "x.toml", &[set.to_owned()]).unwrap();
+    assert_eq!(document.left_out_claims(), 1);
+    assert_eq!(verdicts(run(&document.show().unwrap(), &[])), expected);
+}
+
+#[test]
+fn a_traffic_can_have_a_transport_of_its_own() {
+    let more = r#"
+[[traffic]]
+name = "other"
+from = "left"
+to = "right"
+size = "20KB"
+arrival = "once"
+"#;
+    let text = SMALL.replace("[[policy]]\nname = \"plain\"", &format!("{more}\n[[policy]]\nname = \"plain\""));
+    let fct = |sets: &[&str], traffic: &str| {
+        let results = run(&text, sets);
+        let rows = &results.summary.rows;
+        let row =
+            rows.iter().find(|r| r.policy == "plain" && r.traffic == traffic && r.metric.to_string() == "fct.mean");
+        row.unwrap().estimate.value.unwrap()
+    };
+    let own = ["policy.plain.traffic={other={kind=\"tcp\",initial-window=1}}"];
+    assert!(fct(&own, "other") > fct(&[], "other"), "a window of one segment is slower");
+}
+
+/// Each of these is accepted, so it must run, to whatever end.
+#[test]
+fn values_at_the_ends_of_their_ranges_run() {
+    for sets in [
+        vec!["traffic.flows.size=18446744TB"],
+        vec!["topology.link.delay=3600s", "topology.switch-latency=3600s"],
+        vec!["topology.link.rate=10kbps", "topology.bottleneck.rate=10kbps", "topology.link.gap=65535B"],
+        vec!["topology.link.rate=18446744Tbps", "topology.bottleneck.rate=18446744Tbps", "topology.link.delay=0s"],
+        vec!["topology.mtu=65500B", "topology.queue.limit=none"],
+        vec!["policy.plain.transport.delayed-ack={timeout=\"3600s\",packets=1000,quick=0}"],
+        vec![
+            "policy.plain.transport.min-rto=3600s",
+            "policy.plain.transport.initial-rto=3600s",
+            "policy.plain.transport.max-rto=3600s",
+            "topology.link.loss=0.5",
+        ],
+        vec![
+            "policy.plain.transport.min-rto=1ps",
+            "policy.plain.transport.initial-rto=1us",
+            "policy.plain.transport.max-rto=10us",
+            "topology.link.loss=0.3",
+            "duration=10ms",
+            "drain=0s",
+        ],
+        vec!["policy.plain.transport.receive-window=1B"],
+        vec!["policy.plain.transport.receive-window=1GiB", "policy.plain.transport.initial-window=1000"],
+        vec!["policy.plain.transport={kind=\"mptcp\",subflows=8,backup=[0,1,2,3,4,5,6,7]}"],
+        vec!["policy.plain.replicate={below=\"1GB\",copies=64}"],
+        vec!["duration=720h", "drain=720h", "traffic.flows.arrival={kind=\"periodic\",period=\"500h\"}"],
+    ] {
+        let results = run(SMALL, &sets);
+        assert!(!results.summary.rows.is_empty(), "{sets:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Random legal settings together: they run, twice alike (`verify`).
+    #[test]
+    fn any_legal_settings_run(
+        rate in 10_000u64..1_000_000_000, delay_us in 0u64..100_000, loss in 0.0f64..0.4, limit in 1u32..60,
+        mtu in 200u64..9001, window in 1u64..200_000, iw in 1u32..60, packets in 1u32..6, quick in 0u32..30,
+        kind in prop::sample::select(vec!["tcp", "mptcp"]), recovery in prop::sample::select(vec!["new-reno", "sack"]),
+        ecn in any::<bool>(), limited in any::<bool>(), size in 0u64..200_000, copies in 2u32..5,
+    ) {
+        let size = size + 1;
+        let sets = [
+            format!("topology.bottleneck.rate={rate}bps"),
+            format!("topology.link.delay={delay_us}us"),
+            format!("topology.link.loss={loss}"),
+            format!("topology.queue={{kind=\"drop-tail\",limit=\"{limit}pkt\"}}"),
+            format!("topology.mtu={mtu}B"),
+            format!("traffic.flows.size={size}B"),
+            format!(
+                "policy.plain.transport={{kind=\"{kind}\",recovery=\"{recovery}\",initial-window={iw},ecn={ecn},\
+                 limited-transmit={limited},receive-window=\"{window}B\",\
+                 delayed-ack={{packets={packets},quick={quick}}}}}"
+            ),
+            format!("policy.plain.replicate={{below=\"100KB\",copies={copies}}}"),
+        ];
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        run(SMALL, &sets);
+    }
+}
