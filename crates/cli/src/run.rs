@@ -115,7 +115,7 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
     let temporary = matches!(place, Place::Temporary(_));
     let path = folder.path().to_path_buf();
     let stop = interrupt::listen(&meter, &path, temporary)?;
-    let options = Options { seed, repeats, threads: threads(how), verify: how.verify };
+    let options = Options { seed, threads: threads(how), verify: how.verify };
     let finished = experiment
         .simulate(&folder, &manifest, &completed, &options, &stop, &mut |done, total| meter.set(done, total))
         .and_then(|results| {

@@ -221,10 +221,10 @@ pub(crate) mod tests {
         pub(crate) fn outcome(job: Job)(
             flows in vec(flow(), 0..20),
             samples in vec(sample(), 0..20),
-            (events, packet_hops, drops, marks, pauses) in any::<(u64, u64, u64, u64, u64)>(),
+            (events, packet_hops, drops, marks) in any::<(u64, u64, u64, u64)>(),
             (digest, end) in any::<(u64, u64)>(),
         ) -> Outcome {
-            let counters = Counters { events, packet_hops, drops, marks, pauses };
+            let counters = Counters { events, packet_hops, drops, marks };
             Outcome { job, flows, samples, counters, digest, end: Time::from_picos(end) }
         }
     }

@@ -191,8 +191,6 @@ pub struct Counters {
     pub drops: u64,
     /// Packets marked with ECN in the network.
     pub marks: u64,
-    /// PFC pause frames sent.
-    pub pauses: u64,
 }
 
 impl AddAssign for Counters {
@@ -201,7 +199,6 @@ impl AddAssign for Counters {
         self.packet_hops += other.packet_hops;
         self.drops += other.drops;
         self.marks += other.marks;
-        self.pauses += other.pauses;
     }
 }
 

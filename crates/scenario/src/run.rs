@@ -68,8 +68,6 @@ pub enum RunError {
 pub struct Options {
     /// The root of all random numbers.
     pub seed: u64,
-    /// Repeats of every cell.
-    pub repeats: u32,
     /// Threads; at least 1.
     pub threads: usize,
     /// Run everything twice and compare.
@@ -168,28 +166,6 @@ impl Experiment {
             }
         }
         Ok(outcome)
-    }
-
-    /// As [`Experiment::simulate`], then finishes the folder.
-    ///
-    /// # Errors
-    /// See [`RunError`]; what is complete stays in the folder.
-    ///
-    /// # Panics
-    /// If a simulated run breaks an invariant: a bug.
-    pub fn run(
-        &self,
-        folder: Folder,
-        manifest: &mut Manifest,
-        completed: &BTreeSet<Job>,
-        options: &Options,
-        stop: &AtomicBool,
-        progress: Progress<'_>,
-    ) -> Result<Results, RunError> {
-        let results = self.simulate(&folder, manifest, completed, options, stop, progress)?;
-        manifest.claims = results.verdicts.iter().map(Verdict::to_json).collect();
-        *manifest = folder.finish(&results.summary, manifest)?;
-        Ok(results)
     }
 
     /// Runs what `completed` does not have yet of the runs of `manifest` into `folder`, telling `progress`, until

@@ -9,13 +9,6 @@ use crate::profile::{Profile, Recovery};
 use crate::ranges::Ranges;
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
 
-/// The connection's side of an acknowledgement: what a plain TCP connection leaves zero.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DataAck {
-    /// Next connection position expected.
-    pub next: u64,
-}
-
 /// What a segment was to its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrival {
@@ -138,11 +131,11 @@ impl Receiver {
 
     /// Acknowledges as `answer` says.
     #[inline]
-    pub fn answer(&mut self, now: Time, answer: Answer, data: DataAck, profile: &Profile, net: &mut Network) {
+    pub fn answer(&mut self, now: Time, answer: Answer, data_ack: u64, profile: &Profile, net: &mut Network) {
         match answer {
             Answer::None => {}
             Answer::SynAck => {
-                self.acknowledge(now, flag::SYN | flag::ACK, data, profile, net);
+                self.acknowledge(now, flag::SYN | flag::ACK, data_ack, profile, net);
                 if !self.established {
                     self.timer.set(now + self.syn_timeout, &mut net.queue, self.timer_source());
                 }
@@ -153,24 +146,24 @@ impl Receiver {
                     self.timer.set(deadline, &mut net.queue, self.timer_source());
                 }
             }
-            Answer::Delayed | Answer::Now => self.acknowledge(now, flag::ACK, data, profile, net),
+            Answer::Delayed | Answer::Now => self.acknowledge(now, flag::ACK, data_ack, profile, net),
         }
     }
 
     /// Handles the timer: a delayed acknowledgement is due, or SYN-ACK was not answered.
-    pub fn on_timeout(&mut self, now: Time, data: DataAck, profile: &Profile, net: &mut Network) {
+    pub fn on_timeout(&mut self, now: Time, data_ack: u64, profile: &Profile, net: &mut Network) {
         if self.established {
             if self.pending > 0 {
-                self.acknowledge(now, flag::ACK, data, profile, net);
+                self.acknowledge(now, flag::ACK, data_ack, profile, net);
             }
         } else {
             self.syn_timeout = self.syn_timeout.saturating_mul(2).min(profile.max_rto);
-            self.answer(now, Answer::SynAck, data, profile, net);
+            self.answer(now, Answer::SynAck, data_ack, profile, net);
         }
     }
 
     #[inline]
-    fn acknowledge(&mut self, now: Time, tag: u8, data: DataAck, profile: &Profile, net: &mut Network) {
+    fn acknowledge(&mut self, now: Time, tag: u8, data_ack: u64, profile: &Profile, net: &mut Network) {
         self.pending = 0;
         if self.established {
             self.timer.cancel();
@@ -196,7 +189,7 @@ impl Receiver {
             tag: tag | if self.echo { flag::ECE } else { 0 },
             body: Segment {
                 number: self.next as u32,
-                data_number: data.next as u32,
+                data_number: data_ack as u32,
                 amount: profile.receive_window.get().min(u64::from(u32::MAX)) as u32,
                 extra,
             },

@@ -9,7 +9,7 @@ use headway_units::{Bytes, Span, Time};
 use crate::connection::{Connection, Laned, MAX_SUBFLOWS, UNLIMITED};
 use crate::network::{Extras, Fired, Network, Side, Timer, class, endpoint, side};
 use crate::profile::{Multipath, Profile};
-use crate::receiver::{Arrival, DataAck, Receiver};
+use crate::receiver::{Arrival, Receiver};
 use crate::segment::{Frame, flag, frame_size, unwrap};
 use crate::sender::{Phase, Sender};
 
@@ -511,8 +511,7 @@ impl Simulation {
             }
             done = connection.received > before || connection.total == 0;
         }
-        let data = DataAck { next: connection.received };
-        receiver.answer(now, answer, data, profile, &mut self.net);
+        receiver.answer(now, answer, connection.received, profile, &mut self.net);
         if done {
             let (flow, received) = (connection.flow, connection.received);
             self.on_delivery(now, flow, received);
@@ -597,7 +596,7 @@ impl Simulation {
         }
         let connection = &self.connections[receiver.connection as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
-        receiver.on_timeout(now, DataAck { next: connection.received }, profile, &mut self.net);
+        receiver.on_timeout(now, connection.received, profile, &mut self.net);
     }
 
     // ---- endings ---------------------------------------------------------------------------------------------

@@ -59,15 +59,6 @@ impl Rate {
         let bytes = self.0 as u128 * span.picos() as u128 / 8_000_000_000_000;
         Bytes::new(if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 })
     }
-
-    /// The average rate of `bytes` over `span`, rounded down; zero over no time.
-    pub const fn average(bytes: Bytes, span: Span) -> Rate {
-        if span.is_zero() {
-            return Rate(0);
-        }
-        let bps = bytes.get() as u128 * 8_000_000_000_000 / span.picos() as u128;
-        Rate(if bps > u64::MAX as u128 { u64::MAX } else { bps as u64 })
-    }
 }
 
 const NOTATION: Notation = Notation {

@@ -36,11 +36,6 @@ impl Time {
         self.0
     }
 
-    /// Whole nanoseconds since the start, rounded down.
-    pub const fn nanos(self) -> u64 {
-        self.0 / PS_PER_NS
-    }
-
     /// Seconds since the start, for statistics and plots.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64

@@ -78,8 +78,6 @@ fn transmission_rounds_up_to_a_picosecond() {
     assert_eq!(Rate::from_bps(3).transmission(Bytes::new(1)), Span::from_picos(2_666_666_666_667));
     assert_eq!(Rate::from_bps(1).transmission(Bytes::MAX), Span::MAX);
     assert_eq!(Rate::from_mbps(100).bytes_in(Span::from_millis(10)), Bytes::new(125_000));
-    assert_eq!(Rate::average(Bytes::new(125_000), Span::from_millis(10)), Rate::from_mbps(100));
-    assert_eq!(Rate::average(Bytes::new(1), Span::ZERO), Rate::from_bps(0));
 }
 
 #[test]

@@ -117,7 +117,6 @@ impl Plan {
             packet_hops: totals.hops,
             drops: totals.drops + totals.lost,
             marks: totals.marks,
-            pauses: 0,
         };
         Outcome { job, flows, samples, counters, digest: totals.digest, end: self.end }
     }
