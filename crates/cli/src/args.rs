@@ -82,7 +82,7 @@ pub struct RunArgs {
     /// Go on with the interrupted run in this folder
     ///
     /// Without FILE, with the scenario kept there. Seed and repeats are those of the interrupted run. Fewer
-    /// `--repeats` finish it early, more extend it. The results are the same as without the interruption.
+    /// `--repeats` finish it early, more extend it; a finished run stays as it is. The results are the same as without the interruption.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "out")]
     pub resume: Option<PathBuf>,
 }

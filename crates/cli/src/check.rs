@@ -70,6 +70,10 @@ fn with_run(args: &CheckArgs) -> Result<(), Failure> {
         terminal::data(&format!("ran: {}\n{claims}", ran.size))?;
     }
     match failed {
+        // Nothing was looked at, so nothing may pass.
+        0 if verdicts.is_empty() && ran.left_out_claims > 0 => {
+            Err(Failure::check("no claim is about a point that is run"))
+        }
         0 => Ok(()),
         1 => Err(Failure::check("a claim is not held")),
         _ => Err(Failure::check(format!("{failed} claims are not held"))),

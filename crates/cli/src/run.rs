@@ -63,6 +63,8 @@ pub enum Place<'a> {
 #[derive(Debug)]
 pub struct Ran {
     pub results: Results,
+    /// Claims of the scenario that overrides left without a point.
+    pub left_out_claims: usize,
     pub manifest: Manifest,
     pub path: PathBuf,
     /// Policies, points and repeats, for people.
@@ -85,7 +87,8 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
     let experiment = Experiment::new(&document, &source.folder)?;
     if document.left_out_claims() > 0 && !how.quiet {
         let n = document.left_out_claims();
-        terminal::say(&format!("note: {n} of the claims are about no point that is run, and left out"));
+        let claims = if n == 1 { "1 claim is".to_owned() } else { format!("{n} claims are") };
+        terminal::say(&format!("note: {claims} about no point that is run, and left out"));
     }
     let files = scenario.files()?;
     let new_manifest = |text: &str| {
@@ -134,7 +137,8 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
     let took = clock::span(meter.elapsed());
     drop(meter);
     let results = finished.map_err(|error| explain(error, &path, temporary))?;
-    Ok(Ran { results, path, size: size(&experiment, repeats), manifest, took })
+    let left_out_claims = document.left_out_claims();
+    Ok(Ran { results, left_out_claims, path, size: size(&experiment, repeats), manifest, took })
 }
 
 /// `5 policies × 11 sweep points × 2 repeats`.

@@ -63,3 +63,14 @@ fn a_scenario_may_come_from_the_standard_input() {
     let output = place.command(&["check", "-"]).stdin(file).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "ok: 2 policies × 2 sweep points × 3 repeats\n");
 }
+
+/// As a gate, a check that looks at nothing must not open.
+#[test]
+fn a_check_without_a_claim_left_to_look_at_fails() {
+    let place = Place::new();
+    let check = ["check", "--run", "example-incast", "--repeats", "1", "--set", "sweep.buffer=512KB"];
+    let ran = place.headway(&check);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert!(ran.err.contains("note: 1 claim is about no point that is run, and left out"), "{}", ran.err);
+    assert!(ran.err.contains("no claim is about a point that is run\n"), "{}", ran.err);
+}
