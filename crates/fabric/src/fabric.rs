@@ -104,6 +104,19 @@ impl<B: Copy> Fabric<B> {
         Ok(())
     }
 
+    /// The frame that arrives next over `link`.
+    ///
+    /// # Panics
+    /// If none is on its way.
+    pub fn arriving(&self, link: LinkId) -> &Packet<B> {
+        self.ports[link.0 as usize].arriving(&self.pool)
+    }
+
+    /// A time before which nothing arrives over `link`, whatever is sent from `now` on.
+    pub fn earliest_arrival(&self, now: Time, link: LinkId) -> Time {
+        self.ports[link.0 as usize].earliest_arrival(now, &self.pool)
+    }
+
     /// Bytes and frames waiting or being transmitted at `link`'s port.
     pub fn occupancy(&mut self, now: Time, link: LinkId) -> (Bytes, u32) {
         self.ports[link.0 as usize].occupancy(now, &self.pool)

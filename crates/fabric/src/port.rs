@@ -12,9 +12,12 @@ use headway_engine::Stream;
 use headway_units::{Bytes, Rate, Span, Time};
 
 use crate::graph::Wire;
-use crate::packet::ecn;
+use crate::packet::{Packet, ecn};
 use crate::pool::{Cursor, List, Loose, Pool};
 use crate::queue::{DropTail, Verdict};
+
+/// Bytes of the smallest Ethernet frame.
+const SMALLEST_FRAME: u64 = 64;
 
 /// A number of frames and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -227,6 +230,21 @@ impl<B: Copy> Port<B> {
             self.lost.count(size);
         }
         (frame, intact, pool.get(behind).map(|next| next.arrival))
+    }
+
+    /// The frame that arrives next.
+    pub(crate) fn arriving<'a>(&self, pool: &'a Pool<B>) -> &'a Packet<B> {
+        &pool.iter(&self.frames).next().expect("a frame is on its way").packet
+    }
+
+    /// The first frame on its way, or the smallest one offered at `now`.
+    pub(crate) fn earliest_arrival(&self, now: Time, pool: &Pool<B>) -> Time {
+        match pool.iter(&self.frames).next() {
+            Some(slot) => slot.arrival,
+            None => {
+                now.saturating_add(self.transmission(SMALLEST_FRAME + u64::from(self.gap))).saturating_add(self.delay)
+            }
+        }
     }
 
     pub(crate) fn counters(&self) -> PortCounters {

@@ -67,7 +67,10 @@ impl Routes {
     }
 
     /// The endpoint of the route on which `at` is a position.
-    pub(crate) fn end(&self, at: u32) -> Endpoint {
+    ///
+    /// # Panics
+    /// If `at` is not on a route.
+    pub fn end(&self, at: u32) -> Endpoint {
         let cell = self.cells[at as usize..].iter().find(|&&cell| cell & END != 0);
         Endpoint(cell.expect("every route ends") & !END)
     }

@@ -9,7 +9,9 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod connection;
+mod external;
 mod network;
+mod ports;
 mod profile;
 mod ranges;
 mod receiver;
@@ -18,6 +20,8 @@ mod segment;
 mod sender;
 mod simulation;
 
+pub use external::{Departure, External, ExternalError};
+pub use ports::Ports;
 pub use profile::{DelayedAck, LanePlan, Multipath, Profile, Recovery};
 pub use rtt::RttEstimator;
-pub use simulation::{FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Totals};
+pub use simulation::{FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};

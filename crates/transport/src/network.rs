@@ -12,6 +12,8 @@ pub(crate) mod class {
     pub const RECEIVER_TIMER: u8 = 2;
     pub const FLOW_START: u8 = 3;
     pub const SAMPLE: u8 = 4;
+    /// Frames that leave external hosts; after these hosts have acted, which is after all that is above.
+    pub const EXTERNAL: u8 = 5;
 }
 
 /// Up to four selective acknowledgement blocks, most recent first (RFC 2018 §3).

@@ -3,14 +3,18 @@
 use headway_control::congestion::Sibling;
 use headway_control::lanes::Lanes;
 use headway_engine::{EventQueue, Source, Streams};
-use headway_fabric::{ARRIVALS, Choice, Fabric, Graph, LinkId, NoPath, NodeId, Paths, Step, flow_hash, pair_hash};
+use headway_fabric::{
+    ARRIVALS, Choice, Fabric, Graph, LinkId, NoPath, NodeId, Packet, Paths, Step, flow_hash, pair_hash,
+};
 use headway_units::{Bytes, Span, Time};
 
 use crate::connection::{Connection, Laned, MAX_SUBFLOWS, UNLIMITED};
+use crate::external::{self, Departure, External, ExternalError, Outside};
 use crate::network::{Extras, Fired, Network, Side, Timer, class, endpoint, side};
+use crate::ports::{Ports, SERVICE};
 use crate::profile::{Multipath, Profile};
 use crate::receiver::{Arrival, Receiver};
-use crate::segment::{Frame, flag, frame_size, unwrap};
+use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
 use crate::sender::{Phase, Sender};
 
 mod sampling;
@@ -79,9 +83,6 @@ pub struct Totals {
     /// A hash of the event stream.
     pub digest: u64,
 }
-
-/// The port that receivers listen at.
-const SERVICE: u16 = 80;
 
 #[derive(Debug)]
 struct Flow {
@@ -152,9 +153,21 @@ pub struct Simulation {
     sampling: bool,
     /// Which event of a flow's start is valid.
     start_number: u32,
-    salt: u64,
+    ports: Ports,
     now: Time,
     scratch: Vec<LinkId>,
+    outside: Option<Outside>,
+}
+
+/// Why a run ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum Stopped {
+    /// Two hosts of a flow have no path between them.
+    #[error(transparent)]
+    NoPath(#[from] NoPath),
+    /// External hosts cannot go on.
+    #[error("{0}")]
+    External(ExternalError),
 }
 
 impl Simulation {
@@ -190,9 +203,10 @@ impl Simulation {
             sampled_flows: Vec::new(),
             sampling: false,
             start_number: 0,
-            salt: streams.stream("ports").next_u64(),
+            ports: Ports::new(streams),
             now: Time::ZERO,
             scratch: Vec::new(),
+            outside: None,
         }
     }
 
@@ -200,11 +214,11 @@ impl Simulation {
     /// of time. May be called again with a later `end`; flows not yet started must then be given again.
     ///
     /// # Errors
-    /// If two hosts of a flow have no path between them.
+    /// If two hosts of a flow have no path between them, or external hosts fail.
     ///
     /// # Panics
     /// If `starts` goes backwards, or an invariant of the simulator is broken.
-    pub fn run(&mut self, end: Time, starts: &mut dyn Iterator<Item = FlowStart>) -> Result<(), NoPath> {
+    pub fn run(&mut self, end: Time, starts: &mut dyn Iterator<Item = FlowStart>) -> Result<(), Stopped> {
         let mut starts = starts.peekable();
         let flow_source = Source::new(class::FLOW_START, 0);
         // what an earlier run left waiting is given again, or not
@@ -216,10 +230,19 @@ impl Simulation {
             self.sampling = true;
             self.net.queue.push(first, Source::new(class::SAMPLE, 0), 0);
         }
-        while let Some((now, source, sequence)) = self.net.queue.peek() {
-            if now > end {
-                break;
+        loop {
+            let event = self.net.queue.peek();
+            if let Some(outside) = &self.outside {
+                // External hosts act after the network, the timers and the samples of an instant, and all of them
+                // before a frame that one of them sends at it leaves.
+                let next = outside.hosts.next();
+                let first = event.is_none_or(|(now, source, _)| (next, class::EXTERNAL) <= (now, source.class()));
+                if first && next <= end && next != Time::NEVER {
+                    self.advance_outside(next)?;
+                    continue;
+                }
             }
+            let Some((now, source, sequence)) = event.filter(|&(now, _, _)| now <= end) else { break };
             self.now = now;
             match source.class() {
                 ARRIVALS => self.on_arrival(now, source.entity()),
@@ -236,6 +259,7 @@ impl Simulation {
                         self.net.queue.push(next.time, flow_source, self.start_number);
                     }
                 }
+                class::EXTERNAL => self.on_departure(now, LinkId(source.entity())),
                 _ => {
                     self.take_samples(now);
                     let next = now + self.measure.interval;
@@ -255,7 +279,8 @@ impl Simulation {
     pub fn finish(mut self) -> (Vec<FlowEnd>, Vec<Sample>, Totals) {
         self.net.fabric.assert_conserved();
         let inbound: u64 = self.net.inbound.iter().map(|&n| u64::from(n)).sum();
-        assert_eq!(inbound, self.net.fabric.in_flight(), "frames on their way are in the fabric");
+        let outside = self.outside.as_ref().map_or(0, |outside| outside.sent - outside.gone);
+        assert_eq!(inbound + outside, self.net.fabric.in_flight(), "frames on their way are in the fabric");
         assert_eq!(
             self.net.sent,
             self.net.delivered + self.net.discarded + inbound,
@@ -276,7 +301,7 @@ impl Simulation {
             drops: ports.dropped.frames,
             lost: ports.lost.frames,
             marks: ports.marked,
-            in_flight: inbound,
+            in_flight: inbound + outside,
             digest: self.net.queue.digest(),
         };
         (self.ended, self.samples, totals)
@@ -370,14 +395,6 @@ impl Simulation {
         self.open_subflow(now, place)
     }
 
-    /// The hash of a flow's copy, which stands for its ports; the same under every policy.
-    fn port_of(&self, id: u64, copy: u8, subflow: usize) -> u16 {
-        let mut x = self.salt ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(copy) << 8 | subflow as u64);
-        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ x >> 31) as u16
-    }
-
     /// Opens the connection's next subflow.
     fn open_subflow(&mut self, now: Time, connection: u32) -> Result<(), NoPath> {
         let c = &self.connections[connection as usize];
@@ -389,12 +406,11 @@ impl Simulation {
         if pairs == 0 {
             return Err(NoPath::SameHost { host: start.source });
         }
-        let port = self.port_of(start.id, copy, nth);
+        let port = self.ports.port(start.id, copy, nth);
         let pair = match &profile.multipath {
             // addresses i to i; more subflows than addresses go round again, on other ports
             Some(_) => nth % pairs,
-            // plain TCP: the hash that switches use chooses the interface too; copies take the next ones
-            None => (usize::from(self.port_of(start.id, 0, 0)) + usize::from(copy)) % pairs,
+            None => self.ports.pair(start.id, copy, pairs),
         };
         let (from, to) = (ours[pair], theirs[pair]);
         let lanes = profile.multipath.as_ref().is_some_and(|m| m.lanes.is_some());
@@ -464,14 +480,29 @@ impl Simulation {
 
     #[inline]
     fn on_arrival(&mut self, now: Time, link: u32) {
+        if let Some(outside) = &mut self.outside
+            && outside.watched[link as usize]
+        {
+            let packet = self.net.fabric.arriving(LinkId(link));
+            if external::interface(self.net.fabric.routes.end(packet.hop)).is_some() {
+                outside.hosts.passes(now, LinkId(link), packet.body.number, packet.tos);
+            }
+        }
         match self.net.fabric.arrival(&mut self.net.queue, now, link) {
             Step::Forwarded => {}
+            Step::Discarded(end, frame) if external::interface(end).is_some() => self.outside_lost(&frame),
             Step::Discarded(end, frame) => {
                 self.net.discarded += 1;
                 self.net.extras.take(frame.body.extra);
                 self.left(end.0);
             }
             Step::Delivered(end, frame) => {
+                if let Some(to) = external::interface(end) {
+                    let outside = self.outside.as_mut().expect("an external host's frame means external hosts");
+                    outside.gone += 1;
+                    outside.hosts.deliver(now, to, frame.body.number, frame.tos);
+                    return;
+                }
                 self.net.delivered += 1;
                 let (subflow, half) = side(end);
                 match half {
@@ -481,6 +512,92 @@ impl Simulation {
                 self.left(end.0);
             }
         }
+    }
+
+    // ---- external hosts --------------------------------------------------------------------------------------
+
+    /// Lets `hosts`, which have interfaces in the graph, take part from now on.
+    pub fn attach(&mut self, hosts: Box<dyn External>) {
+        self.outside = Some(Outside {
+            hosts,
+            leaving: std::collections::BTreeMap::new(),
+            routes: std::collections::BTreeMap::new(),
+            watched: vec![false; self.graph.links().len()],
+            sent: 0,
+            gone: 0,
+            scratch: Vec::new(),
+        });
+    }
+
+    /// Ends the part of the external hosts and gives them back. Their frames on the way are discarded.
+    ///
+    /// # Panics
+    /// If there are none, or they are not of this type.
+    pub fn detach<H: External>(&mut self) -> Box<H> {
+        let outside = self.outside.as_mut().expect("external hosts are attached");
+        let hosts = std::mem::replace(&mut outside.hosts, Box::new(external::Nobody));
+        (hosts as Box<dyn std::any::Any>).downcast().expect("the caller knows what was attached")
+    }
+
+    /// Shows the external hosts their frames at the far end of `link`.
+    ///
+    /// # Panics
+    /// If there are no external hosts, or the link is not in the graph.
+    pub fn watch(&mut self, link: LinkId) {
+        self.outside.as_mut().expect("external hosts are attached").watched[link.index()] = true;
+    }
+
+    fn advance_outside(&mut self, now: Time) -> Result<(), Stopped> {
+        let outside = self.outside.as_mut().expect("they asked for it");
+        self.now = now;
+        let fabric = &self.net.fabric;
+        let horizon = |from: LinkId| fabric.earliest_arrival(now, from.reverse());
+        let mut sent = std::mem::take(&mut outside.scratch);
+        outside.hosts.advance(now, &horizon, &mut sent).map_err(Stopped::External)?;
+        for departure in sent.drain(..) {
+            debug_assert!(departure.time >= now);
+            let leaving = outside.leaving.entry(departure.from.0).or_default();
+            if leaving.is_empty() {
+                self.net.queue.push(departure.time, Source::new(class::EXTERNAL, departure.from.0), 0);
+            }
+            leaving.push_back(departure);
+        }
+        outside.scratch = sent;
+        Ok(())
+    }
+
+    /// The first frame that waits at the external interface `from` leaves.
+    fn on_departure(&mut self, now: Time, from: LinkId) {
+        let outside = self.outside.as_mut().expect("a departure means external hosts");
+        let leaving = outside.leaving.get_mut(&from.0).expect("a departure was announced");
+        let Departure { to, hash, size, tos, frame, .. } = leaving.pop_front().expect("a departure was announced");
+        match leaving.front() {
+            Some(next) => self.net.queue.reschedule(next.time),
+            None => self.net.queue.pop(),
+        }
+        outside.hosts.departs(now, from, frame);
+        let route = *outside.routes.entry((from.0, to.0, hash)).or_insert_with(|| {
+            self.paths.path(from, to, Choice::Ecmp(hash), &mut self.scratch).ok()?;
+            Some(self.net.fabric.routes.insert(&self.scratch, external::endpoint(to)))
+        });
+        let Some(hop) = route else {
+            outside.hosts.discard(frame);
+            return;
+        };
+        let body = Segment { number: frame, data_number: 0, amount: 0, extra: NO_EXTRA };
+        outside.sent += 1;
+        if let Err((_, packet)) =
+            self.net.fabric.send(&mut self.net.queue, now, Packet { hop, size, tos, tag: 0, body })
+        {
+            self.outside_lost(&packet);
+        }
+    }
+
+    #[cold]
+    fn outside_lost(&mut self, frame: &Frame) {
+        let outside = self.outside.as_mut().expect("an external host's frame means external hosts");
+        outside.gone += 1;
+        outside.hosts.discard(frame.body.number);
     }
 
     /// A frame for `end` has left the fabric.

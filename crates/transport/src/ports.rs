@@ -1,0 +1,33 @@
+//! Ports and interfaces of flows: hashes of the run and the flow, the same under every policy.
+
+use headway_engine::Streams;
+
+/// The port that receivers listen at.
+pub(crate) const SERVICE: u16 = 80;
+
+/// What stands for the ports of a run's flows.
+#[derive(Debug, Clone, Copy)]
+pub struct Ports {
+    salt: u64,
+}
+
+impl Ports {
+    /// Those of the run whose random numbers come from `streams`.
+    pub fn new(streams: Streams) -> Ports {
+        Ports { salt: streams.stream("ports").next_u64() }
+    }
+
+    /// The hash of a subflow of a flow's copy, which stands for its ports.
+    pub fn port(self, id: u64, copy: u8, subflow: usize) -> u16 {
+        let mut x = self.salt ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(copy) << 8 | subflow as u64);
+        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (x ^ x >> 31) as u16
+    }
+
+    /// Which of `pairs` pairs of interfaces a connection of plain TCP takes: the hash that switches use chooses the
+    /// interface too; copies take the next ones.
+    pub fn pair(self, id: u64, copy: u8, pairs: usize) -> usize {
+        (usize::from(self.port(id, 0, 0)) + usize::from(copy)) % pairs
+    }
+}
