@@ -1,0 +1,115 @@
+//! Builds the agent, the program that runs as `/init` inside kernel hosts, as one static file, which the module
+//! `image` embeds. A machine that cannot do this still gets a `headway`; it only cannot make images, and says why.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What kernel hosts run on. A target of its own, too: only then do the flags below not reach build scripts and
+/// procedural macros, which cannot be static.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let root = here.ancestors().nth(2).expect("the workspace is two levels up");
+    for input in ["crates/agent/src", "crates/agent/Cargo.toml", "Cargo.lock"] {
+        println!("cargo::rerun-if-changed={}", root.join(input).display());
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+
+    let (agent, problem) = match build(root, &out) {
+        Ok(agent) => (agent, String::new()),
+        Err(problem) => {
+            println!("cargo::warning=without the guest agent, so `headway kernel build` will not work: {problem}");
+            (Vec::new(), problem)
+        }
+    };
+    write(&out.join("agent"), &agent);
+    write(&out.join("agent-problem"), problem.as_bytes());
+}
+
+/// Leaves a file alone that is as it should be, so that what includes it is not compiled again.
+fn write(path: &Path, content: &[u8]) {
+    if fs::read(path).is_ok_and(|old| old == content) {
+        return;
+    }
+    fs::write(path, content).expect("OUT_DIR can be written");
+}
+
+fn build(root: &Path, out: &Path) -> Result<Vec<u8>, String> {
+    let target = env::var_os("TARGET").and_then(|target| target.into_string().ok()).unwrap_or_default();
+    if !(target.starts_with("x86_64-") && target.contains("-linux-")) {
+        return Err(format!("kernel hosts need x86-64 Linux, and this is {target}"));
+    }
+    let folder = out.join("target");
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root).args(["build", "--release", "--locked", "--package", "headway-agent", "--target", TARGET]);
+    cargo.arg("--target-dir").arg(&folder);
+
+    // Nothing of how `headway` is built may change the agent: not clippy's wrapper, not flags for coverage or for
+    // the processor at hand.
+    for (name, _) in env::vars_os() {
+        if name.to_str().is_some_and(changes_the_build) {
+            cargo.env_remove(name);
+        }
+    }
+    // Remapped, so that panics do not tell where it was built, and so that it is the same wherever it is.
+    let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned()];
+    let home = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".cargo")));
+    flags.extend(home.map(|home| format!("--remap-path-prefix={}=cargo", home.display())));
+    flags.push(format!("--remap-path-prefix={}=headway", root.display()));
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
+    for (key, value) in [
+        ("OPT_LEVEL", "s"),
+        ("LTO", "fat"),
+        ("CODEGEN_UNITS", "1"),
+        ("PANIC", "abort"),
+        ("STRIP", "symbols"),
+        ("DEBUG", "0"),
+        ("DEBUG_ASSERTIONS", "false"),
+        ("OVERFLOW_CHECKS", "false"),
+        ("INCREMENTAL", "false"),
+    ] {
+        cargo.env(format!("CARGO_PROFILE_RELEASE_{key}"), value);
+    }
+
+    let ran = cargo.output().map_err(|error| format!("cargo cannot be started: {error}"))?;
+    if !ran.status.success() {
+        let text = String::from_utf8_lossy(&ran.stderr);
+        let why = text.lines().find(|line| line.starts_with("error")).unwrap_or("it does not say why");
+        let hint = if text.contains("linking with") || text.contains("ld returned") || text.contains("cannot find -l") {
+            " (a static C library is needed: apt-get install gcc libc6-dev)"
+        } else if text.contains("can't find crate for `core`") || text.contains("can't find crate for `std`") {
+            " (the Rust target is needed: rustup target add x86_64-unknown-linux-gnu)"
+        } else {
+            ""
+        };
+        return Err(format!("its build failed: {}{hint}", why.trim()));
+    }
+    let file = folder.join(TARGET).join("release/headway-agent");
+    fs::read(&file).map_err(|error| format!("its build left nothing to read: {error}"))
+}
+
+fn changes_the_build(name: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "RUSTC_WRAPPER",
+        "RUSTC_WORKSPACE_WRAPPER",
+        "RUSTDOC",
+        "RUSTFLAGS",
+        "RUSTDOCFLAGS",
+        "RUSTC_LINKER",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_ENCODED_RUSTDOCFLAGS",
+        "CARGO_TARGET_DIR",
+        "CARGO_INCREMENTAL",
+        "CLIPPY_ARGS",
+        "CLIPPY_CONF_DIR",
+    ];
+    const STARTS: [&str; 6] =
+        ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_", "CARGO_CFG_", "CARGO_FEATURE_", "CARGO_UNSTABLE_"];
+    NAMES.contains(&name) || STARTS.iter().any(|start| name.starts_with(start))
+}

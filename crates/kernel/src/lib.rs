@@ -1,0 +1,15 @@
+//! Kernel hosts: real Linux kernels in virtual time, their clocks, network cards and images.
+
+mod capture;
+mod card;
+mod error;
+mod guest;
+mod hosts;
+pub mod image;
+mod processors;
+pub mod setup;
+
+pub use card::{CardCounters, CardSpec, Cpu};
+pub use error::GuestError;
+pub use hosts::{EPOCH_NS, GuestPlan, Guests, HostOutput, RunPlan, Watch, Work};
+pub use processors::processors;
