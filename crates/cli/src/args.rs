@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueHint};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use headway_scenario::Overrides;
+use headway_scenario::schema::HostKind;
 
 /// Simulates data-centre TCP: which way of sending makes my flows finish sooner, and by how much?
 #[derive(Debug, Parser)]
@@ -33,6 +35,9 @@ pub enum Command {
     /// Compare the results in two folders
     #[command(after_long_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Build and list the kernels of kernel hosts, and see what this machine lacks for them
+    #[command(after_long_help = KERNEL_EXAMPLES)]
+    Kernel(KernelArgs),
     /// Print completions for a shell
     #[command(after_long_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
@@ -47,6 +52,16 @@ pub struct HowArgs {
     /// Values are as in the file; quotes around text may be left out.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// What all hosts are: models, or real Linux kernels in virtual time [default: as the scenario says]
+    #[arg(long, value_name = "KIND")]
+    pub hosts: Option<Hosts>,
+    /// The kernel of kernel hosts, see `headway kernel list` [default: the scenario's `kernel`, otherwise
+    /// $HEADWAY_KERNEL, otherwise the newest]
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+    /// Run only these policies of the scenario (names with commas between, or repeated)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub policy: Vec<String>,
     /// Where all random numbers start from [default: the scenario's `seed`, which is 1 if it does not say]
     // As far as the whole numbers of TOML go, so that it can be kept in a scenario.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
@@ -66,6 +81,30 @@ pub struct HowArgs {
     /// Print no progress and no notes, only results, warnings and errors
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// What hosts are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Hosts {
+    /// Modelled by Headway
+    Modelled,
+    /// Real Linux kernels
+    Linux,
+}
+
+impl HowArgs {
+    /// What they change in the scenario.
+    pub fn overrides(&self) -> Overrides {
+        Overrides {
+            sets: self.set.clone(),
+            hosts: self.hosts.map(|kind| match kind {
+                Hosts::Modelled => HostKind::Modelled,
+                Hosts::Linux => HostKind::Linux,
+            }),
+            policies: self.policy.clone(),
+            kernel: self.kernel.clone(),
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -133,6 +172,57 @@ pub struct CompareArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct KernelArgs {
+    #[command(subcommand)]
+    pub command: KernelCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum KernelCommand {
+    /// Build a kernel with its first files, some minutes on the first time
+    #[command(after_long_help = KERNEL_BUILD_EXAMPLES)]
+    Build(KernelBuildArgs),
+    /// List the kernels that are built
+    #[command(after_long_help = KERNEL_LIST_EXAMPLES)]
+    List(ListArgs),
+    /// Say what this machine lacks for building and running kernel hosts, with exit code 1 if something is needed
+    #[command(after_long_help = KERNEL_DOCTOR_EXAMPLES)]
+    Doctor(ListArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct KernelBuildArgs {
+    /// A Linux source tree, 6.12 or newer; it is copied, not changed [default: Debian's package linux-source-6.12]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub source: Option<PathBuf>,
+    /// What to call it; one of the same name is replaced [default: linux-VERSION]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Lines as in `.config`, which are added to the kernel's configuration and win over it
+    #[arg(long, value_name = "FRAGMENT", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    /// A patch of the source, for `patch -p1` (may be repeated)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub patch: Vec<PathBuf>,
+    /// A program of this machine that kernel hosts shall have, with its libraries (may be repeated)
+    ///
+    /// A name from PATH, or the path of a file or a folder. What is under /usr, /opt, /etc or /var keeps its place;
+    /// programs from elsewhere go to /bin. All of it takes memory of every kernel host; what a scenario gives to its
+    /// hosts as files does not.
+    #[arg(long, value_name = "PROGRAM")]
+    pub add: Vec<String>,
+    /// Compilers at the same time [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+    /// Build even if there is one made of the same
+    #[arg(long)]
+    pub force: bool,
+    /// Print no progress and no notes
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
@@ -159,6 +249,7 @@ Examples:
   headway run lanes-l7-queue-buildup --repeats 2 --set topology.queue.limit=64KB
   headway run my.toml --seed 7 --out results/seed-7
   headway run my.toml --json | jq .claims
+  headway run my.toml --hosts linux --policy tcp,mptcp
   headway run --resume results/my
 
 Ctrl-C finishes the runs under way and keeps all that are complete; press it again to end at once.
@@ -188,6 +279,32 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   headway compare results/before results/after
   headway compare results/a results/b --json | jq '.rows[] | select(.intervals_overlap == false)'";
+
+const KERNEL_EXAMPLES: &str = "\
+Examples:
+  headway kernel doctor
+  headway kernel build
+  headway kernel list
+
+Kernels are kept in $HEADWAY_CACHE, $XDG_CACHE_HOME/headway or ~/.cache/headway, in the folder `kernels`.";
+
+const KERNEL_BUILD_EXAMPLES: &str = "\
+Examples:
+  headway kernel build
+  headway kernel build --name with-nginx --add nginx --add /etc/nginx
+  headway kernel build --source ~/src/linux --name mine --patch my-control.patch
+
+Ctrl-C leaves nothing behind. Where nothing has changed, nothing is built; where only programs have, it takes seconds.";
+
+const KERNEL_LIST_EXAMPLES: &str = "\
+Examples:
+  headway kernel list
+  headway kernel list --json | jq -r '.[].controls[]'";
+
+const KERNEL_DOCTOR_EXAMPLES: &str = "\
+Examples:
+  headway kernel doctor
+  headway kernel doctor --json | jq '.[] | select(.state == \"missing\")'";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

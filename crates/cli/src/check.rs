@@ -15,7 +15,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
 
 fn without_run(args: &CheckArgs) -> Result<(), Failure> {
     let source = Source::find(&args.file)?;
-    let scenario = source.scenario(&args.how.set)?;
+    let scenario = source.scenario(args.how.overrides())?;
     let seed = args.how.seed.unwrap_or(scenario.record.seed);
     let repeats = args.how.repeats.unwrap_or(scenario.record.repeats);
     let (document, _) = scenario.with(seed, repeats)?;

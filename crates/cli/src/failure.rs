@@ -117,6 +117,7 @@ impl From<RunError> for Failure {
         match error {
             RunError::Results(error) => error.into(),
             RunError::NoPath { .. } => Failure::usage(error.to_string()),
+            RunError::Kernels { .. } => Failure::environment(error.to_string()),
             RunError::NotDeterministic { .. } => Failure::check(error.to_string()),
             RunError::Interrupted { .. } => Failure::interrupted(error.to_string()),
         }

@@ -14,6 +14,7 @@ mod check;
 mod clock;
 mod failure;
 mod interrupt;
+mod kernel;
 mod progress;
 mod run;
 mod source;
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use headway_results::Folder;
-use headway_scenario::{Document, json_schema};
+use headway_scenario::{Document, Overrides, json_schema};
 use serde_json::json;
 
 use args::{Cli, Command, CompareArgs, ListArgs, ShowArgs};
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Schema => terminal::data(&format!("{:#}\n", json_schema())),
         Command::List(args) => list(&args),
         Command::Compare(args) => compare(&args),
+        Command::Kernel(args) => kernel::kernel(&args.command),
         Command::Completions(args) => {
             // Into memory first: the generator panics when a pipe is closed.
             let mut text = Vec::new();
@@ -56,7 +58,7 @@ fn main() -> ExitCode {
 }
 
 fn show(args: &ShowArgs) -> Result<(), Failure> {
-    let document = Source::find(&args.file)?.parse(&args.set)?;
+    let document = Source::find(&args.file)?.parse(&Overrides::sets(&args.set))?;
     document.check_all()?;
     terminal::data(&document.show()?)
 }

@@ -1,11 +1,13 @@
 //! `headway run`, and the running part of `headway check`.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use headway_kernel::image::Image;
 use headway_results::{Error, Folder, Job, Manifest};
-use headway_scenario::{Experiment, Options, Results, RunError, Verdict};
+use headway_scenario::{Ended, Experiment, KernelOptions, Options, Results, RunError, Verdict, kernel_facts};
 use serde_json::json;
 
 use crate::args::{HowArgs, RunArgs};
@@ -38,12 +40,51 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         let tables = headway_report::summary(&ran.results.summary, layout);
         let claims = headway_report::claims(&ran.results.verdicts, layout);
         let gap = if claims.is_empty() { "" } else { "\n" };
-        terminal::data(&format!("{title}\n\n{tables}{gap}{claims}"))?;
+        let commands = commands(&ran);
+        terminal::data(&format!("{title}\n\n{tables}{commands}{gap}{claims}"))?;
     }
     if !args.how.quiet {
         terminal::say(&format!("results in {} after {}", terminal::quoted(&ran.path), ran.took));
     }
     Ok(())
+}
+
+/// A table of the commands and their exit codes; nothing if there are none.
+fn commands(ran: &Ran) -> String {
+    /// More rows say less.
+    const MOST: usize = 20;
+    let all = &ran.results.commands;
+    if all.is_empty() {
+        return String::new();
+    }
+    let cells = &ran.manifest.cells;
+    let row = |ended: &Ended| {
+        let cell = &cells[ended.job.cell as usize];
+        let sweep = if cell.sweep.is_empty() { String::new() } else { format!(" at {}", cell.sweep) };
+        let command = &ended.command;
+        [
+            format!("{}{sweep}, repeat {}", cell.policy, ended.job.repeat),
+            command.traffic.to_string(),
+            command.host.to_string(),
+            command.code.to_string(),
+            ended.line.chars().take(60).collect(),
+        ]
+    };
+    let mut rows = vec![["run", "command", "host", "code", "first line"].map(str::to_owned)];
+    // those that failed by themselves first
+    let (well, wrong): (Vec<&Ended>, Vec<&Ended>) = all.iter().partition(|ended| ended.command.code == 0);
+    rows.extend(wrong.into_iter().chain(well).take(MOST).map(row));
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 5] = std::array::from_fn(width);
+    let line = |row: &[String; 5]| {
+        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    let mut text: String = rows.iter().map(line).collect();
+    if all.len() > MOST {
+        let _ = writeln!(text, "and {} more in commands.csv", all.len() - MOST);
+    }
+    format!("\n{text}")
 }
 
 /// Where results go.
@@ -79,7 +120,7 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
         _ => None,
     };
     let source = Source::find(file)?;
-    let scenario = source.scenario(&how.set)?;
+    let scenario = source.scenario(how.overrides())?;
     // An interrupted run is continued as it was begun.
     let seed = how.seed.or(there.as_ref().map(|there| there.seed)).unwrap_or(scenario.record.seed);
     let repeats = how.repeats.or(there.as_ref().map(|there| there.repeats)).unwrap_or(scenario.record.repeats);
@@ -88,12 +129,22 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
     if document.left_out_claims() > 0 && !how.quiet {
         let n = document.left_out_claims();
         let claims = if n == 1 { "1 claim is".to_owned() } else { format!("{n} claims are") };
-        terminal::say(&format!("note: {claims} about no point that is run, and left out"));
+        let what = if how.policy.is_empty() { "no point that is run" } else { "no policy or point that is run" };
+        terminal::say(&format!("note: {claims} about {what}, and left out"));
     }
+    let image = if experiment.needs_kernel() {
+        let image = Image::find(scenario.record.kernel.as_deref())?;
+        experiment.check_image(&image)?;
+        Some(Arc::new(image))
+    } else {
+        None
+    };
     let files = scenario.files()?;
     let new_manifest = |text: &str| {
         let name = scenario.record.name.as_str();
-        Manifest::new(name, text, seed, repeats, VERSION, experiment.cells().to_vec())
+        let mut manifest = Manifest::new(name, text, seed, repeats, VERSION, experiment.cells().to_vec());
+        manifest.kernel = image.as_deref().map(kernel_facts);
+        manifest
     };
     let mut manifest = new_manifest(&text);
     manifest.command = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
@@ -117,13 +168,15 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
     let meter = Arc::new(Meter::new(how.quiet));
     let temporary = matches!(place, Place::Temporary(_));
     let path = folder.path().to_path_buf();
-    let stop = interrupt::listen(&meter, &path, temporary)?;
-    let options = Options { seed, threads: threads(how), verify: how.verify };
+    let (stop, abort) = interrupt::listen(&meter, &path, temporary, image.is_some())?;
+    let kernel = image.map(|image| KernelOptions { image, abort, processors: headway_kernel::processors() });
+    let options = Options { seed, threads: threads(how), verify: how.verify, kernel };
     let finished = experiment
         .simulate(&folder, &manifest, &completed, &options, &stop, &mut |done, total| meter.set(done, total))
         .and_then(|results| {
             manifest.claims = results.verdicts.iter().map(Verdict::to_json).collect();
             manifest.warnings = headway_report::warnings(&results.summary);
+            manifest.warnings.extend(results.warnings.iter().cloned());
             manifest.warnings.extend(files.outside.iter().map(|name| {
                 format!(
                     "the results do not hold {name}, which the scenario names; running scenario.toml again needs it"
@@ -266,6 +319,20 @@ fn explain(error: RunError, path: &Path, temporary: bool) -> Failure {
     }
 }
 
+fn command_json(ended: &Ended) -> serde_json::Value {
+    let command = &ended.command;
+    json!({
+        "cell": ended.job.cell,
+        "repeat": ended.job.repeat,
+        "traffic": &*command.traffic,
+        "host": &*command.host,
+        "start_ns": command.start.picos() / 1000,
+        "end_ns": command.end.picos() / 1000,
+        "code": command.code,
+        "ended": command.ended,
+    })
+}
+
 fn to_json(ran: &Ran) -> serde_json::Value {
     let m = &ran.manifest;
     json!({
@@ -277,6 +344,7 @@ fn to_json(ran: &Ran) -> serde_json::Value {
         "out": ran.path.display().to_string(),
         "wall_s": m.wall_s,
         "warnings": m.warnings,
+        "commands": ran.results.commands.iter().map(command_json).collect::<serde_json::Value>(),
         "summary": headway_report::summary_json(&ran.results.summary),
         "claims": m.claims,
     })

@@ -13,11 +13,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("engine", &["units"]),
     ("fabric", &["units", "engine"]),
     ("transport", &["units", "control", "engine", "fabric"]),
+    ("agent", &[]),
+    ("kernel", &["units", "engine", "fabric", "transport", "agent"]),
     ("traffic", &["units", "engine"]),
     ("results", &["units"]),
-    ("scenario", &["units", "control", "engine", "fabric", "transport", "traffic", "results"]),
+    ("scenario", &["units", "control", "engine", "fabric", "transport", "traffic", "results", "agent", "kernel"]),
     ("report", &["units", "results", "scenario"]),
-    ("cli", &["units", "results", "scenario", "report"]),
+    ("cli", &["units", "results", "scenario", "report", "kernel"]),
 ];
 
 /// Nothing but the scenario and the seed may decide what these do.

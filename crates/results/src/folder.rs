@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 use headway_units::Bytes;
 use parquet::errors::ParquetError;
 
+use crate::command::CommandTable;
 use crate::error::Error;
-use crate::manifest::{Manifest, RunTotals, sha256};
+use crate::manifest::{Kernel, Manifest, RunTotals, sha256};
 use crate::part;
 use crate::record::{Job, Outcome};
 use crate::summary::Summary;
@@ -27,6 +28,7 @@ const SCENARIO: &str = "scenario.toml";
 const FLOWS: &str = "flows.parquet";
 const SERIES: &str = "series.parquet";
 const SUMMARY: &str = "summary.csv";
+const COMMANDS: &str = "commands.csv";
 const PARTS: &str = "parts";
 const LOCK: &str = "lock";
 const PART: &str = "part";
@@ -236,9 +238,12 @@ impl Folder {
         let cells = &self.manifest.cells;
         let mut flow_table = FlowTable::new(create(&temporary(&flows))?, cells).map_err(parquet(&flows))?;
         let mut series_table = SeriesTable::new(create(&temporary(&series))?, cells).map_err(parquet(&series))?;
+        let commands = self.path.join(COMMANDS);
+        let mut command_table = CommandTable::new(&self.path, cells);
         let mut runs = Vec::new();
         for job in self.manifest.jobs() {
             let outcome = self.load(job)?;
+            command_table.add(&outcome)?;
             flow_table.add(&outcome).map_err(parquet(&flows))?;
             series_table.add(&outcome).map_err(parquet(&series))?;
             runs.push(RunTotals::from(&outcome));
@@ -247,6 +252,9 @@ impl Folder {
         series_table.finish().map_err(parquet(&series))?;
         rename(&flows)?;
         rename(&series)?;
+        if let Some(text) = command_table.finish() {
+            write_file(&commands, |file| file.write_all(text.as_bytes()))?;
+        }
         Ok(runs)
     }
 
@@ -256,7 +264,7 @@ impl Folder {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
             _ => Ok(()),
         };
-        for name in [FLOWS, SERIES, SUMMARY, MANIFEST] {
+        for name in [FLOWS, SERIES, SUMMARY, COMMANDS, MANIFEST] {
             remove(&temporary(&self.path.join(name)))?;
         }
         let parts = self.path.join(PARTS);
@@ -277,6 +285,7 @@ fn difference(there: &Manifest, here: &Manifest) -> Option<(String, String, Stri
             ("scenario hash", manifest.scenario_sha256.clone()),
             ("seed", manifest.seed.to_string()),
             ("version", manifest.version.clone()),
+            ("kernel", manifest.kernel.as_ref().map_or_else(|| "none".to_owned(), Kernel::identity)),
         ]
     };
     for ((what, found), (_, expected)) in values(there).into_iter().zip(values(here)) {

@@ -14,6 +14,7 @@
 //! Sources: percentiles as type 7 of Hyndman and Fan, doi:10.1080/00031305.1996.10473566; intervals by
 //! Student's t, as in Jain, *The Art of Computer Systems Performance Analysis* (1991), §13.2.
 
+mod command;
 mod error;
 mod folder;
 mod manifest;
@@ -26,8 +27,10 @@ mod table;
 
 pub use error::Error;
 pub use folder::{Finished, Folder};
-pub use manifest::{FORMAT, Machine, Manifest, RunTotals};
+pub use manifest::{FORMAT, Kernel, Machine, Manifest, RunTotals};
 pub use metric::{Metric, Percentile, Statistic, UnknownMetric};
-pub use record::{Cell, Counters, FlowRecord, Job, Outcome, Sample, SweepPoint, SweepValue};
+pub use record::{
+    Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Sample, SweepPoint, SweepValue,
+};
 pub use stats::{Estimate, mean, paired_difference, percentile};
 pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};

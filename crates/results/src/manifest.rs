@@ -37,6 +37,9 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// Where it ran.
     pub machine: Machine,
+    /// The kernel of kernel hosts, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<Kernel>,
     /// When it began, as text in RFC 3339; empty if the caller does not say.
     #[serde(default)]
     pub started: String,
@@ -55,6 +58,26 @@ pub struct Manifest {
     /// The verdicts on the scenario's claims, in the caller's shape.
     #[serde(default)]
     pub claims: serde_json::Value,
+}
+
+/// A kernel with its first files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// The image's name.
+    pub name: String,
+    /// The kernel's version.
+    pub version: String,
+    /// SHA-256 of the kernel.
+    pub linux_sha256: String,
+    /// SHA-256 of the first files.
+    pub initramfs_sha256: String,
+}
+
+impl Kernel {
+    /// What runs depend on, in one line.
+    pub(crate) fn identity(&self) -> String {
+        format!("{} ({}, {})", self.version, self.linux_sha256, self.initramfs_sha256)
+    }
 }
 
 /// The machine, as far as it can matter to the wall time.
@@ -140,6 +163,7 @@ impl Manifest {
             cells,
             command: Vec::new(),
             machine: Machine::here(),
+            kernel: None,
             started: String::new(),
             finished: None,
             wall_s: 0.0,

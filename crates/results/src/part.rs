@@ -1,7 +1,7 @@
 //! One run's outcome as one compact file, exactly, until all runs are merged.
 //!
 //! The file is [`MAGIC`], then a Snappy frame stream (whose chunks carry checksums) of postcard values:
-//! a [`Header`] with a table of strings, then the flows, then the samples. Only the program that wrote
+//! a [`Header`] with a table of strings, then the flows, the samples and the commands. Only the program that wrote
 //! such a file reads it (a folder of another version is not resumed), so it has no further versions.
 
 use std::collections::BTreeMap;
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use snap::read::FrameDecoder;
 use snap::write::FrameEncoder;
 
-use crate::record::{Counters, FlowRecord, Job, Outcome, Sample};
+use crate::record::{CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Sample};
 
-const MAGIC: &[u8] = b"headway part 1\n";
+const MAGIC: &[u8] = b"headway part 2\n";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -27,6 +27,8 @@ struct Header {
     strings: Vec<String>,
     flows: u64,
     samples: u64,
+    commands: u64,
+    failed: Vec<Failed>,
 }
 
 /// A [`FlowRecord`]; strings are places in the header's table.
@@ -57,6 +59,18 @@ struct SampleWire {
     value: f64,
 }
 
+#[derive(Serialize, Deserialize)]
+struct CommandWire {
+    traffic: u32,
+    host: u32,
+    start_ps: u64,
+    end_ps: u64,
+    code: i32,
+    ended: bool,
+    stdout: Output,
+    stderr: Output,
+}
+
 /// Writes `outcome`. The writer is flushed, so a full disk is an error here and not later.
 pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()> {
     writer.write_all(MAGIC)?;
@@ -76,6 +90,8 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
         strings: table,
         flows: outcome.flows.len() as u64,
         samples: outcome.samples.len() as u64,
+        commands: outcome.commands.len() as u64,
+        failed: outcome.failed.clone(),
     };
     encode(&header, &mut buffer, &mut frames)?;
     for flow in &outcome.flows {
@@ -103,6 +119,19 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
         let wire = SampleWire { time_ps: sample.time.picos(), entity, metric, value: sample.value };
         encode(&wire, &mut buffer, &mut frames)?;
     }
+    for command in &outcome.commands {
+        let wire = CommandWire {
+            traffic: place(&command.traffic),
+            host: place(&command.host),
+            start_ps: command.start.picos(),
+            end_ps: command.end.picos(),
+            code: command.code,
+            ended: command.ended,
+            stdout: command.stdout.clone(),
+            stderr: command.stderr.clone(),
+        };
+        encode(&wire, &mut buffer, &mut frames)?;
+    }
     frames.into_inner().map_err(snap::write::IntoInnerError::into_error)?.flush()
 }
 
@@ -117,7 +146,7 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
     FrameDecoder::new(reader).read_to_end(&mut bytes)?;
     let mut rest = bytes.as_slice();
     let header: Header = decode(&mut rest)?;
-    let table: Vec<Arc<str>> = header.strings.into_iter().map(Arc::from).collect();
+    let table: Vec<Arc<str>> = header.strings.iter().map(String::as_str).map(Arc::from).collect();
     let text = |place: u32| table.get(place as usize).cloned().ok_or_else(|| invalid("a string is missing"));
     // Each record takes a byte at least, which keeps a changed count from asking for all memory.
     let mut flows = Vec::with_capacity((header.flows as usize).min(rest.len() / size_of::<FlowWire>() + 1));
@@ -147,11 +176,26 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
         let (entity, metric) = (text(wire.entity)?, text(wire.metric)?);
         samples.push(Sample { time: Time::from_picos(wire.time_ps), entity, metric, value: wire.value });
     }
+    let mut commands = Vec::with_capacity((header.commands as usize).min(rest.len() / size_of::<CommandWire>() + 1));
+    for _ in 0..header.commands {
+        let wire: CommandWire = decode(&mut rest)?;
+        commands.push(CommandRecord {
+            traffic: text(wire.traffic)?,
+            host: text(wire.host)?,
+            start: Time::from_picos(wire.start_ps),
+            end: Time::from_picos(wire.end_ps),
+            code: wire.code,
+            ended: wire.ended,
+            stdout: wire.stdout,
+            stderr: wire.stderr,
+        });
+    }
     if !rest.is_empty() {
         return Err(invalid("it is longer than its contents"));
     }
     let end = Time::from_picos(header.end_ps);
-    Ok(Outcome { job: header.job, flows, samples, counters: header.counters, digest: header.digest, end })
+    let Header { job, counters, digest, failed, .. } = header;
+    Ok(Outcome { job, flows, samples, commands, failed, counters, digest, end })
 }
 
 /// Every string once, with its place in order of first use.
@@ -159,7 +203,8 @@ fn strings(outcome: &Outcome) -> BTreeMap<&str, u32> {
     let of_flows = outcome.flows.iter().flat_map(|f| [&f.traffic, &f.source, &f.destination, &f.paths]);
     let of_samples = outcome.samples.iter().flat_map(|sample| [&sample.entity, &sample.metric]);
     let mut strings = BTreeMap::new();
-    for text in of_flows.chain(of_samples) {
+    let of_commands = outcome.commands.iter().flat_map(|command| [&command.traffic, &command.host]);
+    for text in of_flows.chain(of_samples).chain(of_commands) {
         let next = strings.len() as u32;
         strings.entry(&**text).or_insert(next);
     }
@@ -216,8 +261,29 @@ pub(crate) mod tests {
         }
     }
 
+    fn output() -> impl Strategy<Value = Output> {
+        (vec(any::<u8>(), 0..40), 0..2u64).prop_map(|(kept, cut)| Output { bytes: kept.len() as u64 + cut, kept })
+    }
+
     prop_compose! {
-        /// Any outcome of the run `job`.
+        fn command()(
+            (traffic, host) in (text(), text()),
+            (start, end, code, ended) in any::<(u64, u64, i32, bool)>(),
+            (stdout, stderr) in (output(), output()),
+        ) -> CommandRecord {
+            let (start, end) = (Time::from_picos(start), Time::from_picos(end));
+            CommandRecord { traffic, host, start, end, code, ended, stdout, stderr }
+        }
+    }
+
+    prop_compose! {
+        fn failed()(traffic in text(), reason in text(), flows in any::<u64>()) -> Failed {
+            Failed { traffic: traffic.to_string(), reason: reason.to_string(), flows }
+        }
+    }
+
+    prop_compose! {
+        /// Any outcome of the run `job`, without kernel hosts.
         pub(crate) fn outcome(job: Job)(
             flows in vec(flow(), 0..20),
             samples in vec(sample(), 0..20),
@@ -225,12 +291,18 @@ pub(crate) mod tests {
             (digest, end) in any::<(u64, u64)>(),
         ) -> Outcome {
             let counters = Counters { events, packet_hops, drops, marks };
-            Outcome { job, flows, samples, counters, digest, end: Time::from_picos(end) }
+            let (commands, failed) = (Vec::new(), Vec::new());
+            Outcome { job, flows, samples, commands, failed, counters, digest, end: Time::from_picos(end) }
         }
     }
 
     fn any_outcome() -> impl Strategy<Value = Outcome> {
-        (any::<u32>(), any::<u32>()).prop_flat_map(|(cell, repeat)| outcome(Job { cell, repeat }))
+        let modelled = (any::<u32>(), any::<u32>()).prop_flat_map(|(cell, repeat)| outcome(Job { cell, repeat }));
+        (modelled, vec(command(), 0..5), vec(failed(), 0..3)).prop_map(|(modelled, commands, failed)| Outcome {
+            commands,
+            failed,
+            ..modelled
+        })
     }
 
     fn bytes(outcome: &Outcome) -> Vec<u8> {
@@ -274,7 +346,8 @@ pub(crate) mod tests {
     fn empty() -> Outcome {
         let job = Job { cell: 1, repeat: 2 };
         let (counters, end) = (Counters::default(), Time::ZERO);
-        Outcome { job, flows: Vec::new(), samples: Vec::new(), counters, digest: 0, end }
+        let (flows, samples, commands, failed) = Default::default();
+        Outcome { job, flows, samples, commands, failed, counters, digest: 0, end }
     }
 
     #[test]

@@ -179,6 +179,64 @@ pub struct Sample {
     pub value: f64,
 }
 
+/// What became of a program that a host ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandRecord {
+    /// The traffic it belongs to.
+    pub traffic: Arc<str>,
+    /// The host that ran it.
+    pub host: Arc<str>,
+    /// When it was started.
+    pub start: Time,
+    /// When it was over.
+    pub end: Time,
+    /// Its exit code; 128 + the signal if it died by one.
+    pub code: i32,
+    /// Whether it was still running when it was told to end.
+    pub ended: bool,
+    /// What it wrote to its standard output.
+    pub stdout: Output,
+    /// What it wrote to its standard error.
+    pub stderr: Output,
+}
+
+/// What a program wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Output {
+    /// The first [`Output::MOST`] bytes.
+    pub kept: Vec<u8>,
+    /// Bytes in all.
+    pub bytes: u64,
+}
+
+impl Output {
+    /// So much is kept: 16 MB.
+    pub const MOST: usize = 16_000_000;
+
+    /// Of all that was written.
+    pub fn new(mut all: Vec<u8>) -> Output {
+        let bytes = all.len() as u64;
+        all.truncate(Output::MOST);
+        Output { kept: all, bytes }
+    }
+
+    /// Whether something is not kept.
+    pub fn is_cut(&self) -> bool {
+        self.bytes > self.kept.len() as u64
+    }
+}
+
+/// Flows that could not be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    /// Their traffic.
+    pub traffic: String,
+    /// Why, in the kernel's words.
+    pub reason: String,
+    /// How many.
+    pub flows: u64,
+}
+
 /// Totals over one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -211,6 +269,10 @@ pub struct Outcome {
     pub flows: Vec<FlowRecord>,
     /// The samples, in the order the files shall have.
     pub samples: Vec<Sample>,
+    /// What became of programs, in the order of the scenario's traffic and then of hosts.
+    pub commands: Vec<CommandRecord>,
+    /// Flows that could not be sent, in order of traffic and reason.
+    pub failed: Vec<Failed>,
     /// The run's totals.
     pub counters: Counters,
     /// A digest of the stream of events; equal for equal runs.

@@ -294,9 +294,11 @@ fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> 
     let metric: Metric = record.value.parse().map_err(|error| Fault::new(&at("value"), format!("{error}")))?;
     let policy = scenario.policy.iter().position(|policy| policy.name == record.policy);
     let policy = policy.ok_or_else(|| Fault::new(&at("policy"), format!("there is no policy `{}`", record.policy)))?;
-    let traffic = match (&record.traffic, &scenario.traffic[..]) {
+    let flows: Vec<_> = scenario.traffic.iter().filter(|traffic| traffic.flows().is_some()).collect();
+    let traffic = match (&record.traffic, &flows[..]) {
         (Some(name), _) => name.as_str(),
         (None, [only]) => only.name.as_str(),
+        (None, []) => return Err(Fault::new(path, "this scenario has no flows that a claim could be about")),
         _ => return Err(Fault::new(path, "this scenario has several kinds of traffic: say which with `traffic`")),
     };
     // Without an end it is the run's, which the sweep may vary.

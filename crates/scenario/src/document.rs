@@ -1,14 +1,16 @@
 //! A scenario file with its overrides and its sweep, and the scenarios it stands for.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::check::{Checker, check};
 use crate::language::{
-    At, Field, LONGEST_TEXT, Node, PointProblems, Problem, Problems, Reader, Scalar, Shown, Source, Sources, Sweep,
-    SweepPoint, Syntax, Table, Value, apply_set, parse, show_document, substitute, suggest_help, used,
+    At, Entry, Field, LONGEST_TEXT, Node, PointProblems, Problem, Problems, Reader, Scalar, Shown, Source, Sources,
+    Sweep, SweepPoint, SweepValues, Syntax, Table, Value, apply_set, parse, show_document, substitute, suggest_help,
+    used,
 };
-use crate::schema::ScenarioRecord;
+use crate::schema::{HostKind, ScenarioRecord};
 
 /// There are at most this many combinations of sweep points and policies.
 const MOST_CELLS: usize = 100_000;
@@ -23,8 +25,54 @@ pub struct Document {
     /// Without `[sweep]`.
     tree: Node,
     sweep: Sweep,
-    /// Claims that are about points which overrides took out of the sweep.
+    /// Claims that are about points or policies which overrides took out.
     left_out: usize,
+}
+
+/// What is different from the text of a scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Overrides {
+    /// `key=value`, later ones over earlier ones.
+    pub sets: Vec<String>,
+    /// What all hosts are.
+    pub hosts: Option<HostKind>,
+    /// Only these policies; all if there are none.
+    pub policies: Vec<String>,
+    /// The image of kernel hosts.
+    pub kernel: Option<String>,
+}
+
+impl Overrides {
+    /// With `sets` alone.
+    pub fn sets(sets: &[String]) -> Overrides {
+        Overrides { sets: sets.to_vec(), ..Overrides::default() }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        *self == Overrides::default()
+    }
+
+    /// As they were given on the command line: where each comes from, and its text.
+    fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let sets = self.sets.iter().map(|set| ("--set", set.as_str()));
+        let hosts = self.hosts.iter().map(|kind| ("--hosts", kind.as_str()));
+        let kernel = self.kernel.iter().map(|name| ("--kernel", name.as_str()));
+        let policies = self.policies.iter().map(|name| ("--policy", name.as_str()));
+        sets.chain(hosts).chain(kernel).chain(policies)
+    }
+}
+
+/// In one line, for people.
+impl fmt::Display for Overrides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (from, text)) in self.texts().enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            let from = if from == "--set" { String::new() } else { format!("{from} ") };
+            write!(f, "{comma}{from}{}", text.replace(char::is_control, " "))?;
+        }
+        Ok(())
+    }
 }
 
 impl Document {
@@ -35,12 +83,23 @@ impl Document {
     /// If it is not TOML, or an override or the sweep is wrong; then as much as possible of the
     /// rest is checked as well. Whether the scenario itself is right, [`Document::check_all`] says.
     pub fn parse(text: &str, file_name: &str, sets: &[String]) -> Result<Document, Problems> {
-        let too_long =
-            sets.len() > MOST_SETS || sets.iter().any(|set| set.len() > LONGEST_TEXT) || text.len() > LONGEST_TEXT;
+        Document::parse_with(text, file_name, &Overrides::sets(sets))
+    }
+
+    /// As [`Document::parse`], with all sorts of overrides.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn parse_with(text: &str, file_name: &str, overrides: &Overrides) -> Result<Document, Problems> {
+        let count = overrides.texts().count();
+        let too_long = count > MOST_SETS
+            || overrides.texts().any(|(_, text)| text.len() > LONGEST_TEXT)
+            || text.len() > LONGEST_TEXT;
         let kept = if too_long { "" } else { text };
         let mut all = vec![Source { name: file_name.to_owned(), text: kept.to_owned() }];
         if !too_long {
-            all.extend(sets.iter().map(|set| Source { name: "--set".to_owned(), text: set.clone() }));
+            let source = |(name, text): (&str, &str)| Source { name: name.to_owned(), text: text.to_owned() };
+            all.extend(overrides.texts().map(source));
         }
         let sources = Arc::new(Sources(all));
         let mut reader = Reader::new(Arc::clone(&sources));
@@ -58,12 +117,14 @@ impl Document {
                 return Err(Problems::new(reader.into_problems()));
             }
         };
-        for source in 1..sources.0.len() {
+        for source in 1..=overrides.sets.len() {
             apply_set(&mut tree, &sources, source, &mut reader);
         }
+        let taken_out = apply_others(&mut tree, &sources, overrides, &mut reader);
         let sweep = read_sweep(&mut tree, &mut reader);
         let sweep = sweep.unwrap_or_default();
-        let left_out = if sources.0.len() > 1 { narrow_claims(&mut tree, &sweep) } else { 0 };
+        let mut left_out = if sources.0.len() > 1 { narrow_claims(&mut tree, &sweep) } else { 0 };
+        left_out += leave_out_claims(&mut tree, &taken_out);
         let document = Document { sources, tree, sweep, left_out };
         let mut problems = reader.into_problems();
         if problems.is_empty() {
@@ -84,7 +145,7 @@ impl Document {
         &self.sweep
     }
 
-    /// How many claims were left out because they are about points that overrides took out of the sweep.
+    /// How many claims were left out because they are about points or policies that overrides took out.
     pub fn left_out_claims(&self) -> usize {
         self.left_out
     }
@@ -192,6 +253,122 @@ impl fmt::Debug for Document {
     }
 }
 
+/// Writes the overrides that are not `--set` into the tree, and takes names out of the sweep that nothing uses any
+/// more because of that. Returns the policies that are no longer there.
+fn apply_others(tree: &mut Node, sources: &Sources, overrides: &Overrides, reader: &mut Reader) -> Vec<String> {
+    if overrides.hosts.is_none() && overrides.kernel.is_none() && overrides.policies.is_empty() {
+        return Vec::new();
+    }
+    let before = used_names(tree);
+    let mut taken_out = Vec::new();
+    for (index, (from, text)) in overrides.texts().enumerate() {
+        let at = sources.place(index + 1, &(0..text.len()));
+        let Value::Table(root) = &mut tree.value else { return taken_out };
+        let mut put = |key: &str| {
+            root.entries.retain(|entry| entry.key != key);
+            let node = Node { at, value: Value::Text(text.to_owned()) };
+            root.entries.push(Entry { key: key.to_owned(), key_at: at, node });
+        };
+        match from {
+            "--hosts" => {
+                put("host-kind");
+                let groups = root.entries.iter_mut().find(|entry| entry.key == "hosts");
+                if let Some(Value::Table(groups)) = groups.map(|entry| &mut entry.node.value) {
+                    for group in &mut groups.entries {
+                        if let Value::Table(group) = &mut group.node.value {
+                            group.entries.retain(|entry| entry.key != "kind");
+                        }
+                    }
+                }
+            }
+            "--kernel" => put("kernel"),
+            "--policy" => {
+                let policies = tree.child("policy").map(|policies| &policies.value);
+                let names: Vec<&str> = match policies {
+                    Some(Value::List(policies)) => policies.iter().filter_map(Node::name).collect(),
+                    _ => Vec::new(),
+                };
+                if !names.contains(&text) {
+                    let help = suggest_help(text, names.iter().copied(), "policies");
+                    reader.problem(at, format!("there is no policy `{text}`"), "no such policy", Some(help));
+                }
+            }
+            _ => {}
+        }
+    }
+    if !overrides.policies.is_empty()
+        && reader.problems() == 0
+        && let Value::Table(root) = &mut tree.value
+        && let Some(policies) = root.entries.iter_mut().find(|entry| entry.key == "policy")
+        && let Value::List(policies) = &mut policies.node.value
+    {
+        policies.retain(|policy| {
+            let Some(name) = policy.name() else { return true };
+            let stays = overrides.policies.iter().any(|wanted| wanted == name);
+            if !stays {
+                taken_out.push(name.to_owned());
+            }
+            stays
+        });
+    }
+    let after = used_names(tree);
+    let gone: Vec<&String> = before.iter().filter(|name| !after.contains(*name)).collect();
+    if let Value::Table(root) = &mut tree.value
+        && let Some(sweep) = root.entries.iter_mut().find(|entry| entry.key == "sweep")
+        && let Value::Table(sweep) = &mut sweep.node.value
+    {
+        sweep.entries.retain(|entry| !gone.contains(&&entry.key));
+    }
+    for claim in claims(tree) {
+        let Value::Table(claim) = &mut claim.value else { continue };
+        let Some(at) = claim.entries.iter_mut().find(|entry| entry.key == "at") else { continue };
+        if let Value::Table(at) = &mut at.node.value {
+            at.entries.retain(|entry| !gone.contains(&&entry.key));
+        }
+    }
+    taken_out
+}
+
+/// The names of the sweep that the rest of the tree uses.
+fn used_names(tree: &Node) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let Value::Table(root) = &tree.value else { return names };
+    for entry in root.entries.iter().filter(|entry| entry.key != "sweep") {
+        used(&entry.node, &mut Vec::new(), &mut |name, _, _| _ = names.insert(name.to_owned()));
+    }
+    names
+}
+
+/// The claims of the tree.
+fn claims(tree: &mut Node) -> &mut [Node] {
+    let Value::Table(root) = &mut tree.value else { return &mut [] };
+    let claims = root.entries.iter_mut().find(|entry| entry.key == "claim");
+    match claims.map(|claims| &mut claims.node.value) {
+        Some(Value::List(claims)) => claims,
+        _ => &mut [],
+    }
+}
+
+/// Takes out the claims that are about policies which are not run. Returns how many.
+fn leave_out_claims(tree: &mut Node, policies: &[String]) -> usize {
+    fn names(node: &Node, policies: &[String]) -> bool {
+        let is_one = |node: &Node| matches!(&node.value, Value::Text(name) if policies.contains(name));
+        match &node.value {
+            Value::Table(table) => table.get("policy").is_some_and(is_one),
+            Value::List(items) => items.iter().any(|item| names(item, policies)),
+            _ => false,
+        }
+    }
+    let Value::Table(root) = &mut tree.value else { return 0 };
+    let Some(claims) = root.entries.iter_mut().find(|entry| entry.key == "claim") else { return 0 };
+    let Value::List(claims) = &mut claims.node.value else { return 0 };
+    let before = claims.len();
+    claims.retain(|claim| {
+        !["less", "greater", "between"].iter().any(|key| claim.child(key).is_some_and(|side| names(side, policies)))
+    });
+    before - claims.len()
+}
+
 /// Takes `[sweep]` out of the tree and holds it against the names the rest uses.
 fn read_sweep(tree: &mut Node, reader: &mut Reader) -> Option<Sweep> {
     let Value::Table(root) = &mut tree.value else { return None };
@@ -210,7 +387,9 @@ fn read_sweep(tree: &mut Node, reader: &mut Reader) -> Option<Sweep> {
     used(tree, &mut Vec::new(), &mut |name, node, path| {
         if is_fixed(path) {
             let message = format!("`{}` cannot vary with the sweep", path.join("."));
-            let help = "names, descriptions, the seed, repeats and claims are about the whole sweep".to_owned();
+            let help =
+                "names, descriptions, the seed, repeats, the kernel, its files and claims are about the whole sweep"
+                    .to_owned();
             reader.problem(node.at, message, "write the value itself", Some(help));
         }
         if let Some(index) = table.entries.iter().position(|entry| entry.key == name) {
@@ -266,7 +445,9 @@ fn narrow_claims(tree: &mut Node, sweep: &Sweep) -> usize {
                     !items.is_empty()
                 }
                 // A range: some of its values are enough.
-                Value::Text(text) if text.contains("..") => true,
+                Value::Text(text) if text.contains("..") => SweepValues::range(text).is_none_or(|wanted| {
+                    (0..values.len()).filter_map(|index| values.get(index)).any(|value| wanted.contains(&value))
+                }),
                 _ => takes(&entry.node),
             }
         })
@@ -279,7 +460,8 @@ fn is_fixed(path: &[String]) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     matches!(
         path.as_slice(),
-        ["name" | "about" | "source" | "seed" | "repeats" | "claim", ..] | ["policy" | "traffic", _, "name"]
+        ["name" | "about" | "source" | "seed" | "repeats" | "kernel" | "files" | "claim", ..]
+            | ["policy" | "traffic", _, "name"]
     )
 }
 

@@ -20,10 +20,10 @@ mod run;
 pub mod schema;
 
 pub use claims::{Case, Verdict};
-pub use document::{Document, json_schema};
+pub use document::{Document, Overrides, json_schema};
 pub use language::{
-    Amount, Map, Name, OneOrMany, Problem, Problems, Quantity, QueueLimit, Ratio, Scalar, Sweep, SweepPoint,
+    Amount, Map, Name, OneOrMany, Problem, Problems, Quantity, QueueLimit, Ratio, Scalar, Settings, Sweep, SweepPoint,
     SweepValues,
 };
-pub use run::{Experiment, Options, Progress, Results, RunError};
+pub use run::{Ended, Experiment, KernelOptions, Options, Progress, Results, RunError, kernel_facts};
 pub use schema::ScenarioRecord;

@@ -1,17 +1,21 @@
 //! Runs: policies × sweep points × repeats, spread over threads, into a results folder.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 
-use headway_results::{Cell, Folder, Job, Manifest, Outcome, Summary, SummaryBuilder, SweepValue};
+use headway_kernel::GuestError;
+use headway_kernel::image::Image;
+use headway_results::{
+    Cell, CommandRecord, Folder, Job, Kernel, Manifest, Outcome, Output, Summary, SummaryBuilder, SweepValue,
+};
 use thiserror::Error;
 
 use crate::Document;
 use crate::claims::{Claims, Verdict};
-use crate::language::{Problems, Scalar};
-use crate::plan::{Fault, Network, Plan};
+use crate::language::{Problem, Problems, Scalar};
+use crate::plan::{Failure, Fault, Machine, Network, Plan, Wanted};
 use crate::schema::ScenarioRecord;
 
 /// A scenario that was checked and built at every sweep point with every policy.
@@ -43,6 +47,18 @@ pub enum RunError {
         /// Which hosts.
         error: headway_fabric::NoPath,
     },
+    /// Kernel hosts cannot go on.
+    #[error("policy `{policy}`{point}, repeat {repeat}: {error}")]
+    Kernels {
+        /// The policy.
+        policy: String,
+        /// The sweep point, as ` at …`, or nothing.
+        point: String,
+        /// Which repeat.
+        repeat: u32,
+        /// What happened.
+        error: String,
+    },
     /// The same run gave two different streams of events.
     #[error("policy `{policy}`{point}, repeat {repeat}: two runs with one seed differ; this is a bug in Headway")]
     NotDeterministic {
@@ -72,6 +88,40 @@ pub struct Options {
     pub threads: usize,
     /// Run everything twice and compare.
     pub verify: bool,
+    /// For kernel hosts; needed if [`Experiment::needs_kernel`] says so.
+    pub kernel: Option<KernelOptions>,
+}
+
+/// How to run kernel hosts.
+#[derive(Debug, Clone)]
+pub struct KernelOptions {
+    /// Their kernel.
+    pub image: Arc<Image>,
+    /// Ends runs under way at once when it is set.
+    pub abort: Arc<AtomicBool>,
+    /// The processors to use; wherever the system puts them if there are none.
+    pub processors: Vec<usize>,
+}
+
+/// What `manifest.json` says of an image.
+pub fn kernel_facts(image: &Image) -> Kernel {
+    Kernel {
+        name: image.name.clone(),
+        version: image.about.version.clone(),
+        linux_sha256: image.about.linux.sha256.clone(),
+        initramfs_sha256: image.about.initramfs.sha256.clone(),
+    }
+}
+
+/// What became of a command, and of which run it was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// The run.
+    pub job: Job,
+    /// What became of it, without what it wrote but for the first line, see [`Ended::line`].
+    pub command: CommandRecord,
+    /// The first line it wrote: to its standard error if it failed, otherwise to its standard output.
+    pub line: String,
 }
 
 /// What a run gave.
@@ -81,6 +131,10 @@ pub struct Results {
     pub summary: Summary,
     /// The claims.
     pub verdicts: Vec<Verdict>,
+    /// The commands, in order of cells and repeats.
+    pub commands: Vec<Ended>,
+    /// What to look at before trusting the results.
+    pub warnings: Vec<String>,
 }
 
 /// Is told of progress: runs complete, runs in all.
@@ -140,9 +194,53 @@ impl Experiment {
         &self.cells
     }
 
-    /// The names of the kinds of traffic.
+    /// The names of the kinds of traffic that have flows.
     pub fn traffics(&self) -> Vec<&str> {
-        self.scenario.traffic.iter().map(|traffic| traffic.name.as_str()).collect()
+        let flows = self.scenario.traffic.iter().filter(|traffic| traffic.flows().is_some());
+        flows.map(|traffic| traffic.name.as_str()).collect()
+    }
+
+    /// Whether any of it runs on kernel hosts.
+    pub fn needs_kernel(&self) -> bool {
+        self.plans.iter().any(|plan| plan.needs().is_some())
+    }
+
+    /// Holds what the scenario asks of kernels against what `image` has, and whether the files for them are there.
+    ///
+    /// # Errors
+    /// Everything that it has not.
+    pub fn check_image(&self, image: &Image) -> Result<(), Problems> {
+        let about = &image.about;
+        let mut problems: Vec<Problem> = Vec::new();
+        if let Some(path) = self.plans.iter().find_map(|plan| plan.files()).filter(|path| !path.is_dir()) {
+            let message = format!("there is no folder {}", path.display());
+            let help = Some("kernel hosts see it as /files; it is looked for beside the scenario".to_owned());
+            problems.push(self.document.problem_at(&["files"], message, help));
+        }
+        let mut seen = BTreeSet::new();
+        for need in self.plans.iter().filter_map(|plan| plan.needs()).flatten() {
+            if !seen.insert(format!("{need:?}")) {
+                continue;
+            }
+            let path: Vec<&str> = need.path.iter().map(String::as_str).collect();
+            let has = |what: &str, names: &[String]| Some(format!("its {what} are {}", names.join(", ")));
+            let (missing, help) = match &need.what {
+                Wanted::Control(name) if !about.controls.contains(name) => {
+                    (format!("congestion control `{name}`"), has("congestion controls", &about.controls))
+                }
+                Wanted::Queue(name) if !about.queues.contains(name) => {
+                    (format!("queueing discipline `{name}`"), has("queueing disciplines", &about.queues))
+                }
+                Wanted::Timer(ms) if about.hz == 0 || !(ms * about.hz).is_multiple_of(1000) => {
+                    let grain = 1000.0 / f64::from(about.hz);
+                    (format!("timer of {ms}ms"), Some(format!("its timers are multiples of {grain}ms")))
+                }
+                _ => continue,
+            };
+            let message = format!("the kernel `{}` has no {missing}", image.name);
+            problems.push(self.document.problem_at(&path, message, help));
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems.into_iter().collect()) }
     }
 
     fn describe(&self, job: Job) -> (String, String) {
@@ -151,21 +249,46 @@ impl Experiment {
         (cell.policy.clone(), point)
     }
 
-    fn run_job(&self, job: Job, options: &Options) -> Result<Outcome, RunError> {
+    fn run_job(&self, job: Job, options: &Options, machine: Option<&Machine>) -> Result<Outcome, RunError> {
         let plan = &self.plans[job.cell as usize];
-        let failed = |error| {
-            let (policy, point) = self.describe(job);
-            RunError::NoPath { policy, point, repeat: job.repeat, error }
-        };
-        let outcome = plan.run(options.seed, job).map_err(failed)?;
+        let never = Arc::new(AtomicBool::new(false));
+        let abort = options.kernel.as_ref().map_or(&never, |kernel| &kernel.abort);
+        let outcome = plan.run(options.seed, job, machine, abort).map_err(|error| self.failed(job, error))?;
         if options.verify {
-            let again = plan.run(options.seed, job).map_err(failed)?;
+            let again = plan.run(options.seed, job, machine, abort).map_err(|error| self.failed(job, error))?;
             if again != outcome {
                 let (policy, point) = self.describe(job);
                 return Err(RunError::NotDeterministic { policy, point, repeat: job.repeat });
             }
         }
         Ok(outcome)
+    }
+
+    fn failed(&self, job: Job, failure: Failure) -> RunError {
+        let (policy, point) = self.describe(job);
+        let repeat = job.repeat;
+        let error = match failure {
+            Failure::NoPath(error) => return RunError::NoPath { policy, point, repeat, error },
+            // the caller knows how many are done
+            Failure::Guests(GuestError::Interrupted) => return RunError::Interrupted { done: 0, total: 0 },
+            Failure::Guests(error) => error.to_string(),
+            Failure::Other(error) => error.to_string(),
+            Failure::Report(error) => error,
+            Failure::NoImage => "there are kernel hosts, and no kernel for them".to_owned(),
+        };
+        RunError::Kernels { policy, point, repeat, error }
+    }
+
+    /// What thread number `worker` of `workers` runs `job` with.
+    fn machine(&self, job: Job, folder: &Path, options: &Options, worker: usize, workers: usize) -> Option<Machine> {
+        self.plans[job.cell as usize].needs()?;
+        let kernel = options.kernel.as_ref()?;
+        let threads = (options.threads / workers).max(1);
+        let all = &kernel.processors;
+        let own = (0..threads).filter(|_| !all.is_empty()).map(|nth| all[(worker * threads + nth) % all.len()]);
+        let captures = folder.join("captures").join(format!("{}-{}", job.cell, job.repeat));
+        let image = Arc::clone(&kernel.image);
+        Some(Machine { image, processors: own.collect(), threads, captures: Some(captures) })
     }
 
     /// Runs what `completed` does not have yet of the runs of `manifest` into `folder`, telling `progress`, until
@@ -193,8 +316,10 @@ impl Experiment {
         let mut claims = Claims::new(&self.scenario, &self.document).expect("checked when the experiment was made");
         let mut builder = SummaryBuilder::new(&self.cells, self.traffics());
         let policies = self.scenario.policy.len();
+        let mut tally = Tally::default();
         let mut take = |outcome: &Outcome, claims: &mut Claims| {
             builder.add(outcome);
+            tally.add(outcome);
             let cell = outcome.job.cell as usize;
             claims.add(cell % policies, cell / policies, outcome);
         };
@@ -214,13 +339,15 @@ impl Experiment {
         std::thread::scope(|scope| {
             // A bounded channel: threads that are faster than the one that counts wait for it.
             let (sender, receiver) = mpsc::sync_channel(2 * options.threads);
-            for _ in 0..options.threads.clamp(1, left.len().max(1)) {
+            let workers = options.threads.clamp(1, left.len().max(1));
+            for worker in 0..workers {
                 let sender = sender.clone();
                 let (next, left, failure) = (&next, &left, &failure);
                 scope.spawn(move || {
                     while !stop.load(Ordering::Relaxed) && !failure.load(Ordering::Relaxed) {
                         let Some(&job) = left.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                        let result = self.run_job(job, options);
+                        let machine = self.machine(job, folder.path(), options, worker, workers);
+                        let result = self.run_job(job, options, machine.as_ref());
                         let result = result.and_then(|outcome| {
                             folder.put(&outcome)?;
                             Ok(outcome)
@@ -239,6 +366,7 @@ impl Experiment {
                         done += 1;
                         progress(done, total);
                     }
+                    Err(RunError::Interrupted { .. }) => failure.store(true, Ordering::Relaxed),
                     Err(first) => {
                         failure.store(true, Ordering::Relaxed);
                         error.get_or_insert(first);
@@ -252,7 +380,70 @@ impl Experiment {
         if done < total {
             return Err(RunError::Interrupted { done, total });
         }
-        Ok(Results { summary: builder.build(), verdicts: claims.verdicts() })
+        let (commands, warnings) = tally.finish();
+        Ok(Results { summary: builder.build(), verdicts: claims.verdicts(), commands, warnings })
+    }
+}
+
+/// Commands and failures of all runs.
+#[derive(Debug, Default)]
+struct Tally {
+    commands: Vec<Ended>,
+    /// Flows that failed, by traffic and reason.
+    failed: BTreeMap<(String, String), u64>,
+}
+
+impl Tally {
+    fn add(&mut self, outcome: &Outcome) {
+        for failed in &outcome.failed {
+            *self.failed.entry((failed.traffic.clone(), failed.reason.clone())).or_default() += failed.flows;
+        }
+        for command in &outcome.commands {
+            let failed = command.code != 0 && !command.stderr.kept.is_empty();
+            let wrote = if failed { &command.stderr.kept } else { &command.stdout.kept };
+            let line = wrote.split(|&byte| byte == b'\n').next().unwrap_or_default();
+            let line: String = String::from_utf8_lossy(&line[..line.len().min(400)])
+                .chars()
+                .map(|c| if c.is_control() { ' ' } else { c })
+                .collect();
+            let mut command = command.clone();
+            command.stdout.kept = Vec::new();
+            command.stderr.kept = Vec::new();
+            self.commands.push(Ended { job: outcome.job, command, line });
+        }
+    }
+
+    fn finish(mut self) -> (Vec<Ended>, Vec<String>) {
+        self.commands.sort_by_key(|ended| ended.job);
+        let mut warnings = Vec::new();
+        for ((traffic, reason), flows) in &self.failed {
+            let flows = if *flows == 1 { "1 flow".to_owned() } else { format!("{flows} flows") };
+            warnings.push(format!("{flows} of `{traffic}` failed: {reason}"));
+        }
+        // By traffic: how many failed, and one of them.
+        let mut wrong: BTreeMap<&str, (usize, &Ended)> = BTreeMap::new();
+        let mut cut = BTreeSet::new();
+        for ended in &self.commands {
+            let command = &ended.command;
+            // what was told to end dies of that
+            if command.code != 0 && !(command.ended && [128 + 15, 128 + 9].contains(&command.code)) {
+                wrong.entry(&command.traffic).or_insert((0, ended)).0 += 1;
+            }
+            if command.stdout.bytes.max(command.stderr.bytes) > Output::MOST as u64 {
+                cut.insert(&*command.traffic);
+            }
+        }
+        for (traffic, (count, first)) in wrong {
+            let more = if count == 1 { String::new() } else { format!(", and {} more like it", count - 1) };
+            let (host, code) = (&first.command.host, first.command.code);
+            let line = if first.line.is_empty() { String::new() } else { format!(": {}", first.line) };
+            warnings.push(format!("the command of `{traffic}` on `{host}` ended with code {code}{more}{line}"));
+        }
+        for traffic in cut {
+            let most = Output::MOST / 1_000_000;
+            warnings.push(format!("a command of `{traffic}` wrote more than {most} MB, of which the rest is not kept"));
+        }
+        (self.commands, warnings)
     }
 }
 

@@ -19,7 +19,7 @@ fn run(text: &str, sets: &[&str]) -> Results {
     let manifest = Manifest::new(name, text, scenario.seed, scenario.repeats, "test", experiment.cells().to_vec());
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::create(place.path().join("results"), &manifest, text).unwrap();
-    let options = Options { seed: scenario.seed, threads: 1, verify: true };
+    let options = Options { seed: scenario.seed, threads: 1, verify: true, kernel: None };
     let stop = AtomicBool::new(false);
     experiment
         .simulate(&folder, &manifest, &BTreeSet::new(), &options, &stop, &mut |_, _| {})

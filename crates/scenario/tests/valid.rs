@@ -1,15 +1,20 @@
 //! What right scenarios mean, and that printing and reading them are inverse.
 
-use headway_scenario::schema::{JudgeRecord, Pairs, Protocol, SizeKind};
-use headway_scenario::{Amount, Document, Quantity, QueueLimit, Scalar};
+use headway_scenario::schema::{FlowsRecord, HostKind, JudgeRecord, Pairs, Protocol, SizeKind};
+use headway_scenario::{Amount, Document, Overrides, Quantity, QueueLimit, Scalar, ScenarioRecord};
 use headway_units::{Bytes, Rate, Span};
 
-const ALL: [(&str, &str); 4] = [
+const ALL: [(&str, &str); 5] = [
     ("lanes.toml", include_str!("valid/lanes.toml")),
     ("dumbbell.toml", include_str!("valid/dumbbell.toml")),
     ("graph.toml", include_str!("valid/graph.toml")),
     ("fat-tree.toml", include_str!("valid/fat-tree.toml")),
+    ("kernels.toml", include_str!("valid/kernels.toml")),
 ];
+
+fn flows(scenario: &ScenarioRecord, index: usize) -> &FlowsRecord {
+    scenario.traffic[index].flows().expect("it is of flows")
+}
 
 fn parse(text: &str, sets: &[&str]) -> Document {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
@@ -46,9 +51,9 @@ fn values_defaults_and_short_forms_are_read() {
     assert_eq!(scenario.topology.link.rate, Rate::from_mbps(100));
     assert_eq!(scenario.topology.link.delay, Span::from_nanos(500));
     assert_eq!(scenario.topology.link.gap, Bytes::new(20));
-    assert_eq!(scenario.traffic[0].pairs, Pairs::EachDestination);
-    assert_eq!(scenario.traffic[1].pairs, Pairs::Random);
-    assert!(matches!(scenario.traffic[1].size.0, SizeKind::Unlimited(_)));
+    assert_eq!(flows(&scenario, 0).pairs, Pairs::EachDestination);
+    assert_eq!(flows(&scenario, 1).pairs, Pairs::Random);
+    assert!(matches!(flows(&scenario, 1).size.0, SizeKind::Unlimited(_)));
     let Protocol::Tcp(tcp) = &scenario.policy[1].transport.protocol else { panic!("not TCP") };
     assert_eq!(tcp.control, "new-reno");
     assert_eq!(scenario.policy[1].transport.initial_window, 10);
@@ -72,7 +77,7 @@ fn the_sweep_is_the_cross_product_with_the_last_name_fastest() {
         ["senders = 0, alpha = 0.5", "senders = 0, alpha = 1", "senders = 0, alpha = 2", "senders = 1, alpha = 0.5"]
     );
     let scenario = document.scenario(&points[32]).unwrap();
-    assert_eq!(scenario.traffic[1].senders, Some(10));
+    assert_eq!(flows(&scenario, 1).senders, Some(10));
     assert_eq!(points[32].get("alpha"), Some(&Scalar::Float(2.0)));
 }
 
@@ -106,7 +111,7 @@ fn overrides_reach_defaults_names_and_indices() {
     assert_eq!(document.points().len(), 1);
     let scenario = document.scenario(&document.points()[0]).unwrap();
     assert_eq!(scenario.policy[0].transport.initial_window, 3);
-    assert!(matches!(&scenario.traffic[0].size.0, SizeKind::Fixed(size) if size.bytes == Bytes::from_kb(1000)));
+    assert!(matches!(&flows(&scenario, 0).size.0, SizeKind::Fixed(size) if size.bytes == Bytes::from_kb(1000)));
     let headway_scenario::schema::QueueRecord::DropTail(queue) = &scenario.topology.queue;
     assert_eq!(queue.limit, QueueLimit::AtMost(Amount::Packets(100)));
     assert_eq!(scenario.measure.interval, Span::from_millis(1));
@@ -131,4 +136,55 @@ fn links_differ_from_the_common_one_in_what_is_written() {
     let bottleneck = dumbbell.bottleneck.over(&scenario.topology.link);
     assert_eq!((bottleneck.rate, bottleneck.delay), (Rate::from_mbps(100), Span::from_millis(5)));
     assert_eq!((bottleneck.loss, bottleneck.gap), (scenario.topology.link.loss, Bytes::new(20)));
+}
+
+#[test]
+fn kernel_hosts_and_their_settings_are_read() {
+    let document = parse(include_str!("valid/kernels.toml"), &[]);
+    let scenario = document.scenario(&document.points()[0]).unwrap();
+    assert_eq!(scenario.host_kind, HostKind::Modelled);
+    let left = scenario.hosts.get("left").unwrap();
+    assert_eq!(left.kind, Some(HostKind::Linux));
+    let linux = left.linux.as_ref().unwrap();
+    assert_eq!((linux.hosts_per_guest, linux.memory), (2, Bytes::from_kb(64_000)));
+    let settings: Vec<_> = linux.sysctl.iter().collect();
+    assert_eq!(settings, [("net.ipv4.tcp_ecn", "1"), ("net.ipv4.tcp_slow_start_after_idle", "0")]);
+    let command = scenario.traffic[1].command().unwrap();
+    assert_eq!((&*command.on, command.start), ("right", Span::ZERO));
+    let policy = &scenario.policy[0];
+    assert_eq!(policy.linux.as_ref().unwrap().qdisc.as_deref(), Some("fq"));
+    assert_eq!(policy.transport.linux.as_ref().unwrap().control.as_deref(), Some("cubic"));
+}
+
+#[test]
+fn all_hosts_can_be_made_kernels_and_back() {
+    let text = include_str!("valid/kernels.toml");
+    for (kind, word) in [(HostKind::Linux, "linux"), (HostKind::Modelled, "modelled")] {
+        let overrides = Overrides { hosts: Some(kind), ..Overrides::default() };
+        let document = Document::parse_with(text, "x.toml", &overrides).unwrap();
+        let scenario = document.scenario(&document.points()[0]).unwrap();
+        assert_eq!(scenario.host_kind, kind);
+        assert!(scenario.hosts.iter().all(|(_, group)| group.kind.is_none()));
+        assert!(document.show().unwrap().contains(&format!("host-kind = \"{word}\"\n")), "kept with the results");
+    }
+}
+
+#[test]
+fn policies_can_be_left_out_with_the_claims_and_the_sweep_that_are_about_them() {
+    let text = include_str!("valid/kernels.toml");
+    let overrides = |names: &[&str]| Overrides {
+        policies: names.iter().map(|&name| name.to_owned()).collect(),
+        ..Overrides::default()
+    };
+    let document = Document::parse_with(text, "x.toml", &overrides(&["multi", "plain"])).unwrap();
+    assert_eq!((document.points().len(), document.left_out_claims()), (2, 0));
+    let document = Document::parse_with(text, "x.toml", &overrides(&["plain"])).unwrap();
+    assert_eq!(document.left_out_claims(), 1);
+    assert_eq!(document.points().len(), 1, "nothing uses the swept name any more");
+    let scenario = document.scenario(&document.points()[0]).unwrap();
+    assert_eq!(scenario.policy.len(), 1);
+    let again = parse(&document.show().unwrap(), &[]);
+    assert_eq!(again.scenario(&again.points()[0]).unwrap(), scenario);
+    let unknown = Document::parse_with(text, "x.toml", &overrides(&["plian"])).unwrap_err().to_string();
+    assert!(unknown.contains("there is no policy `plian`") && unknown.contains("did you mean `plain`?"), "{unknown}");
 }

@@ -2,7 +2,10 @@
 
 mod compare;
 mod folder;
+mod hosts;
 mod inspect;
+mod kernel;
+mod leftovers;
 mod output;
 mod resume;
 mod run;

@@ -57,6 +57,52 @@ fn names(path: &Path) -> Vec<String> {
 }
 
 #[test]
+fn commands_leave_a_table_and_what_they_wrote() {
+    use crate::record::{CommandRecord, Output};
+    let directory = tempfile::tempdir().unwrap();
+    let folder = create_in(&directory);
+    let path = folder.path().to_path_buf();
+    let at = headway_units::Time::from_picos;
+    let mut outcomes = outcomes();
+    outcomes[3].commands.push(CommandRecord {
+        traffic: "ask".into(),
+        host: "left-host0".into(),
+        start: at(1_000),
+        end: at(5_999),
+        code: 3,
+        ended: false,
+        stdout: Output::new(b"all\xff".to_vec()),
+        stderr: Output { kept: b"no".to_vec(), bytes: 20 },
+    });
+    for outcome in &outcomes {
+        folder.put(outcome).unwrap();
+    }
+    folder.finish(&summary(&outcomes), &manifest()).unwrap();
+    let expected = "policy,sweep_n,repeat,traffic,host,start_ns,end_ns,code,ended,stdout_bytes,stderr_bytes,output\n\
+                    mptcp,1,1,ask,left-host0,1,5,3,false,4,20,commands/1-1/ask-left-host0\n";
+    assert_eq!(fs::read_to_string(path.join(COMMANDS)).unwrap(), expected);
+    assert_eq!(fs::read(path.join("commands/1-1/ask-left-host0.stdout")).unwrap(), b"all\xff");
+    assert_eq!(fs::read(path.join("commands/1-1/ask-left-host0.stderr")).unwrap(), b"no");
+    assert_eq!(names(&path.join("commands")), ["1-1"]);
+}
+
+#[test]
+fn a_run_goes_on_only_with_its_kernel() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = interrupted(&directory);
+    let mut other = manifest();
+    let kernel = crate::manifest::Kernel {
+        name: "k".into(),
+        version: "6.12".into(),
+        linux_sha256: "a".into(),
+        initramfs_sha256: "b".into(),
+    };
+    other.kernel = Some(kernel);
+    let error = Folder::resume(&path, &other).unwrap_err();
+    assert!(matches!(&error, Error::Mismatch { what, .. } if what == "kernel"), "{error}");
+}
+
+#[test]
 fn a_run_from_start_to_end() {
     let directory = tempfile::tempdir().unwrap();
     let folder = create_in(&directory);

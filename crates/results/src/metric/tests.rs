@@ -32,7 +32,16 @@ fn flow(id: u64, bytes: Option<u64>, start: u64, end: Option<u64>) -> FlowRecord
 
 fn outcome(flows: Vec<FlowRecord>) -> Outcome {
     let job = Job { cell: 0, repeat: 0 };
-    Outcome { job, flows, samples: Vec::new(), counters: Counters::default(), digest: 0, end: at(1000) }
+    Outcome {
+        job,
+        flows,
+        samples: Vec::new(),
+        commands: Vec::new(),
+        failed: Vec::new(),
+        counters: Counters::default(),
+        digest: 0,
+        end: at(1000),
+    }
 }
 
 fn value(text: &str, outcome: &Outcome) -> Option<f64> {

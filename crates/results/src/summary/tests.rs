@@ -37,7 +37,16 @@ fn outcome(cell: u32, repeat: u32, fcts: &[Option<u64>]) -> Outcome {
     };
     let flows = fcts.iter().enumerate().map(flow).collect();
     let (job, end) = (Job { cell, repeat }, Time::ZERO + Span::from_secs(100));
-    Outcome { job, flows, samples: Vec::new(), counters: Counters::default(), digest: 0, end }
+    Outcome {
+        job,
+        flows,
+        samples: Vec::new(),
+        commands: Vec::new(),
+        failed: Vec::new(),
+        counters: Counters::default(),
+        digest: 0,
+        end,
+    }
 }
 
 fn find(summary: &Summary, metric: Metric) -> Option<&Row> {

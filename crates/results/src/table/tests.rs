@@ -51,7 +51,8 @@ fn flow(id: u64) -> FlowRecord {
 
 fn outcome(cell: u32, flows: Vec<FlowRecord>, samples: Vec<Sample>) -> Outcome {
     let job = Job { cell, repeat: 3 };
-    Outcome { job, flows, samples, counters: Counters::default(), digest: 0, end: Time::ZERO }
+    let (commands, failed) = (Vec::new(), Vec::new());
+    Outcome { job, flows, samples, commands, failed, counters: Counters::default(), digest: 0, end: Time::ZERO }
 }
 
 fn text(text: &str) -> Field {

@@ -83,7 +83,8 @@ fn operand(scenario: &ScenarioRecord, operand: &OperandRecord, path: &[&str], ch
     let at = |key| [path, &[key]].concat();
     checker.known(&at("policy"), &operand.policy, "policy", scenario.policy.iter().map(|policy| &*policy.name));
     if let Some(traffic) = &operand.traffic {
-        checker.known(&at("traffic"), traffic, "traffic", scenario.traffic.iter().map(|traffic| &*traffic.name));
+        let flows = scenario.traffic.iter().filter(|traffic| traffic.flows().is_some());
+        checker.known(&at("traffic"), traffic, "traffic", flows.map(|traffic| &*traffic.name));
     }
     let end = scenario.duration.checked_add(scenario.drain).unwrap_or(scenario.duration);
     if let Some(from) = operand.from {

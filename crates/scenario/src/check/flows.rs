@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Checker;
 use crate::schema::{
-    ArrivalRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficRecord, TransportRecord,
+    ArrivalRecord, CommandRecord, FlowsRecord, LinuxHostsRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord,
+    SizeKind, TrafficKind, TransportRecord,
 };
 
 /// The identity of a flow has twelve bits for its traffic.
@@ -23,14 +24,21 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     }
     for (index, traffic) in scenario.traffic.iter().enumerate() {
         let index = index.to_string();
-        endpoints(scenario, traffic, &index, checker);
-        size(traffic, &index, checker);
-        times(scenario, traffic, &index, checker);
+        let name = &*traffic.name;
+        match &traffic.kind {
+            TrafficKind::Flows(flows) => {
+                endpoints(scenario, name, flows, &index, checker);
+                size(name, flows, &index, checker);
+                times(scenario, name, flows, &index, checker);
+            }
+            TrafficKind::Command(own) => command(scenario, name, own, &index, checker),
+        }
     }
     for (index, policy) in scenario.policy.iter().enumerate() {
         let index = index.to_string();
         let shape = &scenario.topology.shape;
         transport(policy, &policy.transport, shape, &["policy", &index, "transport"], checker);
+        queue(policy, &index, checker);
         for (name, own) in policy.traffic.iter() {
             let known = scenario.traffic.iter().map(|traffic| traffic.name.as_str());
             let path = ["policy", &index, "traffic", name];
@@ -44,14 +52,59 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         checker.problem(&["traffic"], message, "", None);
     }
     for (index, name) in scenario.measure.traffic.iter().flatten().enumerate() {
-        let known = scenario.traffic.iter().map(|traffic| traffic.name.as_str());
+        let flows = scenario.traffic.iter().filter(|traffic| traffic.flows().is_some());
+        let known = flows.map(|traffic| traffic.name.as_str());
         checker.known(&["measure", "traffic", &index.to_string()], name, "traffic", known);
+    }
+    for (name, group) in scenario.hosts.iter() {
+        if let Some(linux) = &group.linux {
+            kernels(linux, name, checker);
+        }
     }
 }
 
-fn endpoints(scenario: &ScenarioRecord, traffic: &TrafficRecord, index: &str, checker: &mut Checker) {
+fn kernels(linux: &LinuxHostsRecord, name: &str, checker: &mut Checker) {
+    if linux.segmentation && !linux.checksums {
+        let message = format!("`hosts.{name}.linux.segmentation` needs `checksums`");
+        let help = "who cuts a packet into several has to compute their checksums: set both to false";
+        checker.problem(&["hosts", name, "linux", "checksums"], message, "", Some(help));
+    }
+    for (key, span) in [("cpu-per-packet", linux.cpu_per_packet), ("cpu-per-interrupt", linux.cpu_per_interrupt)] {
+        if !span.picos().is_multiple_of(1000) {
+            let message = format!("`hosts.{name}.linux.{key}` must be whole nanoseconds");
+            checker.problem(&["hosts", name, "linux", key], message, &format!("this is {span}"), None);
+        }
+    }
+}
+
+fn queue(policy: &PolicyRecord, index: &str, checker: &mut Checker) {
+    let Some(queue) = policy.linux.as_ref().and_then(|linux| linux.qdisc.as_ref()) else { return };
+    if headway_kernel::setup::queue_name(queue).is_none() {
+        let message = format!("`policy.{}.linux.qdisc` is not what `tc qdisc` takes after `root`", policy.name);
+        let help =
+            "the name of a queueing discipline and its settings: \"fq\", \"tbf rate 50mbit burst 20kb latency 5ms\"";
+        checker.problem(&["policy", index, "linux", "qdisc"], message, "", Some(help));
+    }
+}
+
+fn command(scenario: &ScenarioRecord, name: &str, command: &CommandRecord, index: &str, checker: &mut Checker) {
+    checker.known(&["traffic", index, "on"], &command.on, "host group", scenario.hosts.names());
+    let end = scenario.duration.checked_add(scenario.drain).unwrap_or(scenario.duration);
+    if command.start >= end {
+        let message = format!("traffic `{name}` never starts: the scenario ends at {end}");
+        checker.problem(&["traffic", index, "start"], message, "", Some("start before that"));
+    }
+    if let Some(stop) = command.stop
+        && stop <= command.start
+    {
+        let message = format!("traffic `{name}` stops before it starts");
+        let label = format!("it starts at {}", command.start);
+        checker.problem(&["traffic", index, "stop"], message, &label, None);
+    }
+}
+
+fn endpoints(scenario: &ScenarioRecord, name: &str, traffic: &FlowsRecord, index: &str, checker: &mut Checker) {
     let path = |key: &'static str| ["traffic", index, key];
-    let name = &traffic.name;
     let groups = || scenario.hosts.names();
     checker.known(&path("to"), &traffic.to, "host group", groups());
     let Some(from) = &traffic.from else { return };
@@ -74,8 +127,7 @@ fn endpoints(scenario: &ScenarioRecord, traffic: &TrafficRecord, index: &str, ch
     }
 }
 
-fn size(traffic: &TrafficRecord, index: &str, checker: &mut Checker) {
-    let name = &traffic.name;
+fn size(name: &str, traffic: &FlowsRecord, index: &str, checker: &mut Checker) {
     let path = ["traffic", index, "size"];
     match &traffic.size.0 {
         SizeKind::Uniform(size) if size.min > size.max => {
@@ -108,8 +160,7 @@ fn size(traffic: &TrafficRecord, index: &str, checker: &mut Checker) {
     }
 }
 
-fn times(scenario: &ScenarioRecord, traffic: &TrafficRecord, index: &str, checker: &mut Checker) {
-    let name = &traffic.name;
+fn times(scenario: &ScenarioRecord, name: &str, traffic: &FlowsRecord, index: &str, checker: &mut Checker) {
     let duration = scenario.duration;
     if traffic.start >= duration {
         let message = format!("traffic `{name}` never starts: the scenario's duration is {duration}");

@@ -104,11 +104,18 @@ macro_rules! record {
     };
 }
 
-/// One of several records, told apart by a key.
+/// One of several records, told apart by a key. With a default, the key may be left out; only without one may the
+/// value be shortened to the text behind the key.
 macro_rules! choice {
+    (@default) => {
+        None
+    };
+    (@default $default:literal) => {
+        Some($default)
+    };
     (
         $(#[doc = $about:literal])+
-        pub enum $Choice:ident by $tag:literal {
+        pub enum $Choice:ident by $tag:literal $(default $default:literal)? {
             $($(#[doc = $doc:literal])+ $name:literal => $Variant:ident($Record:ty),)+
         }
     ) => {
@@ -120,11 +127,15 @@ macro_rules! choice {
 
         impl $crate::language::Part for $Choice {
             const TITLE: &'static str = stringify!($Choice);
-            const TAG: Option<&'static str> = Some($tag);
+            const TAG: Option<&'static str> = {
+                const DEFAULT: Option<&str> = $crate::language::choice!(@default $($default)?);
+                if DEFAULT.is_none() { Some($tag) } else { None }
+            };
 
             fn keys(table: &$crate::language::Table, keys: &mut $crate::language::Keys) {
                 keys.known.push($tag.to_owned());
-                let chosen = $crate::language::chosen(table, $tag);
+                let default = $crate::language::choice!(@default $($default)?);
+                let chosen = $crate::language::chosen(table, $tag, default);
                 let mut written = None;
                 let mut others = Vec::new();
                 $(
@@ -154,7 +165,8 @@ macro_rules! choice {
                 at: $crate::language::At,
                 reader: &mut $crate::language::Reader,
             ) -> Option<$Choice> {
-                match $crate::language::choose(table, at, $tag, &[$($name),+], reader)? {
+                let default = $crate::language::choice!(@default $($default)?);
+                match $crate::language::choose(table, at, $tag, default, &[$($name),+], reader)? {
                     $($name => <$Record as $crate::language::Part>::read_part(table, at, reader).map($Choice::$Variant),)+
                     _ => None,
                 }
@@ -172,6 +184,7 @@ macro_rules! choice {
             fn schema_part(
                 definitions: &mut $crate::language::Definitions,
             ) -> Vec<$crate::language::Alternative> {
+                let default: Option<&str> = $crate::language::choice!(@default $($default)?);
                 let mut all = Vec::new();
                 $(
                     let about = $crate::language::sentence(&[$($doc),+]);
@@ -180,7 +193,9 @@ macro_rules! choice {
                         $tag.to_owned(),
                         $crate::language::property($name.into(), &about, None),
                     );
-                    tag.required.push($tag.to_owned());
+                    if default != Some($name) {
+                        tag.required.push($tag.to_owned());
+                    }
                     for own in <$Record as $crate::language::Part>::schema_part(definitions) {
                         let mut whole = tag.and(&own);
                         whole.about.clone_from(&tag.about);

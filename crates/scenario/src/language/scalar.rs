@@ -17,11 +17,12 @@ pub(crate) fn sentence(lines: &[&str]) -> String {
     lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
 }
 
-/// The choice that is written behind `tag`, if it is text.
-pub(crate) fn chosen<'a>(table: &'a Table, tag: &str) -> Option<&'a str> {
-    match &table.get(tag)?.value {
-        Value::Text(text) => Some(text),
-        _ => None,
+/// The choice that is written behind `tag`, if it is text; the default if nothing is.
+pub(crate) fn chosen<'a>(table: &'a Table, tag: &str, default: Option<&'a str>) -> Option<&'a str> {
+    match table.get(tag).map(|node| &node.value) {
+        Some(Value::Text(text)) => Some(text),
+        Some(_) => None,
+        None => default,
     }
 }
 
@@ -30,10 +31,14 @@ pub(crate) fn choose(
     table: &Table,
     at: At,
     tag: &str,
+    default: Option<&'static str>,
     names: &'static [&'static str],
     reader: &mut Reader,
 ) -> Option<&'static str> {
     let Some(node) = table.get(tag) else {
+        if default.is_some() {
+            return default;
+        }
         let path = reader.path();
         let help = format!("`{tag}` is one of {}", suggest::list(names.iter().copied(), 40));
         reader.problem(at, format!("`{path}` needs `{tag}`"), format!("`{tag}` is missing"), Some(help));

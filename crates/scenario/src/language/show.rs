@@ -26,14 +26,18 @@ pub(crate) fn document(entries: &[(String, Shown)]) -> String {
     text
 }
 
-/// A table's own lines, then the tables below it that are too long for a line.
+/// A table's own lines, then the tables below it: those that are too long for a line, and all behind them, for the order
+/// of tables may have a meaning.
 fn section(text: &mut String, path: &str, entries: &[(String, Shown)]) {
-    let own = |shown: &Shown, key: &str| match shown {
-        Shown::Table(_) => !path.is_empty() && inline(shown).len() + key.len() <= WIDTH,
+    let fits = |(name, shown): &(String, Shown)| match shown {
+        Shown::Table(_) => !path.is_empty() && inline(shown).len() + name.len() <= WIDTH,
         Shown::List(items) => !(path.is_empty() && matches!(items.first(), Some(Shown::Table(_)))),
         _ => true,
     };
-    for (name, shown) in entries.iter().filter(|(name, shown)| own(shown, name)) {
+    let long = entries.iter().position(|entry| !fits(entry)).unwrap_or(entries.len());
+    let own = |index: usize| index < long || !matches!(entries[index].1, Shown::Table(_)) && fits(&entries[index]);
+    let of = |wanted: bool| entries.iter().enumerate().filter(move |(index, _)| own(*index) == wanted);
+    for (_, (name, shown)) in of(true) {
         let name = key(name);
         let line = inline(shown);
         match shown {
@@ -49,7 +53,7 @@ fn section(text: &mut String, path: &str, entries: &[(String, Shown)]) {
             }
         }
     }
-    for (name, shown) in entries.iter().filter(|(name, shown)| !own(shown, name)) {
+    for (_, (name, shown)) in of(false) {
         let path = if path.is_empty() { key(name) } else { format!("{path}.{}", key(name)) };
         match shown {
             Shown::Table(entries) => {
@@ -121,6 +125,16 @@ mod tests {
         let text = document(&[("odd key".to_owned(), Shown::Text(all.clone()))]);
         let parsed = toml_edit::Document::parse(text).unwrap();
         assert_eq!(parsed["odd key"].as_str(), Some(all.as_str()));
+    }
+
+    #[test]
+    fn tables_keep_their_order() {
+        let table = |length: usize| Shown::Table(vec![("a".to_owned(), Shown::Text("x".repeat(length)))]);
+        let tables = ["z", "y", "x"].map(str::to_owned).into_iter().zip([table(1), table(200), table(1)]).collect();
+        let text = document(&[("hosts".to_owned(), Shown::Table(tables))]);
+        let parsed = toml_edit::Document::parse(text).unwrap();
+        let names: Vec<&str> = parsed["hosts"].as_table().unwrap().iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["z", "y", "x"]);
     }
 
     #[test]

@@ -146,7 +146,7 @@ impl SweepValues {
         }
     }
 
-    fn range(text: &str) -> Option<SweepValues> {
+    pub(crate) fn range(text: &str) -> Option<SweepValues> {
         let (first, rest) = text.split_once("..")?;
         let (last, step) = match rest.split_once("step") {
             Some((last, step)) => (last, step.trim().parse().ok()?),

@@ -1,5 +1,6 @@
 //! From the records of one sweep point and one policy to a network, its hosts and its flows.
 
+mod kernel;
 mod network;
 mod profile;
 mod traffic;
@@ -7,15 +8,20 @@ mod traffic;
 use std::path::Path;
 use std::sync::Arc;
 
+use std::sync::atomic::AtomicBool;
+
 use headway_engine::Streams;
-use headway_fabric::{LinkId, NoPath, NodeId};
+use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
+use headway_kernel::{GuestError, Guests};
 use headway_results::{Counters, FlowRecord, Job, Outcome, Sample};
-use headway_transport::{FlowEnd, FlowStart, Measure, Profile, SampleKind, SampleOf, Simulation};
-use headway_units::{Bytes, Time};
+use headway_transport::{FlowEnd, FlowStart, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped};
+use headway_units::{Bytes, Span, Time};
 
 use crate::Document;
 use crate::language::Problem;
 use crate::schema::{PolicyRecord, ScenarioRecord, Series};
+use kernel::{Joined, Kernels, Started};
+pub(crate) use kernel::{Machine, Need, Wanted};
 pub(crate) use network::Network;
 use traffic::Planned;
 
@@ -42,12 +48,52 @@ impl Fault {
     }
 }
 
+/// Why a run ended without an outcome.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    NoPath(NoPath),
+    Guests(GuestError),
+    /// External hosts of another sort, which there are none of.
+    Other(headway_transport::ExternalError),
+    /// What a kernel host reported makes no sense.
+    Report(String),
+    /// There are kernel hosts, and no kernel was given.
+    NoImage,
+}
+
+impl From<NoPath> for Failure {
+    fn from(error: NoPath) -> Failure {
+        Failure::NoPath(error)
+    }
+}
+
+impl From<GuestError> for Failure {
+    fn from(error: GuestError) -> Failure {
+        Failure::Guests(error)
+    }
+}
+
+impl From<Stopped> for Failure {
+    fn from(stopped: Stopped) -> Failure {
+        match stopped {
+            Stopped::NoPath(error) => Failure::NoPath(error),
+            Stopped::External(error) => match error.downcast::<GuestError>() {
+                Ok(error) => Failure::Guests(*error),
+                Err(error) => Failure::Other(error),
+            },
+        }
+    }
+}
+
 /// One policy at one sweep point, ready to run with any seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     network: Arc<Network>,
     profiles: Vec<Profile>,
     traffics: Vec<Planned>,
+    /// Of all traffic, commands included.
+    names: Vec<Arc<str>>,
+    kernels: Option<Kernels>,
     measure: Measure,
     duration: Time,
     end: Time,
@@ -62,43 +108,123 @@ impl Plan {
         folder: &Path,
     ) -> Result<Plan, Fault> {
         let record: &PolicyRecord = &scenario.policy[policy];
-        let profiles = profile::build(scenario, record, policy)?;
         let network = Arc::clone(network);
-        let traffics = scenario
-            .traffic
-            .iter()
-            .enumerate()
-            .map(|(index, record)| Planned::build(record, index, scenario, &network, folder))
+        let flows = scenario.traffic.iter().enumerate().filter_map(|(index, one)| Some((index, one, one.flows()?)));
+        let traffics = flows
+            .map(|(index, one, flows)| Planned::build(&one.name, flows, index, scenario, &network, folder))
             .collect::<Result<Vec<_>, _>>()?;
-        for (traffic, profile) in traffics.iter().zip(&profiles) {
-            traffic.check_lanes(profile, &network, &policy.to_string())?;
+        let kernels = Kernels::new(scenario, policy, &network, &traffics, folder)?;
+        let sends = |traffic: u16| kernels.as_ref().is_some_and(|kernels| kernels.sends(traffic));
+        let modelled = |place: usize| scenario.traffic[place].flows().is_some() && !sends(place as u16);
+        let profiles = profile::build(scenario, record, policy, modelled)?;
+        for traffic in traffics.iter().filter(|traffic| !sends(traffic.index)) {
+            traffic.check_lanes(&profiles[usize::from(traffic.index)], &network, &policy.to_string())?;
         }
+        let names = scenario.traffic.iter().map(|traffic| Arc::from(traffic.name.as_str())).collect();
         let duration = Time::ZERO + scenario.duration;
         let end = duration.saturating_add(scenario.drain);
         let measure = measure(scenario, &network)?;
-        Ok(Plan { network, profiles, traffics, measure, duration, end })
+        Ok(Plan { network, profiles, traffics, names, kernels, measure, duration, end })
+    }
+
+    /// The folder that its kernel hosts see.
+    pub(crate) fn files(&self) -> Option<&Path> {
+        self.kernels.as_ref()?.files.as_deref()
+    }
+
+    /// What the image of its kernel hosts must have; nothing if it has none.
+    pub(crate) fn needs(&self) -> Option<&[Need]> {
+        self.kernels.as_ref().map(|kernels| kernels.needs.as_slice())
     }
 
     /// Runs it. The random numbers depend on `seed`, the repeat and nothing else, so that policies and sweep points
-    /// meet the same traffic.
-    pub(crate) fn run(&self, seed: u64, job: Job) -> Result<Outcome, NoPath> {
+    /// meet the same traffic. `machine` is for kernel hosts, which `abort` ends.
+    pub(crate) fn run(
+        &self,
+        seed: u64,
+        job: Job,
+        machine: Option<&Machine>,
+        abort: &Arc<AtomicBool>,
+    ) -> Result<Outcome, Failure> {
         let streams = Streams::new(seed).part("repeat", u64::from(job.repeat));
         let graph = self.network.built.graph.clone();
         let mut simulation = Simulation::new(graph, self.profiles.clone(), self.measure.clone(), streams);
-        let flows = self.traffics.iter().map(|traffic| traffic.starts(self.duration, streams));
-        let mut starts = Merged { heads: flows.map(Iterator::peekable).collect() };
-        simulation.run(self.end, &mut starts)?;
+        let started = self.start(streams, machine)?;
+        if let Some(started) = &started {
+            let guests = Guests::boot(&started.plan, abort)?;
+            let watched: Vec<LinkId> = guests.watched_links().collect();
+            simulation.attach(Box::new(guests));
+            for link in watched {
+                simulation.watch(link);
+            }
+        }
+        simulation.run(self.end, &mut self.starts(false, streams))?;
+        let mut joined = Joined::default();
+        if let (Some(started), Some(kernels)) = (&started, &self.kernels) {
+            let (outputs, _) = simulation.detach::<Guests>().finish(self.end)?;
+            let ideal = self.ideal(&simulation, started, streams)?;
+            let wants = |kind| self.measure.kinds.contains(&kind);
+            joined =
+                Joined::new(kernels, &started.sent, &ideal, &outputs, &self.network, wants).map_err(Failure::Report)?;
+        }
         let (ends, samples, totals) = simulation.finish();
-        Ok(self.outcome(job, ends, &samples, totals))
+        Ok(self.outcome(job, ends, samples, totals, joined))
+    }
+
+    /// The flows that kernel hosts send, or those that modelled ones do, in order of time.
+    fn starts(&self, kernels: bool, streams: Streams) -> impl Iterator<Item = FlowStart> {
+        let sends = |traffic: u16| self.kernels.as_ref().is_some_and(|own| own.sends(traffic));
+        let traffics = self.traffics.iter().filter(move |traffic| sends(traffic.index) == kernels);
+        let flows = traffics.map(|traffic| traffic.starts(self.duration, streams));
+        Merged { heads: flows.map(Iterator::peekable).collect() }
+    }
+
+    /// The kernel hosts that take part, ready to boot.
+    fn start(&self, streams: Streams, machine: Option<&Machine>) -> Result<Option<Started>, Failure> {
+        let Some(kernels) = &self.kernels else { return Ok(None) };
+        let machine = machine.ok_or(Failure::NoImage)?;
+        Ok(kernels.start(self.starts(true, streams), &self.network, &self.profiles, streams, machine))
+    }
+
+    /// The times that kernel hosts' flows take on an idle network: on the path that a modelled flow would have.
+    fn ideal(&self, simulation: &Simulation, started: &Started, streams: Streams) -> Result<Vec<Option<Span>>, NoPath> {
+        let graph = &self.network.built.graph;
+        let (mut paths, ports) = (Paths::new(graph), headway_transport::Ports::new(streams));
+        let mut path = Vec::new();
+        let mut ideal = Vec::with_capacity(started.sent.len());
+        for sent in &started.sent {
+            let (Some(&(_, to, pair)), Some(size)) = (sent.connections.first(), sent.start.size) else {
+                ideal.push(None);
+                continue;
+            };
+            let [from, destination] =
+                [sent.start.source, sent.start.destination].map(|host| graph.interfaces(host)[pair]);
+            let hash = flow_hash(from, destination, ports.port(sent.start.id, 0, 0), to.port());
+            paths.path(from, destination, Choice::Ecmp(hash), &mut path)?;
+            let profile = &self.profiles[usize::from(sent.start.profile)];
+            ideal.push(Some(simulation.ideal(&path, size, profile)));
+        }
+        Ok(ideal)
     }
 
     fn outcome(
         &self,
         job: Job,
         mut ends: Vec<FlowEnd>,
-        samples: &[headway_transport::Sample],
+        mut samples: Vec<headway_transport::Sample>,
         totals: headway_transport::Totals,
+        mut joined: Joined,
     ) -> Outcome {
+        let failed = joined.failures(&self.names);
+        ends.append(&mut joined.ends);
+        if !joined.samples.is_empty() {
+            samples.append(&mut joined.samples);
+            samples.sort_by_key(|sample| (sample.time, matches!(sample.of, SampleOf::Link(_))));
+        }
+        let mut digest = totals.digest;
+        if joined.digest != 0 {
+            digest = digest.rotate_left(1) ^ joined.digest;
+        }
         // Flows are known to users by their traffic and their number in it, in order of their starts.
         ends.sort_by_key(|flow| (flow.start.traffic, flow.start.time, flow.start.id));
         let mut numbers: Vec<(u64, u64)> = Vec::with_capacity(ends.len());
@@ -118,14 +244,14 @@ impl Plan {
             drops: totals.drops + totals.lost,
             marks: totals.marks,
         };
-        Outcome { job, flows, samples, counters, digest: totals.digest, end: self.end }
+        Outcome { job, flows, samples, commands: joined.commands, failed, counters, digest, end: self.end }
     }
 
     fn record(&self, end: &FlowEnd, id: u64) -> FlowRecord {
         let paths: Vec<String> = (0..64).filter(|i| end.interfaces >> i & 1 == 1).map(|i: u32| i.to_string()).collect();
         FlowRecord {
             id,
-            traffic: Arc::clone(&self.traffics[usize::from(end.start.traffic)].name),
+            traffic: Arc::clone(&self.names[usize::from(end.start.traffic)]),
             source: self.network.name(end.start.source),
             destination: self.network.name(end.start.destination),
             bytes: end.start.size.map(Bytes::get),
@@ -145,7 +271,7 @@ impl Plan {
     fn sample(&self, sample: &headway_transport::Sample, numbers: &[(u64, u64)]) -> Sample {
         let flow = |id: u64, traffic: u16| {
             let at = numbers.binary_search_by_key(&id, |&(id, _)| id).expect("a sampled flow is recorded");
-            format!("{}/{}", self.traffics[usize::from(traffic)].name, numbers[at].1)
+            format!("{}/{}", self.names[usize::from(traffic)], numbers[at].1)
         };
         let entity = match sample.of {
             SampleOf::Flow(id, traffic) => flow(id, traffic),

@@ -82,6 +82,11 @@ impl Network {
         self.parts[one.index()] == self.parts[other.index()]
     }
 
+    /// The groups in the order of the file, with their hosts.
+    pub fn groups(&self) -> impl Iterator<Item = (&str, &[NodeId])> {
+        self.groups.iter().map(|(name, hosts)| (name.as_str(), hosts.as_slice()))
+    }
+
     /// The hosts of the group called `name`.
     pub fn group(&self, name: &str) -> &[NodeId] {
         self.groups.iter().find(|(known, _)| known == name).map_or(&[], |(_, hosts)| hosts)

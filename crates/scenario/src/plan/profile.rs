@@ -23,20 +23,30 @@ const DSS_ACK: u32 = 8;
 /// What TCP's header leaves for options.
 const OPTIONS: u32 = 40;
 
-/// The profiles of a policy, one for each traffic.
-pub(super) fn build(scenario: &ScenarioRecord, policy: &PolicyRecord, index: usize) -> Result<Vec<Profile>, Fault> {
+/// The profiles of a policy, one for each traffic. Of flows that are not modelled they say how large packets are, which
+/// gives the times on an idle network.
+pub(super) fn build(
+    scenario: &ScenarioRecord,
+    policy: &PolicyRecord,
+    index: usize,
+    modelled: impl Fn(usize) -> bool,
+) -> Result<Vec<Profile>, Fault> {
     let index = index.to_string();
-    let each = |traffic: &TrafficRecord| match policy.traffic.get(&traffic.name) {
-        Some(own) => profile(scenario, policy, own, &["policy", &index, "traffic", &traffic.name]),
-        None => profile(scenario, policy, &policy.transport, &["policy", &index, "transport"]),
+    let each = |(place, traffic): (usize, &TrafficRecord)| {
+        let modelled = modelled(place);
+        match policy.traffic.get(&traffic.name) {
+            Some(own) => profile(scenario, policy, own, modelled, &["policy", &index, "traffic", &traffic.name]),
+            None => profile(scenario, policy, &policy.transport, modelled, &["policy", &index, "transport"]),
+        }
     };
-    scenario.traffic.iter().map(each).collect()
+    scenario.traffic.iter().enumerate().map(each).collect()
 }
 
 fn profile(
     scenario: &ScenarioRecord,
     policy: &PolicyRecord,
     transport: &TransportRecord,
+    modelled: bool,
     at: &[&str],
 ) -> Result<Profile, Fault> {
     let fault = |key: &str, message: String| Fault::new(&[at, &[key]].concat(), message);
@@ -44,15 +54,19 @@ fn profile(
         Protocol::Tcp(tcp) => (&tcp.control, None),
         Protocol::Mptcp(mptcp) => (&mptcp.control, Some(multipath(mptcp).map_err(|(key, text)| fault(key, text))?)),
     };
+    // kernels have controls of their own
+    let name = if modelled { name } else { &"new-reno".to_owned() };
     let control = Congestion::by_name(name).map_err(|error| {
         let help = format!("known are {}", Congestion::NAMES.join(", "));
         fault("control", format!("there is no congestion control `{}`", error.0)).help(help)
     })?;
+    let timestamps = transport.linux.as_ref().and_then(|linux| linux.timestamps).filter(|_| !modelled);
+    let timestamps = timestamps.unwrap_or(transport.timestamps);
     if control.is_coupled() && multipath.is_none() {
         let message = format!("`{name}` couples the subflows of MPTCP; a TCP connection has none");
         return Err(fault("control", message).help("use `new-reno`, or kind = \"mptcp\""));
     }
-    let timestamps = if transport.timestamps { TIMESTAMPS } else { 0 };
+    let timestamps = if timestamps { TIMESTAMPS } else { 0 };
     let (dss, dss_ack) = if multipath.is_some() { (DSS, DSS_ACK) } else { (0, 0) };
     let options = timestamps + dss;
     let headers = IP_AND_TCP + options;

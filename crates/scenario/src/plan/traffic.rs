@@ -13,7 +13,7 @@ use headway_units::{Bytes, Span, Time};
 
 use super::network::Network;
 use super::{Fault, Hosts};
-use crate::schema::{ArrivalRecord, CdfRecord, Pairs, ScenarioRecord, SizeKind, TrafficRecord};
+use crate::schema::{ArrivalRecord, CdfRecord, FlowsRecord, Pairs, ScenarioRecord, SizeKind};
 
 /// A table of sizes has at most this many bytes.
 const LARGEST_TABLE: u64 = 16 << 20;
@@ -22,16 +22,22 @@ const LARGEST_TABLE: u64 = 16 << 20;
 #[derive(Debug, Clone)]
 pub(super) struct Planned {
     pub name: Arc<str>,
-    index: u16,
+    /// Its place among all traffic.
+    pub index: u16,
     traffic: Traffic,
     ends: Ends,
-    sources: Hosts,
-    destinations: Hosts,
+    /// Who sends.
+    pub sources: Hosts,
+    /// Who receives.
+    pub destinations: Hosts,
+    /// The fewest interfaces that one of them has.
+    pub fewest_interfaces: Option<usize>,
 }
 
 impl Planned {
     pub fn build(
-        record: &TrafficRecord,
+        name: &str,
+        record: &FlowsRecord,
         index: usize,
         scenario: &ScenarioRecord,
         network: &Network,
@@ -39,7 +45,6 @@ impl Planned {
     ) -> Result<Planned, Fault> {
         let number = index.to_string();
         let fault = |key: &str, message: String| Fault::new(&["traffic", &number, key], message);
-        let name = record.name.as_str();
         let destinations = network.group(&record.to).to_vec();
         let within = record.from.as_ref().is_some_and(|from| *from == record.to);
         let mut sources: Hosts = match &record.from {
@@ -94,14 +99,18 @@ impl Planned {
         let stop = record.stop.unwrap_or(scenario.duration).min(scenario.duration);
         let (start, stop) = (Time::ZERO + record.start, Time::ZERO + stop);
         let traffic = Traffic { name: name.to_owned(), pattern, size, arrival, start, stop };
-        let planned = Planned { name: name.into(), index: index as u16, traffic, ends, sources, destinations };
+        let interfaces = |hosts: &Hosts| hosts.iter().map(|&host| network.built.graph.interfaces(host).len()).min();
+        let fewest_interfaces =
+            interfaces(&sources).zip(interfaces(&destinations)).map(|(ours, theirs)| ours.min(theirs));
+        let (name, index) = (name.into(), index as u16);
+        let planned = Planned { name, index, traffic, ends, sources, destinations, fewest_interfaces };
         planned.check_paths(network).map_err(|message| fault("to", message))?;
         if !planned.sources.is_empty() {
             // What could be wrong with them is wrong for any seed.
             planned
                 .traffic
                 .flows(ends, Streams::new(0))
-                .map_err(|error| fault("pairs", format!("traffic `{name}`: {error}")))?;
+                .map_err(|error| fault("pairs", format!("traffic `{}`: {error}", planned.name)))?;
         }
         Ok(planned)
     }
@@ -173,7 +182,7 @@ fn gap(fraction: f64, size: &Size, bps: u64) -> Span {
     Span::from_secs_f64(seconds).max(Span::from_picos(1))
 }
 
-fn size(record: &TrafficRecord, folder: &Path) -> Result<Option<Size>, String> {
+fn size(record: &FlowsRecord, folder: &Path) -> Result<Option<Size>, String> {
     let size = |error: SizeError| error.to_string();
     Ok(Some(match &record.size.0 {
         SizeKind::Unlimited(_) => return Ok(None),

@@ -7,10 +7,11 @@ mod topology;
 mod traffic;
 
 pub use claim::{BetweenRecord, ClaimRecord, OperandRecord};
-pub use hosts::{HostsRecord, Place};
+pub use hosts::{HostKind, HostsRecord, LinuxHostsRecord, Place};
 pub use policy::{
-    DeadlineRecord, DelayedAckRecord, JudgeRecord, LanesRecord, LinkCostRecord, MptcpRecord, PolicyRecord, Protocol,
-    Recovery, ReplicateRecord, Scheduler, TcpRecord, TransportRecord,
+    DeadlineRecord, DelayedAckRecord, JudgeRecord, LanesRecord, LinkCostRecord, LinuxPolicyRecord,
+    LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, Recovery, ReplicateRecord, Scheduler, TcpRecord,
+    TransportRecord,
 };
 pub use topology::{
     CableRecord, DropTailRecord, DualHomedFatTreeRecord, DualHomedPodRecord, DumbbellRecord, FatTreeRecord,
@@ -18,8 +19,9 @@ pub use topology::{
     TwoTierRecord,
 };
 pub use traffic::{
-    ArrivalRecord, CdfRecord, ExponentialRecord, FixedRecord, LoadRecord, OnceRecord, Pairs, ParetoRecord,
-    PeriodicRecord, PoissonRecord, SizeKind, SizeRecord, TrafficRecord, UniformRecord, UnlimitedRecord,
+    ArrivalRecord, CdfRecord, CommandRecord, ExponentialRecord, FixedRecord, FlowsRecord, LoadRecord, OnceRecord,
+    Pairs, ParetoRecord, PeriodicRecord, PoissonRecord, SizeKind, SizeRecord, TrafficKind, TrafficRecord,
+    UniformRecord, UnlimitedRecord,
 };
 
 use headway_units::Span;
@@ -51,6 +53,12 @@ record! {
         pub seed: u64 = 1,
         /// Switches, cables and queues.
         pub topology: TopologyRecord,
+        /// What hosts are whose group does not say.
+        pub host_kind: HostKind = HostKind::Modelled,
+        /// The kernel of kernel hosts, by the name of its image; the newest when left out.
+        pub kernel: Option<String>,
+        /// A folder, relative to the scenario's, that kernel hosts see as `/files`.
+        pub files: Option<String>,
         /// Groups of hosts by name; hosts without a group take part in "any host" alone.
         pub hosts: Map<HostsRecord> = Map::new(),
         /// What is sent.
@@ -92,11 +100,13 @@ record! {
         pub interval: Span = Span::from_millis(10),
         /// The traffic whose flows are recorded over time; all when left out.
         pub traffic: Option<Vec<Name>>,
+        /// Kernel hosts ("a") and links ("a>b", as in the series of queues) whose packets are written to files.
+        pub capture: Vec<String> = Vec::new(),
     }
 }
 
 impl Default for MeasureRecord {
     fn default() -> MeasureRecord {
-        MeasureRecord { series: Vec::new(), interval: Span::from_millis(10), traffic: None }
+        MeasureRecord { series: Vec::new(), interval: Span::from_millis(10), traffic: None, capture: Vec::new() }
     }
 }

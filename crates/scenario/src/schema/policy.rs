@@ -3,7 +3,7 @@
 use headway_units::{Bytes, Span};
 
 use super::LONGEST;
-use crate::language::{Map, Name, above, choice, record, words};
+use crate::language::{Map, Name, Settings, above, choice, record, words};
 
 record! {
     /// One way of sending: every policy sends the same traffic.
@@ -16,6 +16,48 @@ record! {
         pub replicate: Option<ReplicateRecord>,
         /// By the name of a traffic: the protocol and settings of its flows, instead of `transport`.
         pub traffic: Map<TransportRecord> = Map::new(),
+        /// What kernel hosts have beyond that.
+        pub linux: Option<LinuxPolicyRecord>,
+    }
+}
+
+record! {
+    /// What kernel hosts have under a policy.
+    pub struct LinuxPolicyRecord {
+        /// The queueing discipline of every interface: what `tc qdisc` takes after `root`, such as "fq" or "pfifo limit 100".
+        pub qdisc: Option<String>,
+        /// Kernel settings of every host.
+        pub sysctl: Settings = Settings::new(),
+    }
+}
+
+record! {
+    /// What is different on kernel hosts; a key left out is as for modelled ones.
+    pub struct LinuxTransportRecord {
+        /// The congestion control, as the kernel calls it.
+        pub control: Option<String>,
+        /// How lost packets are found and sent again.
+        pub recovery: Option<Recovery>,
+        /// Subflows of a connection.
+        #[range(1..=8)]
+        pub subflows: Option<u32>,
+        /// Further subflows open once so much is acknowledged; kernels know 0 alone.
+        pub join_after: Option<Bytes>,
+        /// The shortest retransmission timeout.
+        #[range(Span::from_picos(1)..=LONGEST)]
+        pub min_rto: Option<Span>,
+        /// The retransmission timeout before a round trip is measured; kernels know 1s alone.
+        #[range(Span::from_picos(1)..=LONGEST)]
+        pub initial_rto: Option<Span>,
+        /// The longest retransmission timeout; kernels know 120s alone.
+        #[range(Span::from_picos(1)..=LONGEST)]
+        pub max_rto: Option<Span>,
+        /// When a receiver acknowledges.
+        pub delayed_ack: Option<DelayedAckRecord>,
+        /// Asks for and grants ECN.
+        pub ecn: Option<bool>,
+        /// Carries timestamps.
+        pub timestamps: Option<bool>,
     }
 }
 
@@ -50,6 +92,8 @@ record! {
         pub ecn: bool = false,
         /// Carries timestamps, 12 bytes in every packet (RFC 7323).
         pub timestamps: bool = false,
+        /// What is different on kernel hosts.
+        pub linux: Option<LinuxTransportRecord>,
     }
     with /// The protocol.
     protocol: Protocol

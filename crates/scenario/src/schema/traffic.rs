@@ -8,10 +8,63 @@ use crate::language::{
 };
 
 record! {
-    /// Flows of one sort.
+    /// What is sent.
     pub struct TrafficRecord {
         /// The name of the traffic, by which its flows are reported.
         pub name: Name,
+    }
+    with /// Flows, or programs that send what they want.
+    kind: TrafficKind
+}
+
+impl TrafficRecord {
+    /// Its flows, if it is of flows.
+    pub fn flows(&self) -> Option<&FlowsRecord> {
+        match &self.kind {
+            TrafficKind::Flows(flows) => Some(flows),
+            TrafficKind::Command(_) => None,
+        }
+    }
+
+    /// Its program, if it is one.
+    pub fn command(&self) -> Option<&CommandRecord> {
+        match &self.kind {
+            TrafficKind::Flows(_) => None,
+            TrafficKind::Command(command) => Some(command),
+        }
+    }
+}
+
+choice! {
+    /// What is sent.
+    pub enum TrafficKind by "kind" default "flows" {
+        /// Flows of one sort.
+        "flows" => Flows(FlowsRecord),
+        /// A program on kernel hosts.
+        "command" => Command(CommandRecord),
+    }
+}
+
+record! {
+    /// A program on kernel hosts, which sends what it wants.
+    pub struct CommandRecord {
+        /// The group whose hosts run it.
+        pub on: Name,
+        /// Only the first so many hosts of the group; all when left out.
+        #[range(1..=1_000_000)]
+        pub hosts: Option<u32>,
+        /// What the host's shell gets; `{host}` becomes the host's name, `{index}` its place in the group, from 0.
+        pub run: String,
+        /// When it starts.
+        pub start: Span = Span::ZERO,
+        /// When it is told to end (SIGTERM, and SIGKILL 100 ms later); at the end of the run when left out.
+        pub stop: Option<Span>,
+    }
+}
+
+record! {
+    /// Flows of one sort.
+    pub struct FlowsRecord {
         /// The group that sends; every host of the topology outside `to` when left out.
         pub from: Option<Name>,
         /// The group that receives.

@@ -1,0 +1,102 @@
+//! `--hosts`, `--kernel` and `--policy`.
+
+use crate::{Place, Ran};
+
+/// Runs `args` where no kernel is built.
+fn without_kernels(place: &Place, args: &[&str]) -> Ran {
+    let mut command = place.command(args);
+    command.env("HEADWAY_CACHE", place.path("cache")).env_remove("HEADWAY_KERNEL");
+    Ran::from(command.output().unwrap())
+}
+
+#[test]
+fn kernel_hosts_need_a_kernel_and_nothing_is_left_behind_without() {
+    let place = Place::new();
+    let ran = without_kernels(&place, &["run", "tiny.toml", "--hosts", "linux", "--policy", "new-reno"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(3), ""), "{}", ran.err);
+    assert!(ran.err.contains("`headway kernel build`"), "{}", ran.err);
+    assert!(!place.path("results").exists());
+    // what does not run them does not ask for one
+    let ran = without_kernels(&place, &["check", "tiny.toml", "--hosts", "linux", "--policy", "new-reno"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let ran = without_kernels(&place, &["run", "tiny.toml", "--hosts", "modelled", "--repeats", "1"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+}
+
+#[test]
+fn what_all_hosts_are_is_kept_with_the_results() {
+    let place = Place::new();
+    place.ok(&["run", "tiny.toml", "--repeats", "1", "--out", "plain"]);
+    place.ok(&["run", "tiny.toml", "--repeats", "1", "--hosts", "modelled", "--out", "said"]);
+    let text = place.read("said/scenario.toml");
+    assert!(text.starts_with("# Changed on the command line: repeats=1, --hosts modelled\n"), "{text}");
+    assert!(text.contains("\nhost-kind = \"modelled\"\n"));
+    assert!(place.same_results("plain", "said"));
+    assert_ne!(place.manifest("plain")["scenario_sha256"], place.manifest("said")["scenario_sha256"]);
+    place.fails(2, &["run", "tiny.toml", "--hosts", "windows"], &["invalid value 'windows'", "modelled, linux"]);
+}
+
+#[test]
+fn only_the_policies_asked_for_are_run() {
+    let place = Place::new();
+    place.ok(&["run", "tiny.toml", "--repeats", "1", "--out", "all"]);
+    let ran = place.headway(&["run", "tiny.toml", "--repeats", "1", "--policy", "new-reno", "--out", "one"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.err.contains("about no policy or point that is run, and left out"), "{}", ran.err);
+    let of = |folder: &str| -> Vec<String> {
+        let text = place.read(&format!("{folder}/summary.csv"));
+        text.lines().filter(|line| line.starts_with("new-reno,")).map(str::to_owned).collect()
+    };
+    assert!(!of("one").is_empty() && of("one") == of("all"), "the others play no part");
+    assert_eq!(place.read("one/summary.csv").lines().count(), of("one").len() + 1);
+    // as it is kept, it gives the same again
+    place.ok(&["run", "one/scenario.toml", "--out", "again"]);
+    assert!(place.same_results("one", "again"));
+    let words = ["there is no policy `new-rino`", "did you mean `new-reno`?"];
+    place.fails(2, &["run", "tiny.toml", "--policy", "new-rino"], &words);
+    place.fails(2, &["check", "tiny.toml", "--policy", "sack,new-rino"], &words);
+}
+
+/// With an image, if there is one; see the scenario crate's tests for what kernels do.
+#[test]
+fn a_run_on_kernels_says_so_and_does_not_depend_on_threads() {
+    let place = Place::new();
+    if let Err(error) = headway_kernel::image::Image::find(None) {
+        println!("skipped: {error}");
+        return;
+    }
+    let how = ["--hosts", "linux", "--policy", "new-reno", "--repeats", "2", "--set", "sweep.long=[1]"];
+    for (threads, folder) in [("1", "one"), ("2", "two")] {
+        place.ok(&[&["run", "tiny.toml", "--threads", threads, "--out", folder], &how[..]].concat());
+    }
+    assert!(place.same_results("one", "two"));
+    let manifest = place.manifest("one");
+    assert_eq!(manifest["kernel"]["linux_sha256"].as_str().map(str::len), Some(64));
+    assert!(place.read("one/scenario.toml").contains("\nhost-kind = \"linux\"\n"));
+    assert_eq!(manifest["runs"], place.manifest("two")["runs"], "digests and counters, too");
+}
+
+#[test]
+fn the_bundled_scenarios_for_kernels_give_what_they_claim() {
+    let place = Place::new();
+    let image = match headway_kernel::image::Image::find(None) {
+        Ok(image) => image,
+        Err(error) => {
+            println!("skipped: {error}");
+            return;
+        }
+    };
+    place.ok(&["check", "--run", "kernel-arithmetic"]);
+    let has = |name: &str| image.about.programs.iter().any(|program| program.name == name);
+    if !has("nginx") || !has("wget") {
+        println!("skipped kernel-web: the image has no nginx or no wget");
+        return;
+    }
+    place.ok(&["run", "kernel-web", "--out", "web"]);
+    let commands = place.read("web/commands.csv");
+    assert_eq!(commands.lines().filter(|line| line.contains(",wget,") && line.contains(",0,")).count(), 4, "{commands}");
+    let log = place.read("web/commands/0-0/nginx-right-host0.stdout");
+    assert_eq!(log.lines().filter(|line| line.contains("\"GET /1mb HTTP/1.1\" 200 1000000")).count(), 12, "{log}");
+    let capture = std::fs::metadata(place.path("web/captures/0-0/right-host0.pcap")).unwrap();
+    assert!(capture.len() > 12_000_000, "the megabytes and their headers, {} bytes", capture.len());
+}

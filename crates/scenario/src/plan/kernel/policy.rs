@@ -1,0 +1,261 @@
+//! Policies on kernel hosts: what of a transport a kernel can do, and how it is told to.
+//!
+//! Every key is either mapped or, where it asks for something that Linux does otherwise, refused. Sources: `net/ipv4`
+//! and `net/mptcp` of Linux 6.12; Documentation/networking/ip-sysctl.rst.
+
+use headway_control::congestion::Congestion;
+use headway_kernel::setup::{MOST_EXTRA_SUBFLOWS, Stack};
+use headway_units::{Bytes, Span};
+
+use crate::plan::Fault;
+use crate::schema::{
+    DelayedAckRecord, LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, Recovery, TransportRecord,
+};
+
+/// Linux' retransmission timeout before a round trip is measured (`TCP_TIMEOUT_INIT`).
+const INITIAL_RTO: Span = Span::from_secs(1);
+/// Linux' longest one (`TCP_RTO_MAX`).
+const MAX_RTO: Span = Span::from_secs(120);
+const MILLISECOND: u64 = 1_000_000_000;
+
+/// A transport as a kernel is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Resolved {
+    /// The congestion control, as the kernel calls it.
+    pub control: String,
+    /// TCP, the same for all of a host.
+    pub stack: Stack,
+    /// MPTCP, if it is used, the same for all of a host.
+    pub mptcp: Option<Multipath>,
+}
+
+/// MPTCP of a transport.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Multipath {
+    /// Subflows of a connection; one for each interface when left out.
+    pub subflows: Option<u32>,
+    /// Those that carry data only when no other can.
+    pub backup: Vec<u32>,
+}
+
+impl Resolved {
+    /// Resolves `transport` of `policy`, which stands at `at`.
+    pub fn new(policy: &PolicyRecord, transport: &TransportRecord, at: &[&str]) -> Result<Resolved, Fault> {
+        let refusal = Refusal { policy: &policy.name, at };
+        let none = LinuxTransportRecord {
+            control: None,
+            recovery: None,
+            subflows: None,
+            join_after: None,
+            min_rto: None,
+            initial_rto: None,
+            max_rto: None,
+            delayed_ack: None,
+            ecn: None,
+            timestamps: None,
+        };
+        let linux = transport.linux.as_ref().unwrap_or(&none);
+        if matches!(&transport.protocol, Protocol::Mptcp(record) if record.lanes.is_some()) {
+            let help = "lanes of kernel hosts are a matter of a daemon, which this version does not have; \
+                        --policy runs the other policies";
+            return Err(refusal.without_help("lanes", "lanes, and a kernel has none").help(help));
+        }
+        let min_rto = linux.min_rto.unwrap_or(transport.min_rto);
+        if !min_rto.picos().is_multiple_of(MILLISECOND) || min_rto > MAX_RTO {
+            let what =
+                format!("a shortest timeout of {min_rto}, and a kernel's are whole milliseconds up to {MAX_RTO}");
+            return Err(refusal.of("min-rto", &what, "linux = { min-rto = \"10ms\" }"));
+        }
+        for (key, wanted, known) in [
+            ("initial-rto", linux.initial_rto.unwrap_or(transport.initial_rto), INITIAL_RTO),
+            ("max-rto", linux.max_rto.unwrap_or(transport.max_rto), MAX_RTO),
+        ] {
+            if wanted != known {
+                let what = format!("`{key}` = {wanted}, and a kernel has no setting for it: it is {known}");
+                return Err(refusal.of(key, &what, &format!("linux = {{ {key} = \"{known}\" }}")));
+            }
+        }
+        if !transport.limited_transmit {
+            let what = "no limited transmit, and a kernel always does it";
+            return Err(refusal.without_help("limited-transmit", what));
+        }
+        if transport.initial_ssthresh.is_some() {
+            let what = "an initial slow-start threshold, and a kernel has no setting for it";
+            return Err(refusal.without_help("initial-ssthresh", what));
+        }
+        let ecn = linux.ecn.unwrap_or(transport.ecn);
+        let control = control(transport, linux, &refusal)?;
+        if control == "dctcp" && !ecn {
+            let what = "`dctcp`, which needs packets to be marked, without ECN";
+            return Err(refusal.of("ecn", what, "ecn = true"));
+        }
+        let stack = Stack {
+            initial_window: transport.initial_window,
+            min_rto_ms: (min_rto.picos() / MILLISECOND) as u32,
+            quick_ack: quick_ack(linux.delayed_ack.as_ref().unwrap_or(&transport.delayed_ack), &refusal)?,
+            receive_window: transport.receive_window.get(),
+            ecn,
+            timestamps: linux.timestamps.unwrap_or(transport.timestamps),
+            sack: linux.recovery.unwrap_or(transport.recovery) == Recovery::Sack,
+        };
+        let mptcp = match &transport.protocol {
+            Protocol::Tcp(_) => None,
+            Protocol::Mptcp(record) => Some(multipath(record, linux, &refusal)?),
+        };
+        Ok(Resolved { control, stack, mptcp })
+    }
+}
+
+fn control(transport: &TransportRecord, linux: &LinuxTransportRecord, refusal: &Refusal<'_>) -> Result<String, Fault> {
+    let (name, multipath) = match &transport.protocol {
+        Protocol::Tcp(tcp) => (&tcp.control, false),
+        Protocol::Mptcp(mptcp) => (&mptcp.control, true),
+    };
+    if let Some(own) = &linux.control {
+        return Ok(own.clone());
+    }
+    if name == "new-reno" {
+        return Ok("reno".to_owned());
+    }
+    let coupled = Congestion::by_name(name).is_ok_and(|control| control.is_coupled());
+    if coupled {
+        let what = if multipath {
+            format!("`{name}`, and mainline Linux couples no subflows: its MPTCP runs a control of TCP in each")
+        } else {
+            format!("`{name}`, which couples the subflows of MPTCP; a TCP connection has none")
+        };
+        return Err(refusal.of("control", &what, "linux = { control = \"reno\" }"));
+    }
+    Ok(name.clone())
+}
+
+fn quick_ack(record: &DelayedAckRecord, refusal: &Refusal<'_>) -> Result<bool, Fault> {
+    if record.packets == 1 {
+        return Ok(true);
+    }
+    if *record == DelayedAckRecord::default() {
+        return Ok(false);
+    }
+    let what = "delayed acknowledgements of its own, and a kernel has its way (the default here) or none";
+    Err(refusal.of("delayed-ack", what, "linux = { delayed-ack = { packets = 1 } }"))
+}
+
+fn multipath(record: &MptcpRecord, linux: &LinuxTransportRecord, refusal: &Refusal<'_>) -> Result<Multipath, Fault> {
+    if linux.join_after.unwrap_or(record.join_after) != Bytes::ZERO {
+        let what = format!("`join-after` = {}, and a kernel opens further subflows at once", record.join_after);
+        return Err(refusal.of("join-after", &what, "linux = { join-after = \"0B\" }"));
+    }
+    let subflows = linux.subflows.or(record.subflows);
+    if let Some(most) = subflows.filter(|&n| n > MOST_EXTRA_SUBFLOWS + 1) {
+        return Err(refusal.without_help("subflows", &format!("{most} subflows, more than a kernel opens")));
+    }
+    if record.backup.contains(&0) {
+        let what = "subflow 0 as a backup, and a kernel's first subflow never is one";
+        return Err(refusal.without_help("backup", what));
+    }
+    let mut backup = record.backup.clone();
+    backup.sort_unstable();
+    Ok(Multipath { subflows, backup })
+}
+
+struct Refusal<'a> {
+    policy: &'a str,
+    at: &'a [&'a str],
+}
+
+impl Refusal<'_> {
+    fn without_help(&self, key: &str, what: &str) -> Fault {
+        Fault::new(&[self.at, &[key]].concat(), format!("policy `{}` has {what}", self.policy))
+    }
+
+    /// `remedy` goes into the transport.
+    fn of(&self, key: &str, what: &str, remedy: &str) -> Fault {
+        self.without_help(key, what).help(format!("for kernel hosts, put {remedy} into the transport"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Document;
+
+    fn resolve(transport: &str) -> Result<Resolved, String> {
+        let text = format!(
+            "{}\n[[policy]]\nname = \"p\"\ntransport = {transport}\n",
+            include_str!("../../../tests/runs/small.toml").split("[[policy]]").next().unwrap()
+        );
+        let document = Document::parse(&text, "x.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let scenario = document.scenario(&document.points()[0]).unwrap_or_else(|problems| panic!("{problems}"));
+        let policy = &scenario.policy[0];
+        Resolved::new(policy, &policy.transport, &["policy", "0", "transport"])
+            .map_err(|fault| format!("{}: {}", fault.path.join("."), fault.message))
+    }
+
+    #[test]
+    fn the_default_transport_is_as_linux_comes_but_for_timestamps() {
+        let resolved = resolve("\"tcp\"").unwrap();
+        let stack = Stack {
+            initial_window: 10,
+            min_rto_ms: 200,
+            quick_ack: false,
+            receive_window: 6_000_000,
+            ecn: false,
+            timestamps: false,
+            sack: true,
+        };
+        assert_eq!(resolved, Resolved { control: "reno".to_owned(), stack, mptcp: None });
+    }
+
+    #[test]
+    fn keys_are_mapped() {
+        let resolved = resolve(
+            "{ kind = \"tcp\", control = \"bbr\", recovery = \"new-reno\", min-rto = \"10ms\", timestamps = true, \
+             delayed-ack = { packets = 1 }, initial-window = 3, receive-window = \"64KB\", ecn = true }",
+        )
+        .unwrap();
+        let stack = Stack {
+            initial_window: 3,
+            min_rto_ms: 10,
+            quick_ack: true,
+            receive_window: 64_000,
+            ecn: true,
+            timestamps: true,
+            sack: false,
+        };
+        assert_eq!(resolved, Resolved { control: "bbr".to_owned(), stack, mptcp: None });
+    }
+
+    #[test]
+    fn what_is_said_of_kernel_hosts_comes_first() {
+        let resolved = resolve(
+            "{ kind = \"mptcp\", control = \"lia\", join-after = \"80KB\", recovery = \"new-reno\", min-rto = \"1us\", \
+             backup = [2, 1], \
+             linux = { control = \"cubic\", join-after = \"0B\", recovery = \"sack\", subflows = 2, min-rto = \"5ms\" } }",
+        )
+        .unwrap();
+        assert_eq!(resolved.control, "cubic");
+        assert!(resolved.stack.sack);
+        assert_eq!(resolved.stack.min_rto_ms, 5);
+        assert_eq!(resolved.mptcp, Some(Multipath { subflows: Some(2), backup: vec![1, 2] }));
+    }
+
+    #[test]
+    fn what_a_kernel_cannot_do_is_refused_by_its_key() {
+        for (transport, path) in [
+            ("{ kind = \"tcp\", min-rto = \"1500us\" }", "min-rto"),
+            ("{ kind = \"tcp\", initial-rto = \"3s\" }", "initial-rto"),
+            ("{ kind = \"tcp\", max-rto = \"60s\" }", "max-rto"),
+            ("{ kind = \"tcp\", limited-transmit = false }", "limited-transmit"),
+            ("{ kind = \"tcp\", initial-ssthresh = \"64KB\" }", "initial-ssthresh"),
+            ("{ kind = \"tcp\", delayed-ack = { packets = 4 } }", "delayed-ack"),
+            ("{ kind = \"tcp\", control = \"dctcp\" }", "ecn"),
+            ("{ kind = \"mptcp\" }", "control"),
+            ("{ kind = \"mptcp\", control = \"new-reno\", join-after = \"1KB\" }", "join-after"),
+            ("{ kind = \"mptcp\", control = \"new-reno\", subflows = 2, lanes = { judge = \"deadline\" } }", "lanes"),
+            ("{ kind = \"mptcp\", control = \"new-reno\", backup = [0] }", "backup"),
+        ] {
+            let refused = resolve(transport).expect_err(transport);
+            assert!(refused.starts_with(&format!("policy.0.transport.{path}: policy `p` has ")), "{refused}");
+        }
+    }
+}
