@@ -1,8 +1,14 @@
-# What can be done here. Each line needs a Rust toolchain and a C linker (README), nothing else.
+# What can be done here. Each line needs a Rust toolchain and a C linker (README); kernel hosts need what
+# `headway kernel doctor` names.
 
-.PHONY: test lint bench docs
+.PHONY: test lint bench docs image demo-kernel
 
-test: ## Build and run every test
+# Tests keep their kernel image here; users' own images stay as they are.
+export HEADWAY_CACHE ?= $(CURDIR)/target/headway-cache
+# Programs that scenarios run on kernel hosts, as far as the machine has them.
+PROGRAMS := $(foreach program,nginx wget,$(if $(shell command -v $(program)),--add $(program)))
+
+test: image ## Build and run every test
 	cargo test --workspace --quiet
 
 lint: ## Formatting, clippy with warnings as errors
@@ -14,3 +20,17 @@ bench: ## Packet-hops per second and peak memory; appends to benches/results/
 
 docs: ## API documentation in target/doc, warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+image: ## The kernel image that tests use, where one can be built; a few minutes the first time
+	@cargo run --quiet -- kernel build $(PROGRAMS) || \
+		echo "no kernel image, so tests of kernel hosts skip; headway kernel doctor says what is missing"
+
+demo-kernel: ## From nothing to a table: queue build-up with Linux' own TCP and MPTCP, and with the model
+	cargo build --release --quiet
+	target/release/headway kernel build
+	rm -rf target/demo-kernel
+	for hosts in modelled linux; do \
+		target/release/headway run scenarios/lanes-l7-queue-buildup.toml --hosts $$hosts --policy tcp,mptcp \
+			--set sweep.senders='[0, 2, 6]' --repeats 4 --quiet --out target/demo-kernel/$$hosts || exit 1; \
+	done
+	target/release/headway compare target/demo-kernel/modelled target/demo-kernel/linux
