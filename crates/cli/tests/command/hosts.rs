@@ -87,14 +87,18 @@ fn the_bundled_scenarios_for_kernels_give_what_they_claim() {
         }
     };
     place.ok(&["check", "--run", "kernel-arithmetic"]);
-    let has = |name: &str| image.about.programs.iter().any(|program| program.name == name);
+    let has = |name: &str| image.about.programs.iter().any(|program| program.path.ends_with(&format!("/{name}")));
     if !has("nginx") || !has("wget") {
         println!("skipped kernel-web: the image has no nginx or no wget");
         return;
     }
     place.ok(&["run", "kernel-web", "--out", "web"]);
     let commands = place.read("web/commands.csv");
-    assert_eq!(commands.lines().filter(|line| line.contains(",wget,") && line.contains(",0,")).count(), 4, "{commands}");
+    assert_eq!(
+        commands.lines().filter(|line| line.contains(",wget,") && line.contains(",0,")).count(),
+        4,
+        "{commands}"
+    );
     let log = place.read("web/commands/0-0/nginx-right-host0.stdout");
     assert_eq!(log.lines().filter(|line| line.contains("\"GET /1mb HTTP/1.1\" 200 1000000")).count(), 12, "{log}");
     let capture = std::fs::metadata(place.path("web/captures/0-0/right-host0.pcap")).unwrap();
