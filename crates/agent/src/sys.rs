@@ -18,14 +18,14 @@ const SUBFLOWS: usize = 16;
 
 /// `fork`: the child's id in the parent, nothing in the child.
 pub fn fork() -> io::Result<Option<Pid>> {
-    // SAFETY: this program never has a second thread, so the child may do all that the parent may.
+    // SAFETY: process 1, which alone forks, has one thread, so the child may do all that the parent may.
     let id = unsafe { libc::fork() };
     if id < 0 { Err(io::Error::last_os_error()) } else { Ok(Pid::from_raw(id)) }
 }
 
 /// Sets a variable of the environment.
 pub fn set_environment(name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
-    // SAFETY: this program never has a second thread that could read the environment.
+    // SAFETY: process 1 sets it before it starts anything, and has one thread.
     unsafe { std::env::set_var(name, value) }
 }
 

@@ -169,7 +169,11 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
     let temporary = matches!(place, Place::Temporary(_));
     let path = folder.path().to_path_buf();
     let (stop, abort) = interrupt::listen(&meter, &path, temporary, image.is_some())?;
-    let kernel = image.map(|image| KernelOptions { image, abort, processors: headway_kernel::processors() });
+    let mut processors = headway_kernel::processors();
+    // several runs at a time should not all begin with the same one
+    let most = processors.len().max(1);
+    processors.rotate_left(std::process::id() as usize % most);
+    let kernel = image.map(|image| KernelOptions { image, abort, processors });
     let options = Options { seed, threads: threads(how), verify: how.verify, kernel };
     let finished = experiment
         .simulate(&folder, &manifest, &completed, &options, &stop, &mut |done, total| meter.set(done, total))

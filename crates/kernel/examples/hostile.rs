@@ -9,6 +9,7 @@ use std::time::Duration;
 const START: u32 = 1;
 const WAIT: u32 = 3;
 const REQUEST: u32 = 2;
+const GET: u32 = 4;
 
 fn message(op: u32, sequence: u32, time: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -79,6 +80,11 @@ fn main() -> std::io::Result<()> {
             clock.write_all(&message(REQUEST, 2, 0))?;
             clock.read_exact(&mut answer)?;
             clock.write_all(&message(WAIT, 3, 0))?;
+            clock.read_exact(&mut answer)?;
+        },
+        // asks what time it is, for ever
+        13 => loop {
+            clock.write_all(&message(GET, 2, 0))?;
             clock.read_exact(&mut answer)?;
         },
         _ => {

@@ -55,6 +55,9 @@ pub enum GuestError {
         /// What happened.
         source: io::Error,
     },
+    /// A thread that served a guest panicked: a bug.
+    #[error("the thread of a guest panicked; this is a bug in Headway")]
+    Thread,
     /// Told to stop.
     #[error("interrupted")]
     Interrupted,

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +37,9 @@ const GRACE_NS: u64 = 10_000_000_000;
 
 /// A file of reports larger than this is not read.
 const LARGEST_REPORT: u64 = 1 << 30;
+
+/// Of what a command writes to a file, more than this is not read. The agent lets none have more than 64 MB.
+const LARGEST_OUTPUT: u64 = 64 << 20;
 
 /// One guest of a run.
 #[derive(Debug, Clone)]
@@ -110,7 +113,7 @@ pub struct Work {
     pub interrupts: u64,
     /// Sums over all cards.
     pub cards: CardCounters,
-    /// Frames that went to no interface of the network.
+    /// IP packets to addresses that no interface of the network has.
     pub astray: u64,
 }
 
@@ -122,6 +125,8 @@ struct Member {
     links: Vec<LinkId>,
     folder: PathBuf,
     hosts: Vec<String>,
+    /// Per host the files that its commands write.
+    outputs: Vec<Vec<String>>,
 }
 
 /// The guests of a run.
@@ -141,8 +146,8 @@ pub struct Guests {
     capture_error: Option<std::io::Error>,
     astray: u64,
     scratch: Vec<(usize, u64)>,
-    /// Removed, with all in it, at the end.
-    _folder: tempfile::TempDir,
+    /// Locked while this lives, and removed, with all in it, at the end.
+    _folder: (fs::File, tempfile::TempDir),
 }
 
 fn files(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> GuestError {
@@ -160,6 +165,8 @@ impl Guests {
         remove_leftovers();
         let prefix = format!("{FOLDER}{}-", std::process::id());
         let folder = tempfile::Builder::new().prefix(&prefix).tempdir().map_err(files("make a temporary folder"))?;
+        let lock = fs::File::open(folder.path()).map_err(files("open a temporary folder"))?;
+        rustix::fs::flock(&lock, LOCK).map_err(|error| files("lock a temporary folder")(error.into()))?;
         let mut members = Vec::new();
         let mut specs = Vec::new();
         let mut places = BTreeMap::new();
@@ -185,7 +192,13 @@ impl Guests {
                 stop: Arc::clone(stop),
             });
             let links = guest.cards.iter().map(|&(link, _)| link).collect();
-            members.push(Member { guest: None, links, folder: own, hosts });
+            let files = |host: &protocol::Host| {
+                let names =
+                    host.commands.iter().flat_map(|c| ["stdout", "stderr"].map(|end| format!("{}.{end}", c.name)));
+                names.collect()
+            };
+            let outputs = guest.config.hosts.iter().map(files).collect();
+            members.push(Member { guest: None, links, folder: own, hosts, outputs });
         }
         let threads = plan.threads.clamp(1, members.len().max(1));
         let crew = Crew::new(threads, &plan.processors);
@@ -202,7 +215,7 @@ impl Guests {
             capture_error: None,
             astray: 0,
             scratch: Vec::new(),
-            _folder: folder,
+            _folder: (lock, folder),
         };
         guests.open_captures(&plan.captures)?;
         for (index, guest) in specs.into_iter().enumerate() {
@@ -394,8 +407,9 @@ impl Member {
     /// The whole lines of a host's report.
     fn reports(&self, host: usize) -> Result<Vec<Report>, GuestError> {
         let path = self.out(host).join(protocol::REPORT);
-        let file = match fs::File::open(&path) {
-            Ok(file) => file,
+        let file = match regular(&path) {
+            Ok(Some(file)) => file,
+            Ok(None) => return Err(self.failed(host, "something else stands in the place of its report".to_owned())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(files("read a report")(error)),
         };
@@ -405,7 +419,7 @@ impl Member {
         }
         let mut reports = Vec::new();
         let mut line = Vec::new();
-        let mut reader = BufReader::new(file);
+        let mut reader = BufReader::new(file.take(LARGEST_REPORT));
         loop {
             line.clear();
             reader.read_until(b'\n', &mut line).map_err(files("read a report"))?;
@@ -422,19 +436,37 @@ impl Member {
         }
     }
 
-    /// What a host's commands wrote, by name.
+    /// What a host's commands wrote, by name. Nothing else that a guest may have put there is looked at.
     fn files(&self, host: usize) -> std::io::Result<Vec<(String, Vec<u8>)>> {
         let mut found = Vec::new();
-        for entry in fs::read_dir(self.out(host))? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            // a guest may have put anything there, links to our own files too
-            if name != protocol::REPORT && entry.file_type()?.is_file() {
-                found.push((name, fs::read(entry.path())?));
-            }
+        for name in &self.outputs[host] {
+            let path = self.out(host).join(name);
+            let mut bytes = Vec::new();
+            match regular(&path) {
+                Ok(Some(file)) => file.take(LARGEST_OUTPUT).read_to_end(&mut bytes)?,
+                Ok(None) => continue,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            found.push((name.clone(), bytes));
         }
         found.sort();
         Ok(found)
+    }
+}
+
+/// Opens a regular file, and nothing else that a guest may have put in its place: opening a pipe would wait for ever,
+/// and a link may lead to the machine's own files.
+fn regular(path: &Path) -> std::io::Result<Option<fs::File>> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => {
+            let file = fs::File::from(file);
+            Ok(file.metadata()?.is_file().then_some(file))
+        }
+        Err(rustix::io::Errno::LOOP | rustix::io::Errno::NXIO) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -442,6 +474,8 @@ impl Member {
 const FOLDER: &str = "headway-guests-";
 
 /// Removes what processes that were killed left behind.
+const LOCK: rustix::fs::FlockOperation = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+
 fn remove_leftovers() {
     let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
     for entry in entries.flatten() {
@@ -450,7 +484,12 @@ fn remove_leftovers() {
             continue;
         };
         let alive = process.parse::<u32>().map_or(true, |id| Path::new(&format!("/proc/{id}")).exists());
-        if !alive && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        // a process of another container is not seen, but holds its lock
+        let locked = || {
+            let folder = fs::File::open(entry.path());
+            folder.is_ok_and(|folder| rustix::fs::flock(&folder, LOCK).is_err())
+        };
+        if !alive && entry.file_type().is_ok_and(|kind| kind.is_dir()) && !locked() {
             // of another user perhaps; then it is theirs to remove
             let _ = fs::remove_dir_all(entry.path());
         }
@@ -532,7 +571,9 @@ impl External for Guests {
                             |(to, _)| self.places.get(&to.0).is_some_and(|&(other, _)| other != index || to != &from),
                         );
                     let Some((to, address)) = known else {
-                        self.astray += 1;
+                        // nobody is in a group; the noise of IPv6 is of no interest
+                        let lost = addressed(&outgoing.frame).is_some_and(|lost| !lost.to.is_multicast());
+                        self.astray += u64::from(lost);
                         continue;
                     };
                     let size = (outgoing.frame.len() + 4).max(SMALLEST) as u16;
@@ -613,7 +654,10 @@ impl Crew {
             let spawned = std::thread::Builder::new().name(format!("guests{number}")).spawn(move || {
                 pin(processor);
                 for (index, mut guest, until) in work {
-                    let result = guest.go_on(until);
+                    // without its guest the run would wait for ever
+                    let go = std::panic::AssertUnwindSafe(|| guest.go_on(until));
+                    let failed = |_| Err(GuestError::Thread);
+                    let result = std::panic::catch_unwind(go).unwrap_or_else(failed);
                     if finished.send((index, guest, result)).is_err() {
                         break;
                     }

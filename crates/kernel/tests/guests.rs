@@ -523,6 +523,23 @@ fn guests_that_fail_say_so() {
     let error = refused(&off, &image);
     assert!(error.contains("`h1`") && error.contains("switched itself off"), "{error}");
 
+    let mut panics = lab();
+    panics.command("h1", "panic", 500_000_000, None, "echo 2 > /proc/sys/vm/panic_on_oom; tail /dev/zero");
+    let error = refused(&panics, &image);
+    assert!(error.contains("`h1`") && error.contains("Kernel panic - not syncing: Out of memory"), "{error}");
+
+    let mut pipe = lab();
+    let shell = "rm /share/out/0/report.jsonl; busybox mkfifo /share/out/0/report.jsonl";
+    pipe.command("h0", "pipe", 500_000_000, None, shell);
+    let error = refused(&pipe, &image);
+    assert!(error.contains("something else stands in the place of its report"), "{error}");
+
+    // the shell's parent is the agent's process for the host
+    let mut orphan = lab();
+    orphan.command("h0", "parricide", 500_000_000, None, "kill -9 $PPID");
+    let error = refused(&orphan, &image);
+    assert!(error.contains("host `h0`") && error.contains("was killed"), "{error}");
+
     let mut spins = lab();
     spins.patience = Duration::from_secs(3);
     spins.command("h0", "spin", 500_000_000, None, "while :; do :; done");

@@ -108,6 +108,7 @@ fn each_misdeed_is_named() {
         (9, "speaks of ring 7"),
         (10, "cannot be talked to any more"),
         (11, "not ready within its first second"),
+        (13, "seems to hang"),
     ];
     let stop = Arc::new(AtomicBool::new(false));
     for (seed, text) in expected {

@@ -71,12 +71,14 @@ pub struct Kernel {
     pub linux_sha256: String,
     /// SHA-256 of the first files.
     pub initramfs_sha256: String,
+    /// SHA-256 over its programs.
+    pub system_sha256: String,
 }
 
 impl Kernel {
     /// What runs depend on, in one line.
     pub(crate) fn identity(&self) -> String {
-        format!("{} ({}, {})", self.version, self.linux_sha256, self.initramfs_sha256)
+        format!("{} ({}, {}, {})", self.version, self.linux_sha256, self.initramfs_sha256, self.system_sha256)
     }
 }
 

@@ -290,7 +290,7 @@ pub(crate) mod tests {
             (events, packet_hops, drops, marks) in any::<(u64, u64, u64, u64)>(),
             (digest, end) in any::<(u64, u64)>(),
         ) -> Outcome {
-            let counters = Counters { events, packet_hops, drops, marks };
+            let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3 };
             let (commands, failed) = (Vec::new(), Vec::new());
             Outcome { job, flows, samples, commands, failed, counters, digest, end: Time::from_picos(end) }
         }

@@ -249,6 +249,10 @@ pub struct Counters {
     pub drops: u64,
     /// Packets marked with ECN in the network.
     pub marks: u64,
+    /// Packets that a kernel host had no buffer for; they are among the drops.
+    pub overruns: u64,
+    /// IP packets of kernel hosts to addresses that nobody has.
+    pub astray: u64,
 }
 
 impl AddAssign for Counters {
@@ -257,6 +261,8 @@ impl AddAssign for Counters {
         self.packet_hops += other.packet_hops;
         self.drops += other.drops;
         self.marks += other.marks;
+        self.overruns += other.overruns;
+        self.astray += other.astray;
     }
 }
 

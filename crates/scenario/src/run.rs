@@ -8,7 +8,7 @@ use std::sync::{Arc, mpsc};
 use headway_kernel::GuestError;
 use headway_kernel::image::Image;
 use headway_results::{
-    Cell, CommandRecord, Folder, Job, Kernel, Manifest, Outcome, Output, Summary, SummaryBuilder, SweepValue,
+    Cell, CommandRecord, Counters, Folder, Job, Kernel, Manifest, Outcome, Output, Summary, SummaryBuilder, SweepValue,
 };
 use thiserror::Error;
 
@@ -110,6 +110,7 @@ pub fn kernel_facts(image: &Image) -> Kernel {
         version: image.about.version.clone(),
         linux_sha256: image.about.linux.sha256.clone(),
         initramfs_sha256: image.about.initramfs.sha256.clone(),
+        system_sha256: image.about.system.sha256.clone(),
     }
 }
 
@@ -391,10 +392,13 @@ struct Tally {
     commands: Vec<Ended>,
     /// Flows that failed, by traffic and reason.
     failed: BTreeMap<(String, String), u64>,
+    /// Sums over all runs.
+    counters: Counters,
 }
 
 impl Tally {
     fn add(&mut self, outcome: &Outcome) {
+        self.counters += outcome.counters;
         for failed in &outcome.failed {
             *self.failed.entry((failed.traffic.clone(), failed.reason.clone())).or_default() += failed.flows;
         }
@@ -419,6 +423,15 @@ impl Tally {
         for ((traffic, reason), flows) in &self.failed {
             let flows = if *flows == 1 { "1 flow".to_owned() } else { format!("{flows} flows") };
             warnings.push(format!("{flows} of `{traffic}` failed: {reason}"));
+        }
+        let frames = |count: u64| if count == 1 { "1 frame".to_owned() } else { format!("{count} frames") };
+        if self.counters.overruns > 0 {
+            let count = frames(self.counters.overruns);
+            warnings.push(format!("{count} found no buffer in the network card of a kernel host and were dropped"));
+        }
+        if self.counters.astray > 0 {
+            let count = frames(self.counters.astray);
+            warnings.push(format!("{count} of kernel hosts went to addresses that nobody has"));
         }
         // By traffic: how many failed, and one of them.
         let mut wrong: BTreeMap<&str, (usize, &Ended)> = BTreeMap::new();

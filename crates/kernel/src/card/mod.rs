@@ -56,8 +56,8 @@ pub struct CardSpec {
 }
 
 /// A processor that costs time. Guests compute in no time at all; this delays what goes in and out of their cards as if
-/// each interrupt and each packet took a while: interrupts wait while the processor is busy, and come with all that
-/// arrived meanwhile.
+/// each interrupt for what arrives and each packet took a while: what arrives waits while the processor is busy, and
+/// comes with all that arrived meanwhile; what is sent leaves later. That a buffer has been sent is told for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cpu {
     /// Nanoseconds per packet (of a segmented one: all segments together).
@@ -251,8 +251,8 @@ impl Card {
         if ring as usize != TRANSMIT {
             return;
         }
-        // The wire may be at most a ring ahead; a guest that says more is not believed.
-        for _ in 0..RING {
+        // The wire has at most a ring of buffers; a guest that offers more is not believed.
+        while self.sending.len() < usize::from(RING) {
             if available.is_some_and(|stop| self.rings[TRANSMIT].next_avail() == stop) {
                 return;
             }
@@ -275,9 +275,11 @@ impl Card {
         bytes.clear();
         let read =
             chain.reader(memory).ok().and_then(|reader| reader.take(LARGEST as u64).read_to_end(&mut bytes).ok());
-        let begin = now.max(cpu.until) + cpu.cost.packet;
-        cpu.until = if cpu.cost.packet > 0 { begin } else { cpu.until };
-        let begin = if cpu.cost.packet > 0 { begin } else { now };
+        let mut begin = now;
+        if cpu.cost != Cpu::default() {
+            begin = now.max(cpu.until) + cpu.cost.packet;
+            cpu.until = begin;
+        }
         let mut free = self.free.max(begin * 1000);
         let mut whole = false;
         if read.is_some()

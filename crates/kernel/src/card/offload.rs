@@ -37,6 +37,9 @@ const TCP4: u8 = 1;
 const TCP6: u8 = 4;
 const ECN: u8 = 0x80;
 
+/// Segments smaller than this are refused: Linux makes none (`TCP_MIN_SND_MSS` is 48, less options).
+const LEAST: usize = 8;
+
 const FIN: u8 = 1;
 const PSH: u8 = 8;
 const CWR: u8 = 0x80;
@@ -95,7 +98,7 @@ pub(crate) fn segments(header: Header, frame: &mut [u8], out: &mut dyn FnMut(&[u
     let ip = if frame.get(12..14) == Some(&[0x81, 0x00]) { 18 } else { 14 };
     let least = if version_4 { 20 } else { 40 };
     let size = usize::from(header.segment);
-    if header.flags & Header::NEEDS_CHECKSUM == 0 || tcp < ip + least || tcp + 20 > frame.len() || size == 0 {
+    if header.flags & Header::NEEDS_CHECKSUM == 0 || tcp < ip + least || tcp + 20 > frame.len() || size < LEAST {
         return Err(());
     }
     let headers = tcp + usize::from(frame[tcp + 12] >> 4) * 4;

@@ -229,6 +229,7 @@ proptest! {
                 Act::Enable(ring, enable) => drop(card.configure(&mut Request::SetRingEnable { ring, enable })),
                 Act::Base(ring, base) => drop(card.configure(&mut Request::SetRingBase { ring, base })),
             }
+            prop_assert!(card.sending.len() <= usize::from(RING));
             for frame in card.outgoing.drain(..) {
                 prop_assert!(frame.start >= last && frame.frame.len() <= 1518);
                 last = frame.start;

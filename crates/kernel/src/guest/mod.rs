@@ -83,6 +83,8 @@ pub(crate) struct Guest {
     sequence: u32,
     /// When it was told to run last.
     ran: u64,
+    /// It may run until then.
+    limit: u64,
     /// The wall time that it may take to answer at most ends here.
     deadline: Instant,
     kicks: Vec<Kick>,
@@ -154,6 +156,7 @@ impl Guest {
             stop: spec.stop,
             sequence: 0,
             ran: 0,
+            limit: until,
             deadline,
             kicks: Vec::new(),
             runs: 0,
@@ -230,6 +233,7 @@ impl Guest {
             .ports
             .iter()
             .fold(until, |until, port| until.min(port.card.next(&self.cpus[port.card.spec().cpu]).max(now + 1)));
+        self.limit = until.min(NEVER);
         self.page.set_free_until(until);
         self.page.set_time(now);
         self.page.set_running(GUEST);
@@ -291,7 +295,13 @@ impl Guest {
     /// Serves the guest until it waits or is gone.
     fn serve(&mut self) -> Result<(), GuestError> {
         self.deadline = Instant::now() + self.patience;
+        let mut said_so_far = 0u32;
         while self.state == State::Running {
+            // one that never stops talking hangs, too
+            said_so_far = said_so_far.wrapping_add(1);
+            if said_so_far.is_multiple_of(1024) {
+                self.patiently()?;
+            }
             let ports = self.ports.iter().map(|port| match &port.socket {
                 Some(socket) => socket.as_fd(),
                 None => port.listener.as_ref().map_or(self.clock.as_fd(), AsFd::as_fd),
@@ -372,7 +382,7 @@ impl Guest {
             Op::Request => self.request = self.request.min(message.time.max(self.ran)),
             Op::Get => answer.time = self.page.time(),
             // all guests begin at the same wall clock: that of the epoch of their runs
-            Op::GetTimeOfDay => answer.time = TIME_OF_DAY + self.page.time(),
+            Op::GetTimeOfDay => answer.time = TIME_OF_DAY.saturating_add(self.page.time()),
             Op::Update | Op::Broadcast => {}
             Op::Run | Op::FreeUntil => {
                 return Err(self.nonsense(&format!("sends {:?}, which only the calendar may", message.op)));
@@ -446,7 +456,7 @@ impl Guest {
         let mut reply = None;
         match &mut envelope.request {
             Request::Kick { ring } => {
-                let now = self.page.time().max(self.ran);
+                let now = self.page.time().clamp(self.ran, self.limit);
                 let cpu = &mut self.cpus[port.card.spec().cpu];
                 port.card.kick(now, *ring, None, cpu);
                 let next = port.card.next_sent().max(now + 1);
@@ -486,7 +496,7 @@ impl Guest {
         self.page.take_kicks(&mut kicks);
         for kick in &kicks {
             if let Some(port) = self.ports.get_mut(kick.card as usize) {
-                let now = kick.time.max(self.ran);
+                let now = kick.time.clamp(self.ran, self.limit);
                 port.card.kick(now, kick.queue, Some(kick.available), &mut self.cpus[port.card.spec().cpu]);
             }
         }
@@ -494,7 +504,7 @@ impl Guest {
     }
 
     fn now(&self) -> String {
-        Span::from_nanos(self.ran).to_string()
+        Span::from_nanos(self.ran.saturating_sub(crate::hosts::EPOCH_NS)).to_string()
     }
 
     fn gone(&self, what: String) -> GuestError {

@@ -44,7 +44,8 @@ impl Process {
     pub fn start(start: &Start<'_>) -> io::Result<Process> {
         let link = |target: &Path, name: &str| {
             let link = start.folder.join(name);
-            match std::os::unix::fs::symlink(target, &link) {
+            // User-Mode Linux does not follow relative ones
+            match std::os::unix::fs::symlink(std::path::absolute(target)?, &link) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
                 other => other,
             }
@@ -52,9 +53,6 @@ impl Process {
         link(start.linux, "linux")?;
         link(start.initramfs, "initramfs")?;
         link(start.system, "system")?;
-        // Programs and libraries, beside the first files of an image. Absolute, as all of these: User-Mode Linux does
-        // not follow relative ones.
-        link(&start.initramfs.with_file_name("system"), "system")?;
         let console = start.folder.join("console");
         let output = File::create(&console)?;
         let mut command = Command::new("./linux");

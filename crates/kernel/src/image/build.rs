@@ -173,8 +173,14 @@ fn assemble(
     let path = within.join("image.json");
     let text = serde_json::to_string_pretty(&about).expect("texts and numbers become JSON");
     fs::write(&path, text + "\n").map_err(io("write", &path))?;
-    if before.is_some() {
+    if let Some(before) = &before {
         progress(Progress::Note(format!("it replaces the kernel `{}` from before", inputs.name)));
+        let has = |path: &str| about.programs.iter().any(|own| own.path == path);
+        let lost = before.about.programs.iter().filter(|program| !has(&program.path));
+        let lost: Vec<&str> = lost.map(|program| program.path.as_str()).collect();
+        if !lost.is_empty() {
+            progress(Progress::Note(format!("which had {}: name them with --add to keep them", lost.join(", "))));
+        }
     }
     stage.finish("image")?;
     Image::open(kernels, &inputs.name)

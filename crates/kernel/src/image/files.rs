@@ -29,8 +29,8 @@ pub const PROGRAMS: [(&str, &str); 6] = [
 ];
 
 /// Taken where they are here. Debian's busybox, as a shell and wherever it starts programs, takes its own `ip` and `tc`
-/// before those in PATH.
-const BETTER: [&str; 9] = ["dash", "env", "timeout", "nice", "nohup", "setsid", "taskset", "time", "xargs"];
+/// before those in PATH; it has no `nstat`.
+const BETTER: [&str; 10] = ["dash", "nstat", "env", "timeout", "nice", "nohup", "setsid", "taskset", "time", "xargs"];
 
 const FOLDERS: [(&str, u32); 16] = [
     ("bin", 0o755),

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 use headway_engine::Streams;
 use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
-use headway_kernel::{GuestError, Guests};
+use headway_kernel::{GuestError, Guests, Work};
 use headway_results::{Counters, FlowRecord, Job, Outcome, Sample};
 use headway_transport::{FlowEnd, FlowStart, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped};
 use headway_units::{Bytes, Span, Time};
@@ -160,15 +160,17 @@ impl Plan {
         }
         simulation.run(self.end, &mut self.starts(false, streams))?;
         let mut joined = Joined::default();
+        let mut work = Work::default();
         if let (Some(started), Some(kernels)) = (&started, &self.kernels) {
-            let (outputs, _) = simulation.detach::<Guests>().finish(self.end)?;
+            let (outputs, did) = simulation.detach::<Guests>().finish(self.end)?;
+            work = did;
             let ideal = self.ideal(&simulation, started, streams)?;
             let wants = |kind| self.measure.kinds.contains(&kind);
             joined =
                 Joined::new(kernels, &started.sent, &ideal, &outputs, &self.network, wants).map_err(Failure::Report)?;
         }
         let (ends, samples, totals) = simulation.finish();
-        Ok(self.outcome(job, ends, samples, totals, joined))
+        Ok(self.outcome(job, ends, samples, totals, joined, &work))
     }
 
     /// The flows that kernel hosts send, or those that modelled ones do, in order of time.
@@ -214,6 +216,7 @@ impl Plan {
         mut samples: Vec<headway_transport::Sample>,
         totals: headway_transport::Totals,
         mut joined: Joined,
+        work: &Work,
     ) -> Outcome {
         let failed = joined.failures(&self.names);
         ends.append(&mut joined.ends);
@@ -241,8 +244,10 @@ impl Plan {
         let counters = Counters {
             events: totals.events,
             packet_hops: totals.hops,
-            drops: totals.drops + totals.lost,
+            drops: totals.drops + totals.lost + work.cards.overruns,
             marks: totals.marks,
+            overruns: work.cards.overruns,
+            astray: work.astray,
         };
         Outcome { job, flows, samples, commands: joined.commands, failed, counters, digest, end: self.end }
     }

@@ -52,7 +52,7 @@ record! {
         #[range(1..=32)]
         pub hosts_per_guest: u32 = 1,
         /// Memory of each kernel.
-        #[range(Bytes::from_kb(16_000)..=Bytes::from_kb(4_000_000))]
+        #[range(Bytes::from_kb(24_000)..=Bytes::from_kb(4_000_000))]
         pub memory: Bytes = Bytes::from_kb(32_000),
         /// Network cards segment TCP for the kernel (TSO).
         pub segmentation: bool = true,

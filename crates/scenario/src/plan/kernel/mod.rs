@@ -404,7 +404,21 @@ impl<'a> Places<'a> {
                 mptcp = Some(Mptcp { subflows, backup: own.backup.clone(), opens, accepts });
             }
         }
-        let agreed = wants.iter().all(|want| want.resolved.control == first.resolved.control);
+        // Sockets of flows are given theirs; those of commands have what the host has.
+        let is_command = |want: &&Want<'_>| {
+            scenario.traffic.iter().any(|traffic| traffic.name.as_str() == want.traffic && traffic.command().is_some())
+        };
+        let decides = wants.iter().find(is_command).unwrap_or(first);
+        let other = wants.iter().find(|want| want.resolved.control != decides.resolved.control);
+        if let Some(other) = wants.iter().filter(is_command).find(|w| w.resolved.control != decides.resolved.control) {
+            let message = format!(
+                "under policy `{}`, commands `{}` and `{}` want different congestion controls of host `{name}`",
+                policy.name, decides.traffic, other.traffic
+            );
+            let path = ["policy", policy_number, "traffic", other.traffic];
+            return Err(Fault::new(&path, message).help("run them on hosts of their own"));
+        }
+        let agreed = is_command(&decides) || other.is_none();
         let mut sysctls = Vec::new();
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         sysctls.extend(policy.linux.iter().flat_map(|linux| linux.sysctl.iter()).map(own));
@@ -416,7 +430,7 @@ impl<'a> Places<'a> {
             memory: memory(record),
             shared: *group < self.groups.len() && record.hosts_per_guest > 1,
             stack: Some(first.resolved.stack.clone()),
-            control: agreed.then(|| first.resolved.control.clone()),
+            control: agreed.then(|| decides.resolved.control.clone()),
             mptcp,
             // what the kernel chooses by itself must not be in the way of the ports that flows are given
             local_ports: (!only_commands).then_some((60_000, 65_535)),

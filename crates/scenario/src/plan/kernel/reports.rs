@@ -142,8 +142,8 @@ impl Joined {
                     of_connections.insert(peer, bytes);
                     news.next();
                 }
-                let sum: u64 = of_connections.values().sum();
-                let value = (sum - before) as f64 * 8.0 / seconds;
+                let sum = of_connections.values().fold(0, |sum: u64, &bytes| sum.saturating_add(bytes));
+                let value = sum.saturating_sub(before) as f64 * 8.0 / seconds;
                 before = sum;
                 let of = SampleOf::Flow(id, traffic);
                 self.samples.push(Sample { time: time(at), kind: SampleKind::Goodput, of, value });
@@ -155,7 +155,8 @@ impl Joined {
             let Report::Sample { at_ns, flow, connection, subflow, cwnd_bytes, srtt_ns } = *state else { continue };
             let Some(sent) = by_id.get(&flow) else { continue };
             // copies have one subflow each, but those of MPTCP as many as there are interfaces
-            let nth = if sent.mptcp { connection * 64 + subflow } else { connection + subflow };
+            let first = if sent.mptcp { connection.saturating_mul(64) } else { connection };
+            let nth = first.saturating_add(subflow).min(u32::from(u16::MAX));
             let of = SampleOf::Subflow(flow, sent.start.traffic, nth as u16);
             if wants(SampleKind::Cwnd) {
                 let value = cwnd_bytes as f64;
