@@ -280,16 +280,16 @@ impl Experiment {
         RunError::Kernels { policy, point, repeat, error }
     }
 
-    /// What thread number `worker` of `workers` runs `job` with.
-    fn machine(&self, job: Job, folder: &Path, options: &Options, worker: usize, workers: usize) -> Option<Machine> {
+    /// What thread number `worker` runs `job` with.
+    /// Each run has one: on two, the way between processors costs more than it gains (docs/kernel-hosts.md).
+    fn machine(&self, job: Job, folder: &Path, options: &Options, worker: usize) -> Option<Machine> {
         self.plans[job.cell as usize].needs()?;
         let kernel = options.kernel.as_ref()?;
-        let threads = (options.threads / workers).max(1);
         let all = &kernel.processors;
-        let own = (0..threads).filter(|_| !all.is_empty()).map(|nth| all[(worker * threads + nth) % all.len()]);
+        let own = all.get(worker % all.len().max(1)).copied();
         let captures = folder.join("captures").join(format!("{}-{}", job.cell, job.repeat));
         let image = Arc::clone(&kernel.image);
-        Some(Machine { image, processors: own.collect(), threads, captures: Some(captures) })
+        Some(Machine { image, processors: own.into_iter().collect(), threads: 1, captures: Some(captures) })
     }
 
     /// Runs what `completed` does not have yet of the runs of `manifest` into `folder`, telling `progress`, until
@@ -347,7 +347,7 @@ impl Experiment {
                 scope.spawn(move || {
                     while !stop.load(Ordering::Relaxed) && !failure.load(Ordering::Relaxed) {
                         let Some(&job) = left.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                        let machine = self.machine(job, folder.path(), options, worker, workers);
+                        let machine = self.machine(job, folder.path(), options, worker);
                         let result = self.run_job(job, options, machine.as_ref());
                         let result = result.and_then(|outcome| {
                             folder.put(&outcome)?;
