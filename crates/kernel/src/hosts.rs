@@ -268,12 +268,7 @@ impl Guests {
         }
         let gone = guest.is_gone();
         for host in 0..member.hosts.len() {
-            let reports = member.reports(host)?;
-            if let Some(Report::Failed { message }) =
-                reports.iter().find(|report| matches!(report, Report::Failed { .. }))
-            {
-                return Err(member.failed(host, message.clone()));
-            }
+            let reports = member.sound_reports(host)?;
             if gone || !reports.iter().any(|report| matches!(report, Report::Ready { .. })) {
                 let message = "it was not ready within its first second".to_owned();
                 return Err(member.failed(host, message));
@@ -291,12 +286,8 @@ impl Guests {
     fn lost(&self, index: usize) -> GuestError {
         let member = &self.members[index];
         for host in 0..member.hosts.len() {
-            if let Ok(reports) = member.reports(host) {
-                for report in reports {
-                    if let Report::Failed { message } = report {
-                        return member.failed(host, message);
-                    }
-                }
+            if let Err(error) = member.sound_reports(host) {
+                return error;
             }
         }
         let guest = member.guest.as_ref().expect("with us");
@@ -364,12 +355,7 @@ impl Guests {
             }
             let gone = guest.is_gone();
             for host in 0..member.hosts.len() {
-                let reports = member.reports(host)?;
-                if let Some(Report::Failed { message }) =
-                    reports.iter().find(|report| matches!(report, Report::Failed { .. }))
-                {
-                    return Err(member.failed(host, message.clone()));
-                }
+                let reports = member.sound_reports(host)?;
                 if !gone || reports.last() != Some(&Report::Done) {
                     return Err(member.failed(host, "its agent did not end its report".to_owned()));
                 }
@@ -402,6 +388,16 @@ impl Member {
             }
         }
         Ok(true)
+    }
+
+    /// The whole lines of a host's report; what its agent says that failed is an error.
+    fn sound_reports(&self, host: usize) -> Result<Vec<Report>, GuestError> {
+        let reports = self.reports(host)?;
+        let failure = reports.iter().find_map(|report| match report {
+            Report::Failed { message } => Some(self.failed(host, message.clone())),
+            _ => None,
+        });
+        failure.map_or(Ok(reports), Err)
     }
 
     /// The whole lines of a host's report.

@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Hosts are numbered below this: their addresses have 16 bits for them.
 pub const MOST_HOSTS: u32 = 65_535;
-/// Interfaces of a guest at most.
+/// Interfaces of a guest at most: the fast path has 64 bits for the interrupts of their two rings each.
 pub const MOST_CARDS: u32 = 32;
 /// Subflows beyond the first that the kernel's path manager keeps at most (`MPTCP_SUBFLOWS_MAX`).
 pub const MOST_EXTRA_SUBFLOWS: u32 = 8;

@@ -22,7 +22,7 @@ use rustix::net::{
 use crate::card::{Busy, Card, CardSpec, Cpu};
 use crate::error::GuestError;
 use clock::{GUEST, Kick, Message, Op, Page};
-use process::{Process, Start};
+use process::Process;
 use vhost::{Envelope, Request};
 
 /// What a guest is made of.
@@ -30,12 +30,17 @@ use vhost::{Envelope, Request};
 pub(crate) struct GuestSpec<'a> {
     /// Its hosts, for errors.
     pub hosts: String,
+    /// The kernel.
     pub linux: &'a Path,
+    /// Its first files.
     pub initramfs: &'a Path,
+    /// Programs that it mounts.
     pub system: &'a Path,
-    /// Its own folder, which exists.
+    /// Its own folder, which exists; it runs there, and its sockets are there: `clock`, and `card<n>` of card `n`.
     pub folder: PathBuf,
+    /// Bytes of memory.
     pub memory: u64,
+    /// Where its random numbers start.
     pub seed: u64,
     pub cards: Vec<CardSpec>,
     pub cpus: Vec<Cpu>,
@@ -107,16 +112,7 @@ impl Guest {
             Ok(Port { listener, socket: None, backchannel: None, card: Card::new(card, !spec.fast), known: false })
         });
         let ports = ports.collect::<io::Result<Vec<Port>>>().map_err(failed)?;
-        let start = Start {
-            linux: spec.linux,
-            initramfs: spec.initramfs,
-            system: spec.system,
-            folder: &spec.folder,
-            memory: spec.memory,
-            cards: ports.len(),
-            seed: spec.seed,
-        };
-        let mut process = Process::start(&start).map_err(failed)?;
+        let mut process = Process::start(&spec).map_err(failed)?;
         let deadline = Instant::now() + spec.patience;
         clock.set_nonblocking(true).map_err(failed)?;
         let socket = loop {
@@ -306,13 +302,8 @@ impl Guest {
                 Some(socket) => socket.as_fd(),
                 None => port.listener.as_ref().map_or(self.clock.as_fd(), AsFd::as_fd),
             });
-            let mut ready: [Option<PollFd<'_>>; MOST_CARDS + 1] = [const { None }; MOST_CARDS + 1];
-            let mut count = 0;
-            for (slot, fd) in ready.iter_mut().zip(ports.chain([self.clock.as_fd()])) {
-                *slot = Some(PollFd::from_borrowed_fd(fd, PollFlags::IN));
-                count += 1;
-            }
-            let mut ready: Vec<PollFd<'_>> = ready.into_iter().flatten().collect();
+            let all = ports.chain([self.clock.as_fd()]);
+            let mut ready: Vec<PollFd<'_>> = all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
             wait(&mut ready, TICK).map_err(|error| self.broken(&error))?;
             let mut said = 0u64;
             for (n, fd) in ready.iter().enumerate() {
@@ -324,7 +315,7 @@ impl Guest {
                 continue;
             }
             // cards first: the last doorbell comes before the guest is gone
-            let clock = count - 1;
+            let clock = self.ports.len();
             let mut heard = false;
             for n in 0..clock {
                 if said >> n & 1 == 1 && (self.ports[n].socket.is_some() || self.ports[n].listener.is_some()) {
@@ -519,9 +510,6 @@ impl Guest {
         GuestError::Protocol { hosts: self.hosts.clone(), what: what.to_owned(), console: self.console() }
     }
 }
-
-/// A guest has at most so many cards: the fast path has 64 bits for the interrupts of two rings each.
-pub(crate) const MOST_CARDS: usize = 32;
 
 /// A guest that has acted so often at one instant will not come to an end.
 const MOST_TURNS: u32 = 100_000;

@@ -7,24 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// How a guest is started.
-#[derive(Debug, Clone)]
-pub(crate) struct Start<'a> {
-    /// The kernel.
-    pub linux: &'a Path,
-    /// Its first files.
-    pub initramfs: &'a Path,
-    /// Programs that it mounts.
-    pub system: &'a Path,
-    /// The folder it runs in; its sockets are there.
-    pub folder: &'a Path,
-    /// Bytes of memory.
-    pub memory: u64,
-    /// Cards; the socket of card `n` is `card<n>`.
-    pub cards: usize,
-    /// Where its random numbers start.
-    pub seed: u64,
-}
+use super::GuestSpec;
 
 /// A running guest. It is killed, with all its helpers, when this is dropped.
 #[derive(Debug)]
@@ -41,23 +24,23 @@ impl Process {
     ///
     /// Nothing it can see differs between runs: the folder's name, the environment and the addresses of its memory
     /// would otherwise find their way into the kernel's random numbers.
-    pub fn start(start: &Start<'_>) -> io::Result<Process> {
+    pub fn start(spec: &GuestSpec<'_>) -> io::Result<Process> {
         let link = |target: &Path, name: &str| {
-            let link = start.folder.join(name);
+            let link = spec.folder.join(name);
             // User-Mode Linux does not follow relative ones
             match std::os::unix::fs::symlink(std::path::absolute(target)?, &link) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
                 other => other,
             }
         };
-        link(start.linux, "linux")?;
-        link(start.initramfs, "initramfs")?;
-        link(start.system, "system")?;
-        let console = start.folder.join("console");
+        link(spec.linux, "linux")?;
+        link(spec.initramfs, "initramfs")?;
+        link(spec.system, "system")?;
+        let console = spec.folder.join("console");
         let output = File::create(&console)?;
         let mut command = Command::new("./linux");
         command
-            .current_dir(start.folder)
+            .current_dir(&spec.folder)
             .args([
                 "initrd=initramfs",
                 "root=/dev/ram0",
@@ -69,16 +52,16 @@ impl Process {
             .args(["con=null", "con0=null,fd:1", "ssl=null", "panic=-1", "loglevel=5"])
             // interfaces only where a host asks for them
             .args(["dummy.numdummies=0", "ifb.numifbs=0"])
-            .arg(format!("mem={}K", start.memory / 1024))
+            .arg(format!("mem={}K", spec.memory / 1024))
             .arg("time-travel=ext:1:clock");
-        for card in 0..start.cards {
+        for card in 0..spec.cards.len() {
             command.arg(format!("virtio_uml.device=card{card}:1"));
         }
         command
             .env_clear()
             // static glibc 2.36 and its rseq area do not survive User-Mode Linux's way of starting processes
             .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
-            .env("UML_SEED", start.seed.to_string())
+            .env("UML_SEED", spec.seed.to_string())
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
