@@ -3,65 +3,215 @@
 use headway_units::{Span, Time};
 use proptest::prelude::*;
 
-use super::{Ack, Congestion, Sibling, Window};
+use super::{Ack, Cause, Congestion, Delivery, Event, Goal, Sibling, State, Window};
 
 #[derive(Debug, Clone)]
 enum Op {
-    Ack { segments: u64, rtt_us: u64 },
-    Loss,
-    Timeout,
+    Ack { segments: u64, rtt_us: u64, echo: bool, limited: bool },
+    Congestion(Cause),
+    Recovered,
+    Undo,
+    Restart { idle_ms: u64 },
 }
 
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
-        20 => (1u64..20, 1u64..500_000).prop_map(|(segments, rtt_us)| Op::Ack { segments, rtt_us }),
-        1 => Just(Op::Loss),
-        1 => Just(Op::Timeout),
+        40 => (1u64..20, 1u64..500_000, prop::bool::weighted(0.1), prop::bool::weighted(0.9))
+            .prop_map(|(segments, rtt_us, echo, limited)| Op::Ack { segments, rtt_us, echo, limited }),
+        1 => prop_oneof![Just(Cause::Loss), Just(Cause::Echo), Just(Cause::Timeout)].prop_map(Op::Congestion),
+        1 => Just(Op::Recovered),
+        1 => Just(Op::Undo),
+        1 => (1u64..100_000).prop_map(|idle_ms| Op::Restart { idle_ms }),
     ]
 }
 
-proptest! {
-    /// cwnd stays at least one segment, ssthresh at least two; an ACK never shrinks the window nor grows it by more
-    /// than what it acknowledged; loss never grows it; a time-out leaves one segment.
-    #[test]
-    fn windows_stay_bounded(ops in prop::collection::vec(op(), 1..300), mss in 100u32..9000, iw in 1u32..100) {
-        for name in Congestion::NAMES {
-            let mut control = Congestion::by_name(name).unwrap();
-            prop_assert_eq!(control.name(), *name);
-            let mut window = Window::initial(iw, mss);
-            let mut now = Time::ZERO;
-            let mss = u64::from(mss);
-            for op in &ops {
-                let before = window;
-                match *op {
-                    Op::Ack { segments, rtt_us } => {
-                        now += Span::from_micros(rtt_us);
-                        let acked = segments.min(window.cwnd / mss).max(1) * mss;
-                        let srtt = Span::from_micros(rtt_us);
-                        let siblings = [
-                            Sibling { cwnd: window.cwnd, srtt },
-                            Sibling { cwnd: 3 * mss, srtt: Span::from_micros(700) },
-                        ];
-                        let siblings = if control.is_coupled() { &siblings[..] } else { &[] };
-                        control.on_ack(&Ack { now, acked, srtt: Some(srtt), siblings }, &mut window);
-                        prop_assert!(window.cwnd >= before.cwnd, "{}: an ACK shrank {:?}", name, before);
-                        prop_assert!(window.cwnd <= before.cwnd + acked, "{}: {:?} grew by over {}", name, before, acked);
-                        prop_assert_eq!(window.ssthresh, before.ssthresh);
-                    }
-                    Op::Loss => {
-                        control.on_loss(now, window.cwnd, &mut window);
-                        prop_assert!(window.cwnd <= before.cwnd.max(2 * mss));
-                        prop_assert!(window.ssthresh >= 2 * mss);
-                    }
-                    Op::Timeout => {
-                        control.on_timeout(now, window.cwnd, &mut window);
-                        prop_assert_eq!(window.cwnd, mss);
-                        prop_assert!(window.ssthresh >= 2 * mss);
-                    }
+/// A sender around a control, as far as the controls can tell: it keeps totals, and reduces as the transport does.
+struct Harness {
+    control: Congestion,
+    window: Window,
+    now: Time,
+    una: u64,
+    total: u64,
+    srtt: Option<Span>,
+    min_rtt: Option<Span>,
+    state: State,
+    /// cwnd and ssthresh before the last reduction.
+    prior: Option<(u64, u64)>,
+}
+
+impl Harness {
+    fn siblings(&self) -> [Sibling; 2] {
+        let srtt = self.srtt.unwrap_or(Span::from_micros(900));
+        let min_rtt = self.min_rtt.unwrap_or(srtt);
+        [
+            Sibling { cwnd: self.window.cwnd, srtt, min_rtt, between_losses: self.una, own: true },
+            Sibling {
+                cwnd: 3 * u64::from(self.window.mss),
+                srtt: Span::from_micros(700),
+                min_rtt: Span::from_micros(500),
+                between_losses: 40_000,
+                own: false,
+            },
+        ]
+    }
+
+    fn ack(&mut self, segments: u64, rtt_us: u64, echo: bool, limited: bool) -> Result<(), TestCaseError> {
+        let mss = u64::from(self.window.mss);
+        let rtt = Span::from_micros(rtt_us);
+        self.now += rtt;
+        let acked = segments.min(self.window.cwnd / mss).max(1) * mss;
+        let flight_before = self.window.cwnd;
+        self.una += acked;
+        self.total += acked;
+        self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        self.srtt = Some(self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
+        let siblings = self.siblings();
+        let ack = Ack {
+            now: self.now,
+            acked,
+            total: self.total,
+            lost: 0,
+            flight_before,
+            flight: flight_before - acked.min(flight_before),
+            una: self.una,
+            nxt: self.una + self.window.cwnd,
+            rtt: Some(rtt),
+            srtt: self.srtt,
+            min_rtt: self.min_rtt,
+            echo,
+            limited,
+            state: self.state,
+            delivery: self.control.wants_delivery().then_some(Delivery {
+                before: self.total - acked,
+                bytes: acked,
+                interval: Some(rtt),
+                limited: !limited,
+            }),
+            goal: (segments % 3 == 0)
+                .then_some(Goal { left: 100 * mss, deadline: Time::ZERO + Span::from_millis(segments * 1_000) }),
+            siblings: if self.control.is_coupled() { &siblings } else { &[] },
+        };
+        let name = self.control.name();
+        let before = self.window;
+        self.control.observe(&ack, &mut self.window);
+        if self.control.owns_window() {
+            return Ok(());
+        }
+        // Measuring may end a slow start or reduce a window, but grows none.
+        prop_assert!(self.window.cwnd <= before.cwnd, "{name}: measuring grew {before:?} to {:?}", self.window);
+        let before = self.window;
+        if limited && matches!(self.state, State::Open) && !echo {
+            self.control.on_ack(&ack, &mut self.window);
+            let most = before.cwnd + acked + before.cwnd;
+            prop_assert!(
+                self.window.cwnd <= most,
+                "{name}: {before:?} more than doubled by {acked}: {:?}",
+                self.window
+            );
+        }
+        Ok(())
+    }
+
+    fn congestion(&mut self, cause: Cause) -> Result<(), TestCaseError> {
+        let before = self.window;
+        let siblings = self.siblings();
+        let event = Event {
+            now: self.now,
+            cause,
+            flight: self.window.cwnd,
+            una: self.una,
+            goal: None,
+            siblings: if self.control.is_coupled() { &siblings } else { &[] },
+        };
+        self.control.on_congestion(&event, &mut self.window);
+        let (name, mss) = (self.control.name(), u64::from(self.window.mss));
+        if self.control.owns_window() {
+            return Ok(());
+        }
+        prop_assert!(self.window.ssthresh >= 2 * mss, "{name}: {cause:?} left {:?}", self.window);
+        prop_assert!(self.window.ssthresh <= before.cwnd.max(2 * mss), "{name}: {cause:?} raised {before:?}");
+        prop_assert_eq!(self.window.cwnd, before.cwnd, "{}: the way down is the transport's", name);
+        self.prior = Some((before.cwnd, before.ssthresh));
+        self.state = if cause == Cause::Timeout { State::Loss } else { State::Recovery };
+        self.window.cwnd = if cause == Cause::Timeout { mss } else { self.window.ssthresh.min(before.cwnd) };
+        Ok(())
+    }
+
+    fn step(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        match *op {
+            Op::Ack { segments, rtt_us, echo, limited } => self.ack(segments, rtt_us, echo, limited)?,
+            Op::Congestion(cause) => self.congestion(cause)?,
+            Op::Recovered => {
+                self.state = State::Open;
+                self.control.on_recovered(self.now, &mut self.window);
+            }
+            Op::Undo => {
+                if let Some((cwnd, ssthresh)) = self.prior.take() {
+                    self.window.cwnd = self.window.cwnd.max(cwnd);
+                    self.window.ssthresh = self.window.ssthresh.max(ssthresh);
+                    self.state = State::Open;
+                    self.control.on_undo(self.now, &mut self.window);
                 }
-                prop_assert!(window.cwnd >= mss);
+            }
+            Op::Restart { idle_ms } => {
+                let idle = Span::from_millis(idle_ms);
+                self.now += idle;
+                self.control.on_restart(self.now, idle, &mut self.window);
             }
         }
+        let (name, mss) = (self.control.name(), u64::from(self.window.mss));
+        prop_assert!(self.window.cwnd >= mss, "{name}: {op:?} left {:?}", self.window);
+        prop_assert!(self.window.cwnd < 1 << 50, "{name}: {op:?} left {:?}", self.window);
+        if let Some(rate) = self.control.pacing() {
+            prop_assert!(!rate.is_zero(), "{name}: a pace of zero never sends");
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    /// cwnd stays at least one segment, ssthresh at least two; no acknowledgement more than doubles a window;
+    /// congestion never raises ssthresh above the window; a pace is never zero.
+    #[test]
+    fn windows_stay_bounded(
+        ops in prop::collection::vec(op(), 1..400), mss in 100u32..9000, iw in 1u32..100, growth_limit in 1u32..100
+    ) {
+        for name in Congestion::NAMES {
+            let control = Congestion::by_name(name).unwrap();
+            prop_assert_eq!(control.name(), *name);
+            let mut harness = Harness {
+                control,
+                window: Window { growth_limit, ..Window::initial(iw, mss) },
+                now: Time::ZERO,
+                una: 0,
+                total: 0,
+                srtt: None,
+                min_rtt: None,
+                state: State::Open,
+                prior: None,
+            };
+            for op in &ops {
+                harness.step(op)?;
+            }
+        }
+    }
+}
+
+/// Every parameter takes its default and the ends of its range, and refuses what lies beyond.
+#[test]
+fn parameters_have_ranges() {
+    for name in Congestion::NAMES {
+        let mut control = Congestion::by_name(name).unwrap();
+        for p in control.parameters() {
+            for value in [p.default, p.low, p.high] {
+                control.set(p.name, value).unwrap_or_else(|e| panic!("{name}: {e}"));
+            }
+            control.set(p.name, p.high * 2.0 + 1.0).unwrap_err();
+            control.set(p.name, f64::NAN).unwrap_err();
+            assert!(!p.about.is_empty());
+        }
+        let error = control.set("no-such", 1.0).unwrap_err().to_string();
+        assert!(error.contains("no-such") && error.contains(name), "{error}");
     }
 }
 
@@ -69,4 +219,10 @@ proptest! {
 fn an_unknown_name_lists_the_known_ones() {
     let error = Congestion::by_name("renoo").unwrap_err().to_string();
     assert!(error.contains("renoo") && error.contains("new-reno") && error.contains("lia"), "{error}");
+}
+
+/// A sender holds a control in place; only the smallest are not boxed.
+#[test]
+fn a_control_is_small() {
+    assert!(std::mem::size_of::<Congestion>() <= 24, "{} bytes", std::mem::size_of::<Congestion>());
 }

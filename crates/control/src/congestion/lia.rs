@@ -4,9 +4,7 @@
 //! Computed with α at every acknowledgement rather than once per window, which the RFC permits as an
 //! optimisation only. Leaves out: the application-limited variant of cwnd_total (§3, "MAY").
 
-use headway_units::Time;
-
-use super::{Ack, Control, Sibling, Window};
+use super::{Ack, Control, Event, Sibling, Window};
 
 /// Linked increases of one subflow.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +31,8 @@ impl Lia {
 }
 
 impl Control for Lia {
+    const COUPLED: bool = true;
+
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
         if window.in_slow_start() {
             window.slow_start(ack.acked);
@@ -49,24 +49,25 @@ impl Control for Lia {
         window.cwnd += whole;
     }
 
-    fn on_loss(&mut self, _now: Time, in_flight: u64, window: &mut Window) {
-        window.ssthresh = window.halved(in_flight);
-        window.cwnd = window.ssthresh;
-    }
-
-    fn on_timeout(&mut self, _now: Time, in_flight: u64, window: &mut Window) {
-        window.ssthresh = window.halved(in_flight);
-        window.cwnd = u64::from(window.mss);
+    fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
+        window.ssthresh = window.halved(event.flight);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use headway_units::{Span, Time};
+
     use super::*;
-    use headway_units::Span;
 
     fn path(cwnd: u64, rtt_ms: u64) -> Sibling {
-        Sibling { cwnd, srtt: Span::from_millis(rtt_ms) }
+        Sibling {
+            cwnd,
+            srtt: Span::from_millis(rtt_ms),
+            min_rtt: Span::from_millis(rtt_ms),
+            between_losses: 0,
+            own: false,
+        }
     }
 
     /// n equal subflows: α = n·w · (w/r²) / (n·w/r)² = 1/n.
@@ -91,14 +92,14 @@ mod tests {
     #[test]
     fn the_increase_is_the_smaller_of_coupled_and_reno() {
         let siblings = [path(10_000, 10), path(2_000, 10)];
-        let mut window = Window { cwnd: 2_000, ssthresh: 2_000, mss: 1_000 };
+        let mut window = Window { cwnd: 2_000, ssthresh: 2_000, mss: 1_000, growth_limit: 1 };
         let mut lia = Lia::default();
-        let ack = Ack { now: Time::ZERO, acked: 1_000, srtt: None, siblings: &siblings };
+        let ack = Ack { siblings: &siblings, ..Ack::of(Time::ZERO, 1_000) };
         lia.on_ack(&ack, &mut window);
         // α·acked·mss/total = (12000·10000/12000²)·1000·1000/12000 = 69.44
         assert_eq!(window.cwnd, 2_069);
         // alone it is Reno: mss·acked/cwnd = 1000·1000/2000
-        let mut alone = Window { cwnd: 2_000, ssthresh: 2_000, mss: 1_000 };
+        let mut alone = Window { cwnd: 2_000, ssthresh: 2_000, mss: 1_000, growth_limit: 1 };
         let single = [path(2_000, 10)];
         Lia::default().on_ack(&Ack { siblings: &single, ..ack }, &mut alone);
         assert_eq!(alone.cwnd, 2_500);

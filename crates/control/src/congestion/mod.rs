@@ -1,11 +1,13 @@
 //! Congestion control: how a sender's window follows acknowledgements, loss and marks.
 //!
-//! A control changes a [`Window`] and nothing else; loss detection, retransmission and timers are the
-//! transport's. Adding a control takes one file in this folder and one line in the list below.
+//! A control changes a [`Window`] and, if it paces, says a rate; loss detection, retransmission and timers are the
+//! transport's. So is the way from `cwnd` down to `ssthresh` when there is congestion (at once, or by proportional
+//! rate reduction) and back when it turns out that there was none. Adding a control takes one file in this folder
+//! and one line in the list below.
 
 use std::fmt;
 
-use headway_units::{Span, Time};
+use headway_units::{Rate, Span, Time};
 
 mod lia;
 mod new_reno;
@@ -22,12 +24,15 @@ pub struct Window {
     pub ssthresh: u64,
     /// Largest payload of a segment (SMSS of RFC 5681).
     pub mss: u32,
+    /// The most segments by which one acknowledgement grows the window in slow start: L of RFC 3465. 1 is RFC 5681's
+    /// rule (eq. 2); Linux has no limit.
+    pub growth_limit: u32,
 }
 
 impl Window {
-    /// A window of `packets` segments in slow start.
+    /// A window of `packets` segments in slow start, by the rule of RFC 5681.
     pub fn initial(packets: u32, mss: u32) -> Window {
-        Window { cwnd: u64::from(packets) * u64::from(mss), ssthresh: u64::MAX, mss }
+        Window { cwnd: u64::from(packets) * u64::from(mss), ssthresh: u64::MAX, mss, growth_limit: 1 }
     }
 
     /// Whether the window grows by slow start (RFC 5681 §3.1: cwnd < ssthresh).
@@ -36,17 +41,36 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// The threshold after congestion with `in_flight` bytes outstanding: RFC 5681 eq. 4,
-    /// max(FlightSize / 2, 2·SMSS).
-    pub fn halved(&self, in_flight: u64) -> u64 {
-        (in_flight / 2).max(2 * u64::from(self.mss))
+    /// cwnd in whole segments, at least 1: what Linux calls `snd_cwnd`.
+    #[inline]
+    pub fn segments(&self) -> u64 {
+        (self.cwnd / u64::from(self.mss)).max(1)
     }
 
-    /// Slow start for `acked` newly acknowledged bytes: RFC 5681 eq. 2, cwnd += min(N, SMSS).
+    /// `count` segments in bytes.
+    #[inline]
+    pub fn bytes(&self, count: u64) -> u64 {
+        count.saturating_mul(u64::from(self.mss))
+    }
+
+    /// The threshold after congestion with `flight` bytes to be halved: RFC 5681 eq. 4,
+    /// max(FlightSize / 2, 2·SMSS).
+    pub fn halved(&self, flight: u64) -> u64 {
+        (flight / 2).max(2 * u64::from(self.mss))
+    }
+
+    /// The threshold after congestion that leaves `part` of `flight` bytes, in whole segments and at least two.
+    pub fn reduced(&self, flight: u64, part: f64) -> u64 {
+        let mss = u64::from(self.mss);
+        let segments = (flight as f64 * part / mss as f64) as u64;
+        segments.max(2) * mss
+    }
+
+    /// Slow start for `acked` newly acknowledged bytes: RFC 5681 eq. 2, cwnd += min(N, L·SMSS).
     /// Returns the bytes left over once cwnd has reached ssthresh.
     #[inline]
     pub fn slow_start(&mut self, acked: u64) -> u64 {
-        let grow = acked.min(u64::from(self.mss));
+        let grow = acked.min(u64::from(self.mss) * u64::from(self.growth_limit));
         let grown = (self.cwnd + grow).min(self.ssthresh);
         let used = grown - self.cwnd;
         self.cwnd = grown;
@@ -54,39 +78,248 @@ impl Window {
     }
 }
 
-/// What a control learns from an acknowledgement of new data outside recovery.
+/// Growth by one segment for each so many acknowledged: what has been earned and does not yet make a segment
+/// (Linux' `snd_cwnd_cnt`; `net/ipv4/tcp_cong.c: tcp_cong_avoid_ai`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Credit {
+    bytes: u64,
+}
+
+impl Credit {
+    /// Adds `acked` bytes, and one segment to the window for each `per` bytes (a whole window: Reno's rule).
+    #[inline]
+    pub fn grow(&mut self, window: &mut Window, per: u64, acked: u64) {
+        let per = per.max(1);
+        // What was earned at a larger window is spent at once, but gently.
+        if self.bytes >= per {
+            self.bytes = 0;
+            window.cwnd += u64::from(window.mss);
+        }
+        self.bytes += acked;
+        if self.bytes >= per {
+            let segments = self.bytes / per;
+            self.bytes -= segments * per;
+            window.cwnd = window.cwnd.saturating_add(window.bytes(segments));
+        }
+    }
+
+    /// Forgets what was earned.
+    pub fn clear(&mut self) {
+        self.bytes = 0;
+    }
+}
+
+/// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation; Linux' `struct rate_sample`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery {
+    /// [`Ack::total`] when the segment was sent whose acknowledgement gave the sample.
+    pub before: u64,
+    /// Bytes delivered since.
+    pub bytes: u64,
+    /// In this time; `None` if it is shorter than the shortest round trip, and then the sample is no rate.
+    pub interval: Option<Span>,
+    /// The sender had nothing to send, or no room in its own buffers, when the segment was sent.
+    pub limited: bool,
+}
+
+/// What remains to be done by when, of a flow that has a deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Goal {
+    /// Bytes not yet acknowledged.
+    pub left: u64,
+    /// When they should be.
+    pub deadline: Time,
+}
+
+/// What a control learns from an acknowledgement.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack<'a> {
     /// When it arrived.
     pub now: Time,
-    /// Newly acknowledged bytes.
+    /// Bytes newly acknowledged: in sequence, and selectively if the transport knows how (Linux: `acked_sacked`).
     pub acked: u64,
+    /// All that was ever delivered, this included.
+    pub total: u64,
+    /// Bytes found lost by this acknowledgement.
+    pub lost: u64,
+    /// Bytes believed to be in the network before this acknowledgement, and now.
+    pub flight_before: u64,
+    /// See [`flight_before`](Self::flight_before).
+    pub flight: u64,
+    /// Everything below this position of the subflow is acknowledged.
+    pub una: u64,
+    /// The position that is sent next: what an acknowledgement must reach to end a round that begins now.
+    pub nxt: u64,
+    /// The round-trip time that this acknowledgement measured, if it did.
+    pub rtt: Option<Span>,
     /// Smoothed round-trip time of this path, if there is a sample.
     pub srtt: Option<Span>,
+    /// The shortest round trip seen.
+    pub min_rtt: Option<Span>,
+    /// It carries an ECN echo.
+    pub echo: bool,
+    /// The window was what kept the sender from sending (RFC 5681 §3.1 grows it only then).
+    pub limited: bool,
+    /// In which repair the transport is.
+    pub state: State,
+    /// The rate at which data was delivered, for controls that [want it](Congestion::wants_delivery).
+    pub delivery: Option<Delivery>,
+    /// The flow's deadline, if it has one.
+    pub goal: Option<Goal>,
     /// All established subflows of the connection, this one included; empty for controls that are not coupled.
     pub siblings: &'a [Sibling],
 }
 
-/// A subflow as a coupled control sees it.
+impl Ack<'_> {
+    /// An acknowledgement of `acked` bytes at `now` with nothing else known: for tests and worked examples.
+    pub fn of(now: Time, acked: u64) -> Ack<'static> {
+        Ack {
+            now,
+            acked,
+            total: acked,
+            lost: 0,
+            flight_before: acked,
+            flight: 0,
+            una: acked,
+            nxt: acked,
+            rtt: None,
+            srtt: None,
+            min_rtt: None,
+            echo: false,
+            limited: true,
+            state: State::Open,
+            delivery: None,
+            goal: None,
+            siblings: &[],
+        }
+    }
+}
+
+/// What the transport is doing about congestion (Linux' `enum tcp_ca_state`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Nothing; also while there are duplicates but no loss yet.
+    Open,
+    /// The window is being reduced after an ECN echo.
+    Reducing,
+    /// Fast recovery.
+    Recovery,
+    /// Repair after a retransmission time-out.
+    Loss,
+}
+
+/// Why a window is reduced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// Loss found by duplicate or selective acknowledgements, or by time (RACK).
+    Loss,
+    /// An ECN echo (RFC 3168).
+    Echo,
+    /// The retransmission timer fired for the first time for this data.
+    Timeout,
+}
+
+/// A congestion event; at most one for each window.
 #[derive(Debug, Clone, Copy)]
+pub struct Event<'a> {
+    /// When it was noticed.
+    pub now: Time,
+    /// What it was.
+    pub cause: Cause,
+    /// What is to be reduced, in bytes: RFC 5681's FlightSize, or cwnd where the stack takes that (Linux).
+    pub flight: u64,
+    /// Everything below this position of the subflow is acknowledged.
+    pub una: u64,
+    /// The flow's deadline, if it has one.
+    pub goal: Option<Goal>,
+    /// As in [`Ack::siblings`].
+    pub siblings: &'a [Sibling],
+}
+
+impl Event<'_> {
+    /// An event with nothing else known: for tests and worked examples.
+    pub fn of(now: Time, cause: Cause, flight: u64) -> Event<'static> {
+        Event { now, cause, flight, una: 0, goal: None, siblings: &[] }
+    }
+}
+
+/// A subflow as a coupled control sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sibling {
     /// Congestion window in bytes; the slow-start threshold while in recovery (RFC 6356 §3).
     pub cwnd: u64,
     /// Smoothed round-trip time; never zero.
     pub srtt: Span,
+    /// The shortest round trip seen; never zero.
+    pub min_rtt: Span,
+    /// Bytes acknowledged between the last two losses, or since the last one if that is more (OLIA's l).
+    pub between_losses: u64,
+    /// Whether it is the subflow that is asked.
+    pub own: bool,
 }
 
-/// What a congestion control does. The transport calls exactly one of these per event.
+/// A setting of a control, by name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameter {
+    /// As a scenario writes it.
+    pub name: &'static str,
+    /// What it is, with its unit and source.
+    pub about: &'static str,
+    /// Its value unless set.
+    pub default: f64,
+    /// The smallest value it may have.
+    pub low: f64,
+    /// The largest value it may have.
+    pub high: f64,
+}
+
+/// What a congestion control does.
+///
+/// For each acknowledgement that brings news the transport calls [`observe`](Control::observe), in every state, then
+/// [`on_ack`](Control::on_ack) if the window may grow. For each congestion event it calls
+/// [`on_congestion`](Control::on_congestion), and brings cwnd to the new ssthresh itself (after a time-out: to one
+/// segment). A control with [`OWNS_WINDOW`](Control::OWNS_WINDOW) sets cwnd alone, in `observe`.
 pub trait Control: Default {
-    /// New data was acknowledged while the window was fully used and no recovery was under way.
+    /// Looks at the connection's other subflows.
+    const COUPLED: bool = false;
+    /// Wants [`Ack::delivery`], which costs the transport time and memory.
+    const WANTS_DELIVERY: bool = false;
+    /// Sets cwnd itself in every state; the transport neither reduces nor grows it (BBR).
+    const OWNS_WINDOW: bool = false;
+    /// Needs ECN; echoes are for [`observe`](Control::observe) to count, and the receiver tells marks exactly
+    /// (RFC 8257 §3.2).
+    const COUNTS_MARKS: bool = false;
+
+    /// News of any kind arrived, in any state: measurements. Called before growth or reduction.
+    fn observe(&mut self, _ack: &Ack<'_>, _window: &mut Window) {}
+
+    /// New data was acknowledged while the window was fully used and no reduction was under way: grows cwnd.
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window);
 
-    /// Loss found by duplicate or selective acknowledgements, or an ECN echo; at most once per window.
-    /// Sets ssthresh and cwnd. `in_flight` is RFC 5681's FlightSize in bytes.
-    fn on_loss(&mut self, now: Time, in_flight: u64, window: &mut Window);
+    /// There is congestion: sets ssthresh, at least two segments. cwnd is the transport's business.
+    fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window);
 
-    /// The retransmission timer fired for the first time for this segment. RFC 5681 §3.1: cwnd is one segment.
-    fn on_timeout(&mut self, now: Time, in_flight: u64, window: &mut Window);
+    /// The reduction is complete: cwnd has come down to ssthresh, and what was lost is repaired.
+    fn on_recovered(&mut self, _now: Time, _window: &mut Window) {}
+
+    /// The last congestion was none (Eifel, F-RTO, DSACK): the transport has restored cwnd and ssthresh.
+    fn on_undo(&mut self, _now: Time, _window: &mut Window) {}
+
+    /// Data flows again after nothing was outstanding for `idle`.
+    fn on_restart(&mut self, _now: Time, _idle: Span, _window: &mut Window) {}
+
+    /// The rate at which to send, if the control paces.
+    fn pacing(&self) -> Option<Rate> {
+        None
+    }
+
+    /// What can be set.
+    fn parameters() -> &'static [Parameter] {
+        &[]
+    }
+
+    /// Sets a parameter of [`parameters`](Control::parameters) to a value within its range.
+    fn set(&mut self, _name: &str, _value: f64) {}
 }
 
 /// A name that is no congestion control.
@@ -101,12 +334,52 @@ impl fmt::Display for UnknownControl {
 
 impl std::error::Error for UnknownControl {}
 
+/// A parameter that a control does not have, or a value that it cannot take.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BadParameter {
+    /// The control has none of this name.
+    Unknown {
+        /// The control's name.
+        control: &'static str,
+        /// What was given.
+        name: String,
+        /// The names it has.
+        known: Vec<&'static str>,
+    },
+    /// Out of range.
+    Range {
+        /// Which.
+        parameter: Parameter,
+        /// What was given.
+        value: f64,
+    },
+}
+
+impl fmt::Display for BadParameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadParameter::Unknown { control, name, known } if known.is_empty() => {
+                write!(f, "`{control}` has no parameter `{name}`; it has none at all")
+            }
+            BadParameter::Unknown { control, name, known } => {
+                write!(f, "`{control}` has no parameter `{name}`; it has {}", known.join(", "))
+            }
+            BadParameter::Range { parameter: Parameter { name, low, high, .. }, value } => {
+                write!(f, "`{name}` = {value} is not within {low} to {high}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BadParameter {}
+
+// The states are boxed except the smallest ones, so that a sender that uses those stays small.
 macro_rules! controls {
-    ($($name:literal => $control:ident, coupled: $coupled:literal;)+) => {
+    ($($name:literal => $control:ident in $store:ty;)+) => {
         /// Any of the congestion controls, by name.
         #[derive(Debug, Clone)]
         pub enum Congestion {
-            $(#[doc = concat!("`", $name, "`")] $control($control),)+
+            $(#[doc = concat!("`", $name, "`")] $control($store),)+
         }
 
         impl Congestion {
@@ -119,7 +392,7 @@ macro_rules! controls {
             /// If there is none of that name; the message lists all.
             pub fn by_name(name: &str) -> Result<Congestion, UnknownControl> {
                 match name {
-                    $($name => Ok(Congestion::$control($control::default())),)+
+                    $($name => Ok(Congestion::$control(<$store>::default())),)+
                     _ => Err(UnknownControl(name.to_owned())),
                 }
             }
@@ -129,10 +402,39 @@ macro_rules! controls {
                 match self { $(Congestion::$control(_) => $name,)+ }
             }
 
-            /// Whether it looks at the connection's other subflows.
+            /// See [`Control::COUPLED`].
             #[inline]
             pub fn is_coupled(&self) -> bool {
-                match self { $(Congestion::$control(_) => $coupled,)+ }
+                match self { $(Congestion::$control(_) => <$control as Control>::COUPLED,)+ }
+            }
+
+            /// See [`Control::WANTS_DELIVERY`].
+            #[inline]
+            pub fn wants_delivery(&self) -> bool {
+                match self { $(Congestion::$control(_) => <$control as Control>::WANTS_DELIVERY,)+ }
+            }
+
+            /// See [`Control::OWNS_WINDOW`].
+            #[inline]
+            pub fn owns_window(&self) -> bool {
+                match self { $(Congestion::$control(_) => <$control as Control>::OWNS_WINDOW,)+ }
+            }
+
+            /// See [`Control::COUNTS_MARKS`].
+            #[inline]
+            pub fn counts_marks(&self) -> bool {
+                match self { $(Congestion::$control(_) => <$control as Control>::COUNTS_MARKS,)+ }
+            }
+
+            /// What can be set.
+            pub fn parameters(&self) -> &'static [Parameter] {
+                match self { $(Congestion::$control(_) => <$control as Control>::parameters(),)+ }
+            }
+
+            /// See [`Control::observe`].
+            #[inline]
+            pub fn observe(&mut self, ack: &Ack<'_>, window: &mut Window) {
+                match self { $(Congestion::$control(c) => c.observe(ack, window),)+ }
             }
 
             /// See [`Control::on_ack`].
@@ -141,22 +443,62 @@ macro_rules! controls {
                 match self { $(Congestion::$control(c) => c.on_ack(ack, window),)+ }
             }
 
-            /// See [`Control::on_loss`].
-            pub fn on_loss(&mut self, now: Time, in_flight: u64, window: &mut Window) {
-                match self { $(Congestion::$control(c) => c.on_loss(now, in_flight, window),)+ }
+            /// See [`Control::on_congestion`].
+            pub fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
+                match self { $(Congestion::$control(c) => c.on_congestion(event, window),)+ }
             }
 
-            /// See [`Control::on_timeout`].
-            pub fn on_timeout(&mut self, now: Time, in_flight: u64, window: &mut Window) {
-                match self { $(Congestion::$control(c) => c.on_timeout(now, in_flight, window),)+ }
+            /// See [`Control::on_recovered`].
+            pub fn on_recovered(&mut self, now: Time, window: &mut Window) {
+                match self { $(Congestion::$control(c) => c.on_recovered(now, window),)+ }
+            }
+
+            /// See [`Control::on_undo`].
+            pub fn on_undo(&mut self, now: Time, window: &mut Window) {
+                match self { $(Congestion::$control(c) => c.on_undo(now, window),)+ }
+            }
+
+            /// See [`Control::on_restart`].
+            pub fn on_restart(&mut self, now: Time, idle: Span, window: &mut Window) {
+                match self { $(Congestion::$control(c) => c.on_restart(now, idle, window),)+ }
+            }
+
+            /// See [`Control::pacing`].
+            #[inline]
+            pub fn pacing(&self) -> Option<Rate> {
+                match self { $(Congestion::$control(c) => c.pacing(),)+ }
+            }
+
+            fn set_unchecked(&mut self, name: &str, value: f64) {
+                match self { $(Congestion::$control(c) => c.set(name, value),)+ }
             }
         }
     };
 }
 
+impl Congestion {
+    /// Sets a parameter.
+    ///
+    /// # Errors
+    /// If the control has none of that name, or the value is out of its range.
+    pub fn set(&mut self, name: &str, value: f64) -> Result<(), BadParameter> {
+        let parameters = self.parameters();
+        let Some(parameter) = parameters.iter().find(|p| p.name == name) else {
+            let known = parameters.iter().map(|p| p.name).collect();
+            return Err(BadParameter::Unknown { control: self.name(), name: name.to_owned(), known });
+        };
+        // A NaN is in no range.
+        if !(parameter.low..=parameter.high).contains(&value) {
+            return Err(BadParameter::Range { parameter: *parameter, value });
+        }
+        self.set_unchecked(name, value);
+        Ok(())
+    }
+}
+
 controls! {
-    "new-reno" => NewReno, coupled: false;
-    "lia" => Lia, coupled: true;
+    "new-reno" => NewReno in NewReno;
+    "lia" => Lia in Lia;
 }
 
 #[cfg(test)]

@@ -1,18 +1,15 @@
 //! Reno's window rules (RFC 5681), the ones NewReno (RFC 6582) keeps; which acknowledgements end a recovery
 //! is the transport's business.
 //!
-//! Leaves out: nothing of RFC 5681 §3.1. Congestion avoidance counts bytes (the third method of §3.1 and
-//! RFC 3465 with L = 1 in slow start), so that delayed acknowledgements do not halve the growth.
+//! Leaves out: nothing of RFC 5681 §3.1. Congestion avoidance counts bytes (the third method of §3.1), so that
+//! delayed acknowledgements do not halve the growth; slow start takes the window's limit (RFC 3465).
 
-use headway_units::Time;
-
-use super::{Ack, Control, Window};
+use super::{Ack, Control, Credit, Event, Window};
 
 /// Additive increase by one segment per round trip, halving on loss.
 #[derive(Debug, Clone, Default)]
 pub struct NewReno {
-    /// Bytes acknowledged in congestion avoidance that have not yet made a segment.
-    credit: u64,
+    credit: Credit,
 }
 
 impl Control for NewReno {
@@ -23,39 +20,32 @@ impl Control for NewReno {
             return;
         }
         // RFC 5681 §3.1: "increase cwnd by one full-sized segment each time cwnd bytes have been acknowledged".
-        self.credit += ack.acked;
-        if self.credit >= window.cwnd {
-            self.credit -= window.cwnd;
-            window.cwnd += u64::from(window.mss);
-        }
+        let per = window.cwnd;
+        self.credit.grow(window, per, ack.acked);
     }
 
-    fn on_loss(&mut self, _now: Time, in_flight: u64, window: &mut Window) {
-        window.ssthresh = window.halved(in_flight);
-        window.cwnd = window.ssthresh;
-        self.credit = 0;
-    }
-
-    fn on_timeout(&mut self, _now: Time, in_flight: u64, window: &mut Window) {
-        window.ssthresh = window.halved(in_flight);
-        window.cwnd = u64::from(window.mss);
-        self.credit = 0;
+    fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
+        window.ssthresh = window.halved(event.flight);
+        self.credit.clear();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use headway_units::Time;
+
+    use super::super::Cause;
     use super::*;
 
     const MSS: u64 = 1000;
 
     fn ack(acked: u64) -> Ack<'static> {
-        Ack { now: Time::ZERO, acked, srtt: None, siblings: &[] }
+        Ack::of(Time::ZERO, acked)
     }
 
     #[test]
     fn slow_start_grows_by_at_most_one_segment_per_ack_and_stops_at_ssthresh() {
-        let mut window = Window { cwnd: 2 * MSS, ssthresh: 4500, mss: 1000 };
+        let mut window = Window { cwnd: 2 * MSS, ssthresh: 4500, mss: 1000, growth_limit: 1 };
         let mut reno = NewReno::default();
         reno.on_ack(&ack(2 * MSS), &mut window); // RFC 5681 eq. 2: min(N, SMSS)
         assert_eq!(window.cwnd, 3 * MSS);
@@ -69,7 +59,7 @@ mod tests {
 
     #[test]
     fn congestion_avoidance_adds_one_segment_per_window() {
-        let mut window = Window { cwnd: 10 * MSS, ssthresh: 10 * MSS, mss: 1000 };
+        let mut window = Window { cwnd: 10 * MSS, ssthresh: 10 * MSS, mss: 1000, growth_limit: 1 };
         let mut reno = NewReno::default();
         for _ in 0..5 {
             assert_eq!(window.cwnd, 10 * MSS);
@@ -79,11 +69,11 @@ mod tests {
     }
 
     #[test]
-    fn loss_halves_what_is_in_flight_and_a_timeout_leaves_one_segment() {
-        let mut window = Window { cwnd: 20 * MSS, ssthresh: u64::MAX, mss: 1000 };
-        NewReno::default().on_loss(Time::ZERO, 18 * MSS, &mut window);
-        assert_eq!((window.cwnd, window.ssthresh), (9 * MSS, 9 * MSS));
-        NewReno::default().on_timeout(Time::ZERO, 3 * MSS, &mut window);
-        assert_eq!((window.cwnd, window.ssthresh), (MSS, 2 * MSS)); // never under two segments
+    fn congestion_halves_what_is_in_flight_but_leaves_two_segments() {
+        let mut window = Window { cwnd: 20 * MSS, ssthresh: u64::MAX, mss: 1000, growth_limit: 1 };
+        NewReno::default().on_congestion(&Event::of(Time::ZERO, Cause::Loss, 18 * MSS), &mut window);
+        assert_eq!((window.cwnd, window.ssthresh), (20 * MSS, 9 * MSS));
+        NewReno::default().on_congestion(&Event::of(Time::ZERO, Cause::Timeout, 3 * MSS), &mut window);
+        assert_eq!(window.ssthresh, 2 * MSS);
     }
 }
