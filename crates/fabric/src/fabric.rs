@@ -117,6 +117,15 @@ impl<B: Copy> Fabric<B> {
         self.ports[link.0 as usize].earliest_arrival(now, &self.pool)
     }
 
+    /// When the last frame queued at the first port of the route at `hop` will have left it, if that is known: a
+    /// first-in-first-out port knows.
+    pub fn leaves(&self, hop: u32) -> Option<Time> {
+        match self.routes.hop(hop) {
+            Hop::Port(port) => Some(self.ports[port as usize].leaves()),
+            Hop::End(_) => None,
+        }
+    }
+
     /// Bytes and frames waiting or being transmitted at `link`'s port.
     pub fn occupancy(&mut self, now: Time, link: LinkId) -> (Bytes, u32) {
         self.ports[link.0 as usize].occupancy(now, &self.pool)

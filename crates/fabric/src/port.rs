@@ -247,6 +247,11 @@ impl<B: Copy> Port<B> {
         }
     }
 
+    /// When the last frame queued will have left.
+    pub(crate) fn leaves(&self) -> Time {
+        self.busy_until
+    }
+
     pub(crate) fn counters(&self) -> PortCounters {
         PortCounters {
             accepted: self.accepted,

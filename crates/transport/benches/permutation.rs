@@ -38,11 +38,12 @@ fn profile() -> Profile {
         min_rto: Span::from_millis(200),
         initial_rto: Span::from_secs(1),
         max_rto: Span::from_secs(120),
-        delayed_ack: DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 16 },
+        delayed_ack: DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 16, adaptive: false },
         receive_window: Bytes::new(128 << 10), // Linux's default receive buffer (tcp_rmem)
         ecn: false,
         multipath: None,
         replicate: None,
+        ..Profile::default()
     }
 }
 
@@ -86,6 +87,7 @@ fn run(k: u32, span: Span) {
             source: built.hosts[i],
             destination: built.hosts[to],
             size: None,
+            deadline: None,
             profile: 0,
         })
         .collect();

@@ -11,7 +11,7 @@ use headway_units::Time;
 use crate::network::Network;
 use crate::profile::Profile;
 use crate::ranges::Ranges;
-use crate::sender::{Phase, Sender};
+use crate::sender::{Burst, Phase, Sender};
 
 /// Subflows a connection can have.
 pub(crate) const MAX_SUBFLOWS: usize = headway_control::lanes::MAX_SUBFLOWS;
@@ -140,9 +140,19 @@ impl Connection {
         self.una == self.total
     }
 
+    /// Up to where the receiver's window and the sender's buffer let data go.
+    #[inline]
+    fn sendable(&self, profile: &Profile) -> u64 {
+        match profile.send_buffer {
+            Some(buffer) => self.edge.min(self.una.saturating_add(buffer.get())),
+            None => self.edge,
+        }
+    }
+
     /// What is to be sent next: (position, length, whether it is a reinjection).
     #[inline]
-    fn next_piece(&mut self, mss: u32) -> Option<(u64, u32, bool)> {
+    fn next_piece(&mut self, profile: &Profile) -> Option<(u64, u32, bool)> {
+        let mss = profile.mss;
         while let Some(&(at, len)) = self.reinject.front() {
             if at + u64::from(len) > self.una {
                 return Some((at, len, true));
@@ -150,7 +160,7 @@ impl Connection {
             self.reinject.pop_front();
         }
         let rest = self.total - self.next;
-        let room = self.edge.saturating_sub(self.next);
+        let room = self.sendable(profile).saturating_sub(self.next);
         let len = u64::from(mss).min(rest).min(room);
         // RFC 9293 §3.8.6.2.1: no silly small segment because the window ends here, unless nothing else is on its way
         // (rule 3; the window is then all of the receiver's buffer).
@@ -163,26 +173,65 @@ impl Connection {
         if let [only] = *self.subflows.as_slice()
             && (!self.joined || profile.multipath.is_none())
         {
-            self.pump_single(now, &mut senders[only as usize], profile, net);
+            let sender = &mut senders[only as usize];
+            if sender.has_bursts() && self.reinject.is_empty() {
+                self.pump_bursts(now, sender, profile, net);
+            } else {
+                self.pump_single(now, sender, profile, net);
+            }
             return;
         }
         self.pump_several(now, senders, profile, net);
     }
 
+    /// Hands out `len` new bytes; says whether they are the connection's last and carry its FIN.
+    fn hand_out(&mut self, len: u64, profile: &Profile) -> bool {
+        self.next += len;
+        // A plain connection ends with its last segment; a multipath one when all is acknowledged.
+        let fin = self.next == self.total && profile.multipath.is_none();
+        self.finishing |= fin;
+        fin
+    }
+
     #[inline]
     fn pump_single(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {
         sender.repair(now, self.next < self.total, profile, net);
-        while let Some((at, len, _)) = self.next_piece(profile.mss) {
+        while let Some((at, len, again)) = self.next_piece(profile) {
             if !sender.has_room(len, profile) {
                 break;
             }
-            self.next += u64::from(len);
-            // A plain connection ends with its last segment; a multipath one when all is acknowledged.
-            let fin = self.next == self.total && profile.multipath.is_none();
-            self.finishing |= fin;
+            let fin = if again {
+                self.reinject.pop_front();
+                false
+            } else {
+                self.hand_out(u64::from(len), profile)
+            };
             sender.send_new(now, at, len, fin, profile, net);
         }
-        sender.note_limited(profile);
+        self.end_single(now, sender, profile, net);
+    }
+
+    /// As [`pump_single`](Self::pump_single), in bursts and at a pace.
+    fn pump_bursts(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {
+        sender.repair(now, self.next < self.total, profile, net);
+        while self.next < self.total {
+            let room = self.sendable(profile).saturating_sub(self.next);
+            let Burst::Bytes(burst) = sender.burst(now, self.total - self.next, room, profile, net) else { break };
+            let mut left = burst;
+            while left > 0 {
+                let len = left.min(u64::from(profile.mss));
+                let at = self.next;
+                let fin = self.hand_out(len, profile);
+                sender.send_new(now, at, len as u32, fin, profile, net);
+                left -= len;
+            }
+            sender.note_output(now, burst, profile, net);
+        }
+        self.end_single(now, sender, profile, net);
+    }
+
+    fn end_single(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {
+        sender.end_turn(now, self.total - self.next, profile, net);
         if self.total == 0 && !self.finishing && sender.phase == Phase::Established {
             self.finishing = true;
             sender.send_new(now, 0, 0, true, profile, net);
@@ -194,32 +243,41 @@ impl Connection {
         for &id in subflows.as_slice() {
             senders[id as usize].repair(now, self.next < self.total, profile, net);
         }
-        while let Some((at, len, again)) = self.next_piece(profile.mss) {
-            let Some(id) = self.choose(len, senders, profile) else { break };
+        // Subflows whose card or pace holds them back in this turn.
+        let mut held = 0u32;
+        while let Some((at, len, again)) = self.next_piece(profile) {
+            let Some(position) = self.choose(len, held, senders, profile) else { break };
+            let sender = &mut senders[subflows.as_slice()[position] as usize];
+            if sender.has_bursts() && sender.is_held_back(now, profile, net) {
+                held |= 1 << position;
+                continue;
+            }
             if again {
                 self.reinject.pop_front();
             } else {
                 self.next += u64::from(len);
             }
-            senders[id as usize].send_new(now, at, len, false, profile, net);
+            sender.send_new(now, at, len, false, profile, net);
+            sender.note_output(now, u64::from(len), profile, net);
         }
         for &id in subflows.as_slice() {
-            senders[id as usize].note_limited(profile);
+            senders[id as usize].end_turn(now, self.total - self.next, profile, net);
         }
     }
 
     /// The scheduler: the subflow with the lowest smoothed round-trip time of those with window free; those that have
-    /// timed out only if no other is usable, backups only if no regular one is (RFC 8684 §3.3.8).
-    fn choose(&self, len: u32, senders: &[Sender], profile: &Profile) -> Option<u32> {
+    /// timed out only if no other is usable, backups only if no regular one is (RFC 8684 §3.3.8). `held` are those that
+    /// cannot send now. Returns its position.
+    fn choose(&self, len: u32, held: u32, senders: &[Sender], profile: &Profile) -> Option<usize> {
         let backups = profile.multipath.as_ref().map_or(&[][..], |m| &m.backup);
         let class = |position: usize, sender: &Sender| (sender.failed, backups.contains(&position));
         let usable = |s: &Sender| s.phase == Phase::Established && s.permit != Permit::Hold;
-        let each = || self.subflows.as_slice().iter().map(|&id| (id, &senders[id as usize])).enumerate();
-        let best = each().filter(|(_, (_, s))| usable(s)).map(|(i, (_, s))| class(i, s)).min()?;
+        let each = || self.subflows.as_slice().iter().map(|&id| &senders[id as usize]).enumerate();
+        let best = each().filter(|(_, s)| usable(s)).map(|(i, s)| class(i, s)).min()?;
         each()
-            .filter(|&(i, (_, s))| usable(s) && class(i, s) == best && s.has_room(len, profile))
-            .min_by_key(|(_, (_, s))| s.rtt.srtt())
-            .map(|(_, (id, _))| id)
+            .filter(|&(i, s)| held & (1 << i) == 0 && usable(s) && class(i, s) == best && s.has_room(len, profile))
+            .min_by_key(|(_, s)| s.rtt.srtt())
+            .map(|(i, _)| i)
     }
 
     /// Sends FIN on every open subflow once all data is acknowledged (multipath connections).
@@ -241,8 +299,9 @@ impl Connection {
     }
 
     /// The windows and round trips of all established subflows, for coupled controls.
-    pub fn siblings(&self, senders: &[Sender], out: &mut [Sibling; MAX_SUBFLOWS]) -> usize {
-        let found = self.subflows.as_slice().iter().filter_map(|&id| senders[id as usize].sibling());
+    /// `own` is the subflow that asks.
+    pub fn siblings(&self, own: u32, senders: &[Sender], out: &mut [Sibling; MAX_SUBFLOWS]) -> usize {
+        let found = self.subflows.as_slice().iter().filter_map(|&id| senders[id as usize].sibling(id == own));
         out.iter_mut().zip(found).map(|(to, sibling)| *to = sibling).count()
     }
 

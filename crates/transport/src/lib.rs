@@ -22,6 +22,8 @@ mod simulation;
 
 pub use external::{Departure, External, ExternalError};
 pub use ports::Ports;
-pub use profile::{DelayedAck, LanePlan, Multipath, Profile, Recovery};
+pub use profile::{
+    DelayedAck, IdleRestart, LanePlan, Modern, Multipath, Offload, Pacing, Profile, Recovery, Reduction, RtoRule,
+};
 pub use rtt::RttEstimator;
 pub use simulation::{FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};

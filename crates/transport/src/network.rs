@@ -14,12 +14,16 @@ pub(crate) mod class {
     pub const SAMPLE: u8 = 4;
     /// Frames that leave external hosts; after these hosts have acted, which is after all that is above.
     pub const EXTERNAL: u8 = 5;
+    /// A sender whose card or pace held it back may go on.
+    pub const WAKE: u8 = 6;
 }
 
 /// Up to four selective acknowledgement blocks, most recent first (RFC 2018 §3).
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SackBlocks {
     pub count: u8,
+    /// The first block reports what had arrived before (RFC 2883).
+    pub duplicate: bool,
     pub blocks: [(u32, u32); 4],
 }
 

@@ -4,13 +4,81 @@ use headway_control::congestion::Congestion;
 use headway_control::lanes;
 use headway_units::{Bytes, Span};
 
-/// How lost segments are found and repaired.
+/// How lost segments are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
     /// RFC 6582: duplicate acknowledgements, one repair per round trip.
     NewReno,
-    /// RFC 6675: selective acknowledgements (RFC 2018).
+    /// RFC 6675: selective acknowledgements (RFC 2018), so many of them above a segment.
     Sack,
+    /// RFC 8985: selective acknowledgements of what was sent later (RACK). Implies [`Modern`].
+    Rack,
+}
+
+/// How the window comes down to ssthresh when there is congestion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduction {
+    /// RFC 5681, RFC 6675: at once; then nothing is sent until half of the window has left.
+    AtOnce,
+    /// Proportional rate reduction (RFC 6937).
+    Proportional,
+    /// One segment for every second acknowledgement, as Linux did before 3.2.
+    Halving,
+}
+
+/// Loss recovery as Linux does it: one state machine for what is found by acknowledgements, by time and by probes, with
+/// a way back. Without it a sender follows the letter of RFC 6582 or RFC 6675.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modern {
+    /// How the window comes down.
+    pub reduction: Reduction,
+    /// Tail loss probes (RFC 8985 §7).
+    pub tail_loss_probe: bool,
+    /// Forward RTO recovery (RFC 5682).
+    pub f_rto: bool,
+    /// Reductions that prove wrong are undone: by duplicate selective acknowledgements (RFC 2883) and, with
+    /// timestamps, by the Eifel algorithm (RFC 3522).
+    pub undo: bool,
+}
+
+/// How the retransmission time-out follows the round trips.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RtoRule {
+    /// RFC 6298: srtt + 4·rttvar, at least the smallest time-out.
+    Rfc6298,
+    /// Linux: srtt + the largest 4·mdev of the last round trips, of which the second term is at least the smallest
+    /// time-out (`net/ipv4/tcp_input.c: tcp_rtt_estimator`); timers expire as in its timer wheel.
+    Linux,
+}
+
+/// What happens to a window that was not used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// Nothing.
+    Keep,
+    /// After an idle RTO it is at most the initial window (RFC 5681 §4.1).
+    Restart,
+    /// It halves for each idle RTO, down to the initial window (RFC 2861; Linux).
+    Decay,
+}
+
+/// How a host hands data to its card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offload {
+    /// The most bytes that leave back to back: a TSO or GSO segment.
+    pub most: u32,
+    /// Stops while the host's card holds more of a connection than this allows (TCP small queues): two bursts or a
+    /// millisecond's worth.
+    pub small_queues: bool,
+}
+
+/// Whether and how a sender spaces what it sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pacing {
+    /// Only a control that says a rate of its own (BBR).
+    Control,
+    /// Always: at twice (slow start) or 1.2 times cwnd/srtt, as Linux with the `fq` discipline.
+    Always,
 }
 
 /// When a receiver acknowledges (RFC 5681 §4.2).
@@ -23,6 +91,10 @@ pub struct DelayedAck {
     /// The first so many segments of a connection are acknowledged at once, as Linux does while a sender is in its
     /// first slow start.
     pub quick: u32,
+    /// Linux' rules beyond that: the time-out follows the gaps between segments, quick acknowledgements return after
+    /// a pause, the end of a write is acknowledged at once, and while there are holes acknowledgements are compressed
+    /// to one per millisecond or 5 % of the round trip (`net/ipv4/tcp_input.c`).
+    pub adaptive: bool,
 }
 
 /// How a connection uses several paths.
@@ -53,20 +125,35 @@ pub struct LanePlan {
 pub struct Profile {
     /// A fresh congestion control, copied for each subflow.
     pub control: Congestion,
-    /// Loss recovery.
+    /// How loss is found.
     pub recovery: Recovery,
+    /// How it is repaired, if not by the letter of RFC 6582 or RFC 6675.
+    pub modern: Option<Modern>,
+    /// Duplicate acknowledgements, or segments' worth of selectively acknowledged bytes, that mean loss.
+    pub duplicate_threshold: u32,
     /// RFC 3042.
     pub limited_transmit: bool,
     /// Payload of a full segment.
     pub mss: u32,
     /// Bytes of a frame that are not payload: Ethernet header and checksum, IP, TCP and its options.
     pub overhead: u32,
+    /// Segments carry timestamps (RFC 7323); their bytes are in `overhead`.
+    pub timestamps: bool,
     /// Selective acknowledgement blocks that fit an acknowledgement beside its other options: at most 4 (RFC 2018 §3).
     pub sack_blocks: u8,
     /// Initial window in segments.
     pub initial_window: u32,
     /// Initial slow-start threshold, if not unlimited.
     pub initial_ssthresh: Option<Bytes>,
+    /// The most segments by which an acknowledgement grows the window in slow start (RFC 3465's L; RFC 5681: 1).
+    pub growth_limit: u32,
+    /// Congestion reduces cwnd rather than what is in flight, and a window grows while at least half of it was used in
+    /// slow start (Linux: `tcp_is_cwnd_limited`).
+    pub reduces_cwnd: bool,
+    /// What becomes of an unused window.
+    pub idle_restart: IdleRestart,
+    /// How the time-out is computed.
+    pub rto_rule: RtoRule,
     /// Smallest retransmission time-out.
     pub min_rto: Span,
     /// Time-out before there is a round-trip sample, also for SYN.
@@ -75,12 +162,79 @@ pub struct Profile {
     pub max_rto: Span,
     /// Acknowledgement rules of the receiver.
     pub delayed_ack: DelayedAck,
-    /// Receive buffer: the window offered, since receivers read at once.
+    /// The largest window that a receiver offers.
     pub receive_window: Bytes,
-    /// ECN as in RFC 3168.
+    /// The window offered first, which then follows what arrives (Linux: `tcp_rcv_space_adjust`); `None`: all of it
+    /// from the start, since receivers read at once.
+    pub autotuning: Option<Bytes>,
+    /// What a sender may have written and not had acknowledged; `None` is no limit.
+    pub send_buffer: Option<Bytes>,
+    /// Bursts, as a card with segmentation offload makes them; without, segments are sent one by one.
+    pub offload: Option<Offload>,
+    /// Spacing.
+    pub pacing: Pacing,
+    /// ECN as in RFC 3168, or RFC 8257 if the control counts marks.
     pub ecn: bool,
     /// MPTCP, or plain TCP.
     pub multipath: Option<Multipath>,
     /// Flows of at most this size are sent by several connections over different paths: (size, copies).
     pub replicate: Option<(Bytes, u32)>,
+}
+
+impl Default for Profile {
+    /// The letter of the RFCs, on Ethernet's MTU of 1500 bytes without options: NewReno's window, selective
+    /// acknowledgements, ten segments to begin with, 200 ms at least until a time-out.
+    fn default() -> Profile {
+        Profile {
+            control: Congestion::by_name("new-reno").expect("the first of all"),
+            recovery: Recovery::Sack,
+            modern: None,
+            duplicate_threshold: 3,
+            limited_transmit: true,
+            mss: 1460,
+            overhead: 58,
+            timestamps: false,
+            sack_blocks: 4,
+            initial_window: 10,
+            initial_ssthresh: None,
+            growth_limit: 1,
+            reduces_cwnd: false,
+            idle_restart: IdleRestart::Restart,
+            rto_rule: RtoRule::Rfc6298,
+            min_rto: Span::from_millis(200),
+            initial_rto: Span::from_secs(1),
+            max_rto: Span::from_secs(120),
+            delayed_ack: DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 16, adaptive: false },
+            receive_window: Bytes::from_kb(6_000),
+            autotuning: None,
+            send_buffer: None,
+            offload: None,
+            pacing: Pacing::Control,
+            ecn: false,
+            multipath: None,
+            replicate: None,
+        }
+    }
+}
+
+impl Profile {
+    /// Sender and receiver as in Linux 6.12 with its defaults, but NewReno for the control and without timestamps'
+    /// bytes: set `control`, `mss` and `overhead`.
+    pub fn linux() -> Profile {
+        Profile {
+            recovery: Recovery::Rack,
+            modern: Some(Modern { reduction: Reduction::Proportional, tail_loss_probe: true, f_rto: true, undo: true }),
+            growth_limit: u32::MAX,
+            reduces_cwnd: true,
+            idle_restart: IdleRestart::Decay,
+            rto_rule: RtoRule::Linux,
+            timestamps: true,
+            sack_blocks: 3,
+            delayed_ack: DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 16, adaptive: true },
+            autotuning: Some(Bytes::new(64_240)),
+            send_buffer: Some(Bytes::new(4 << 20)),
+            offload: Some(Offload { most: 65_160, small_queues: true }),
+            ..Profile::default()
+        }
+    }
 }

@@ -169,7 +169,7 @@ impl Receiver {
             self.timer.cancel();
         }
         let mut options = 0;
-        let extra = if self.ranges.is_empty() || profile.recovery != Recovery::Sack {
+        let extra = if self.ranges.is_empty() || profile.recovery == Recovery::NewReno {
             NO_EXTRA
         } else {
             let mut blocks = SackBlocks::default();

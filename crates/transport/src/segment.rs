@@ -30,6 +30,9 @@ pub(crate) mod flag {
     pub const ECE: u8 = 8;
     /// Congestion window reduced.
     pub const CWR: u8 = 16;
+    /// What stands for a timestamp, and its echo (RFC 7323): a number of two bits that counts the sender's repairs.
+    pub const EPOCH: u8 = 0b0110_0000;
+    pub const EPOCH_SHIFT: u8 = 5;
 }
 
 /// The smallest Ethernet frame.

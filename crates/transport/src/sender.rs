@@ -1,31 +1,33 @@
-//! The sending half of a subflow: windows, acknowledgements, loss recovery, time-outs.
+//! The sending half of a subflow: windows, acknowledgements, time-outs.
 //!
-//! Both recoveries share one account of what is in the network, RFC 6675's *pipe*: bytes outstanding, less those
-//! selectively acknowledged, less those known lost and not yet sent again. NewReno (RFC 6582) knows less: each
-//! duplicate acknowledgement stands for one segment that has left, which is the same as inflating the window by
-//! one (§3.2 steps 3–5), and a partial acknowledgement tells that the next segment is lost too.
+//! What repairs loss is one of two: the letter of RFC 6582 and RFC 6675 ([`rfc`]), or Linux' state machine with RACK,
+//! tail loss probes, proportional rate reduction and undo ([`modern`]). Both share one account of what is in the
+//! network, RFC 6675's *pipe*: bytes outstanding, less those selectively acknowledged, less those known lost and not
+//! yet sent again. What leaves when, in bursts, paced, or held back by the host's card, is in [`output`].
 
 use std::collections::VecDeque;
 
-use headway_control::congestion::{Ack, Congestion, Sibling, Window};
+use headway_control::congestion::{Ack, Cause, Congestion, Event, Goal, Sibling, State, Window};
 use headway_control::lanes::Permit;
 use headway_engine::Source;
 use headway_fabric::ecn;
 use headway_units::{Span, Time};
 
 use crate::network::{Network, SackBlocks, Side, Timer, class, endpoint};
-use crate::profile::{Profile, Recovery};
-use crate::rtt::RttEstimator;
+use crate::profile::{IdleRestart, Profile};
+use crate::rtt::{RttEstimator, expiry};
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
 
+mod modern;
+mod output;
+mod rfc;
 mod scoreboard;
 #[cfg(test)]
 mod tests;
 
+use modern::Modern;
+pub(crate) use output::Burst;
 use scoreboard::Scoreboard;
-
-/// Duplicate acknowledgements, or segments' worth of selectively acknowledged bytes, that mean loss.
-const DUP_THRESHOLD: u32 = 3;
 
 /// Where a subflow is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Repair {
     None,
+    /// The window comes down after an ECN echo or a tail loss, with nothing to send again.
+    Reducing,
     /// Fast recovery.
     Fast,
     /// After a retransmission time-out.
@@ -59,6 +63,15 @@ pub(crate) struct Progress {
     pub closed: bool,
     /// There is a new round-trip estimate.
     pub sampled: bool,
+}
+
+/// What a sender's control may know of the rest of the connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Context<'a> {
+    /// The connection's subflows, if the control is coupled.
+    pub siblings: &'a [Sibling],
+    /// The flow's deadline.
+    pub goal: Option<Goal>,
 }
 
 /// Sums over the life of a subflow.
@@ -100,26 +113,38 @@ pub(crate) struct Sender {
     /// RFC 6675's `RescueRxt`: a rescue needs an acknowledgement beyond this.
     rescue_beyond: u64,
     timer: Timer,
+    /// Pacing, and the host's card.
+    wake: Timer,
     last_sent: Time,
     /// Retransmissions of SYN or of the join's third packet.
     handshake_retries: u32,
     ecn_point: u64,
     reduced: bool,
+    /// Bytes acknowledged when the last loss was found, and between the two before (OLIA).
+    losses_at: (u64, u64),
+    /// What only some stacks have.
+    modern: Option<Box<Modern>>,
 }
 
 impl Sender {
-    /// A subflow about to open. `timer` is that of the place's former occupant, so that its outdated events are
+    /// A subflow about to open. `timers` are those of the place's former occupant, so that its outdated events are
     /// told from this one's.
-    pub fn new(id: u32, connection: u32, route: u32, join: bool, profile: &Profile, timer: Timer) -> Sender {
+    pub fn new(id: u32, connection: u32, route: u32, join: bool, profile: &Profile, timers: (Timer, Timer)) -> Sender {
         let mut window = Window::initial(profile.initial_window, profile.mss);
+        window.growth_limit = profile.growth_limit;
         if let Some(threshold) = profile.initial_ssthresh {
             window.ssthresh = threshold.get().max(2 * u64::from(profile.mss));
         }
+        let modern = Modern::new(profile);
+        let board = match &modern {
+            Some(_) => Scoreboard::timed(profile.control.wants_delivery()),
+            None => Scoreboard::default(),
+        };
         Sender {
             connection,
             phase: Phase::Opening,
             permit: Permit::Normal,
-            rtt: RttEstimator::new(profile.initial_rto, profile.min_rto, profile.max_rto),
+            rtt: RttEstimator::of(profile, profile.initial_rto),
             counters: SenderCounters::default(),
             failed: false,
             window,
@@ -131,22 +156,35 @@ impl Sender {
             point: 0,
             una: 0,
             nxt: 1,
-            board: Scoreboard::default(),
+            board,
             duplicates: 0,
             departed: 0,
             limited: false,
             force: false,
             rescue_beyond: 0,
-            timer,
+            timer: timers.0,
+            wake: timers.1,
             last_sent: Time::ZERO,
             handshake_retries: 0,
             ecn_point: 0,
             reduced: false,
+            losses_at: (0, 0),
+            modern,
         }
     }
 
     pub fn timer_mut(&mut self) -> &mut Timer {
         &mut self.timer
+    }
+
+    /// The timers, for the next subflow of this place.
+    pub fn timers(&self) -> (Timer, Timer) {
+        (self.timer, self.wake)
+    }
+
+    /// The timer of pacing and of the host's card.
+    pub fn wake_mut(&mut self) -> &mut Timer {
+        &mut self.wake
     }
 
     pub fn is_coupled(&self) -> bool {
@@ -159,12 +197,18 @@ impl Sender {
         self.nxt - self.una
     }
 
-    /// What congestion halves: the bytes outstanding, at most a window. RFC 5681 §3.2 step 2 excludes what limited
-    /// transmit sent. That a long recovery's new data does not count either is a deviation from its §2: while an
-    /// acknowledgement is missing, every duplicate lets a segment go, and half of all that would be no estimate of
-    /// the path. Linux halves cwnd for the same reason.
-    fn flight_size(&self) -> u64 {
-        self.outstanding().min(self.window.cwnd)
+    /// Bytes that the receiver is known to have.
+    #[inline]
+    fn total(&self) -> u64 {
+        self.una + self.board.sacked()
+    }
+
+    /// What congestion halves. Linux: cwnd. RFC 5681 §3.2 step 2: the bytes outstanding without what limited transmit
+    /// sent, so at most a window. That a long recovery's new data does not count either is a deviation from its §2:
+    /// while an acknowledgement is missing, every duplicate lets a segment go, and half of all that would be no
+    /// estimate of the path.
+    fn flight_size(&self, profile: &Profile) -> u64 {
+        if profile.reduces_cwnd { self.window.cwnd } else { self.outstanding().min(self.window.cwnd) }
     }
 
     /// The window that the lanes leave of the congestion window: none on hold, one segment for a probe.
@@ -178,18 +222,26 @@ impl Sender {
     }
 
     /// The window as siblings see it: ssthresh while in fast recovery (RFC 6356 §3). `None` if it takes no part.
-    pub fn sibling(&self) -> Option<Sibling> {
+    pub fn sibling(&self, own: bool) -> Option<Sibling> {
         let cwnd = match (self.permit, self.repair) {
             (Permit::Normal, Repair::Fast) => self.window.ssthresh,
             _ => self.allowed(),
         };
         let srtt = self.rtt.srtt()?;
-        (self.phase == Phase::Established && cwnd > 0 && !srtt.is_zero()).then_some(Sibling { cwnd, srtt })
+        let takes_part = self.phase == Phase::Established && cwnd > 0 && !srtt.is_zero();
+        takes_part.then(|| {
+            let min_rtt = self.rtt.min().filter(|min| !min.is_zero()).unwrap_or(srtt);
+            let (last, before) = self.losses_at;
+            Sibling { cwnd, srtt, min_rtt, between_losses: (self.una - last).max(before), own }
+        })
     }
 
+    /// Bytes in the network as far as is known.
     fn pipe(&self) -> u64 {
         let departed = u64::from(self.departed) * u64::from(self.window.mss);
-        self.outstanding().saturating_sub(self.board.sacked() + self.board.lost() + departed)
+        // What is twice on its way counts twice in Linux (`tcp_packets_in_flight`).
+        let twice = if self.modern.is_some() { self.board.twice() } else { 0 };
+        (self.outstanding() + twice).saturating_sub(self.board.sacked() + self.board.lost() + departed)
     }
 
     /// Whether `len` more bytes of new data fit the window.
@@ -201,10 +253,14 @@ impl Sender {
         self.phase == Phase::Established && pipe + u64::from(len) <= self.allowed()
     }
 
-    /// Notes whether the window is what keeps the subflow from sending.
+    /// Ends a turn of sending: notes whether the window is what keeps the subflow from sending, and sets the timers
+    /// that depend on it. `unsent` bytes wait in the connection.
     #[inline]
-    pub fn note_limited(&mut self, profile: &Profile) {
+    pub fn end_turn(&mut self, now: Time, unsent: u64, profile: &Profile, net: &mut Network) {
         self.limited = !self.has_room(profile.mss, profile);
+        if self.modern.is_some() {
+            self.end_modern_turn(now, unsent, profile, net);
+        }
     }
 
     /// Sets what the lanes permit. A probe that becomes normal starts in slow start from one segment.
@@ -219,56 +275,84 @@ impl Sender {
     pub fn open(&mut self, now: Time, profile: &Profile, net: &mut Network) {
         self.last_sent = now;
         self.control_segment(now, 0, flag::SYN, profile, net);
-        self.timer.set(now + self.rtt.rto(), &mut net.queue, self.timer_source());
+        self.set_timer(now, self.rtt.rto(), profile, net);
     }
 
     /// Sends new data, `len` bytes at connection position `data`; `fin` ends the subflow.
     #[inline]
     pub fn send_new(&mut self, now: Time, data: u64, len: u32, fin: bool, profile: &Profile, net: &mut Network) {
-        // RFC 5681 §4.1: a window that has not been used for an RTO says nothing about the path any more.
         if self.outstanding() == 0 && now.since(self.last_sent) > self.rtt.rto() && self.permit == Permit::Normal {
-            self.window.cwnd = self.window.cwnd.min(u64::from(profile.initial_window) * u64::from(profile.mss));
+            self.restart(now, profile);
         }
         let seq = self.nxt;
+        if self.modern.is_some() {
+            self.note_new(now, u64::from(len) + u64::from(fin), profile, net);
+        }
         self.nxt += u64::from(len) + u64::from(fin);
         self.board.push(seq, now, data, len, fin);
+        self.stamp_sent(None);
         self.data_segment(now, seq, data, len, fin, true, profile, net);
     }
 
-    /// Sends again what is known to be lost, as far as the window allows, then as much as RFC 6675's later rules do.
+    /// A window that has not been used for an RTO says nothing about the path any more.
+    fn restart(&mut self, now: Time, profile: &Profile) {
+        let initial = u64::from(profile.initial_window) * u64::from(profile.mss);
+        let idle = now.since(self.last_sent);
+        match profile.idle_restart {
+            _ if self.control.owns_window() => {}
+            IdleRestart::Keep => return,
+            // RFC 5681 §4.1
+            IdleRestart::Restart => self.window.cwnd = self.window.cwnd.min(initial),
+            // RFC 2861; `tcp_cwnd_restart`
+            IdleRestart::Decay => {
+                let most = self.window.cwnd;
+                if self.window.ssthresh != u64::MAX {
+                    self.window.ssthresh = self.window.ssthresh.max(most / 4 * 3);
+                }
+                let rto = self.rtt.rto();
+                let mut left = idle.saturating_sub(rto);
+                while !left.is_zero() && self.window.cwnd > initial {
+                    self.window.cwnd /= 2;
+                    left = left.saturating_sub(rto);
+                }
+                self.window.cwnd = self.window.cwnd.max(initial.min(most));
+            }
+        }
+        self.control.on_restart(now, idle, &mut self.window);
+    }
+
+    /// Sends again what is known to be lost, as far as the window allows, then as much as the stack's rules do.
+    /// `more_data` waits in the connection.
     pub fn repair(&mut self, now: Time, more_data: bool, profile: &Profile, net: &mut Network) {
         if self.phase != Phase::Established || self.repair == Repair::None {
             return;
         }
-        // On hold the thesis' window is zero, but what was lost must arrive all the same.
-        let window = if self.permit == Permit::Hold { self.window.cwnd } else { self.allowed() };
-        loop {
-            let room = self.pipe() + u64::from(self.window.mss) <= window;
-            if !(room || self.force) {
-                return;
-            }
-            let Some(index) = self.board.next_lost() else { break };
-            self.force = false;
-            self.resend(now, index, profile, net);
+        if profile.modern.is_some() {
+            self.repair_modern(now, more_data, profile, net);
+        } else {
+            self.repair_rfc(now, more_data, profile, net);
         }
-        if self.repair == Repair::Fast && profile.recovery == Recovery::Sack && !more_data {
-            // NextSeg rules 3 and 4: an unacknowledged segment below the highest selectively acknowledged one, or
-            // once per recovery the last one, when there is nothing better to keep the acknowledgements coming; the
-            // first retransmission must have been acknowledged, and more (§5 step 4.3).
-            if let Some(index) = self.board.next_unproven() {
-                self.resend(now, index, profile, net);
-            } else if self.una > self.rescue_beyond
-                && let Some(index) = self.board.last_unsacked()
-            {
-                self.rescue_beyond = self.point;
-                self.resend(now, index, profile, net);
-            }
-        }
+    }
+
+    /// The window for what is sent again. On hold the thesis' window is zero, but what was lost must arrive all the
+    /// same.
+    fn repair_window(&self) -> u64 {
+        if self.permit == Permit::Hold { self.window.cwnd } else { self.allowed() }
+    }
+
+    /// Arms the retransmission timer.
+    fn set_timer(&mut self, now: Time, after: Span, profile: &Profile, net: &mut Network) {
+        let deadline = expiry(now, after, profile.rto_rule);
+        self.timer.set(deadline, &mut net.queue, self.timer_source());
     }
 
     fn resend(&mut self, now: Time, index: usize, profile: &Profile, net: &mut Network) {
         let (seq, data, len, fin) = self.board.resent(index, now);
         self.counters.retransmissions += 1;
+        self.stamp_sent(Some(index));
+        if self.modern.is_some() {
+            self.note_resent(now, u64::from(len) + u64::from(fin));
+        }
         self.data_segment(now, seq, data, len, fin, false, profile, net);
     }
 
@@ -286,7 +370,10 @@ impl Sender {
         net: &mut Network,
     ) {
         let mut tag = flag::ACK | if fin { flag::FIN } else { 0 };
-        // RFC 3168 §6.1.2, §6.1.5: retransmissions carry neither CWR nor an ECT codepoint.
+        tag |= self.epoch();
+        // RFC 3168 §6.1.2, §6.1.5: retransmissions carry neither CWR nor an ECT codepoint; RFC 8257 §3.5 has all
+        // segments carry one.
+        let capable = profile.ecn && (new || self.control.counts_marks());
         if new && self.reduced {
             self.reduced = false;
             tag |= if profile.ecn { flag::CWR } else { 0 };
@@ -294,7 +381,7 @@ impl Sender {
         let frame = Frame {
             hop: self.route,
             size: frame_size(len, profile.overhead),
-            tos: if profile.ecn && new { ecn::CAPABLE } else { 0 },
+            tos: if capable { ecn::CAPABLE } else { 0 },
             tag,
             body: Segment { number: seq as u32, data_number: data as u32, amount: len, extra: NO_EXTRA },
         };
@@ -302,7 +389,7 @@ impl Sender {
         net.send(now, endpoint(self.id, Side::Receiver), frame);
         // RFC 6298 §5.1
         if self.timer.deadline() == Time::NEVER {
-            self.timer.set(now + self.rtt.rto(), &mut net.queue, self.timer_source());
+            self.set_timer(now, self.rtt.rto(), profile, net);
         }
     }
 
@@ -330,19 +417,29 @@ impl Sender {
             return Progress::default();
         }
         self.una = 1;
-        if self.handshake_retries == 0 {
-            self.rtt.sample(now.since(self.last_sent));
+        // Timestamps tell which SYN was answered.
+        if self.handshake_retries == 0 || profile.timestamps && profile.modern.is_some() {
+            let rtt = now.since(self.last_sent);
+            self.rtt.sample(rtt, rtt, self.una, self.nxt);
         } else {
-            // RFC 6298 §5.7 and RFC 5681 §3.1: a lost SYN means three seconds and one segment.
-            self.rtt = RttEstimator::new(Span::from_secs(3), profile.min_rto, profile.max_rto);
+            // RFC 6298 §5.7 and RFC 5681 §3.1: a lost SYN means three seconds and one segment. Linux takes its initial
+            // window if SYN was sent again once (`tcp_init_transfer`).
+            let initial = Span::from_secs(3).max(profile.initial_rto);
+            self.rtt = RttEstimator::of(profile, initial);
+        }
+        if self.handshake_retries > u32::from(profile.modern.is_some()) {
             self.window.cwnd = u64::from(self.window.mss);
+        }
+        if let Some(modern) = &mut self.modern {
+            modern.established(now);
+            self.update_rate(profile);
         }
         if self.join {
             self.phase = Phase::Joining;
             self.handshake_retries = 0;
             self.last_sent = now;
             self.control_segment(now, 1, flag::ACK, profile, net);
-            self.timer.set(now + self.rtt.rto(), &mut net.queue, self.timer_source());
+            self.set_timer(now, self.rtt.rto(), profile, net);
             return Progress::default();
         }
         self.phase = Phase::Established;
@@ -350,14 +447,14 @@ impl Sender {
         Progress { established: true, sampled: self.rtt.srtt().is_some(), closed: false }
     }
 
-    /// Handles an acknowledgement. `siblings` are the connection's subflows if the control is coupled.
+    /// Handles an acknowledgement.
     #[inline]
     pub fn on_ack(
         &mut self,
         now: Time,
         frame: &Frame,
         blocks: Option<SackBlocks>,
-        siblings: &[Sibling],
+        context: &Context<'_>,
         profile: &Profile,
         net: &mut Network,
     ) -> Progress {
@@ -373,97 +470,63 @@ impl Sender {
         if self.phase != Phase::Established || ack > self.nxt || ack < self.una {
             return progress;
         }
-        let news = match blocks {
-            Some(blocks) if profile.recovery == Recovery::Sack => {
-                self.board.mark_sacked(&blocks, self.una, ack, self.nxt)
-            }
-            _ => false,
-        };
-        let echo = profile.ecn && frame.tag & flag::ECE != 0;
-        // RFC 3168 §6.1.2: no growth by an echo.
-        self.limited &= !echo;
-        if ack > self.una {
-            self.on_new_data(now, ack, siblings, profile, net, &mut progress);
-        } else if self.outstanding() > 0 && (news || profile.recovery == Recovery::NewReno) {
-            self.duplicates += 1;
-            self.departed = match (profile.recovery, self.repair) {
-                // What arrives after a time-out was mostly sent again in vain and is outstanding no longer.
-                (Recovery::Sack, _) | (_, Repair::Timeout) => 0,
-                // RFC 3042: no more than two segments beyond the window.
-                (_, Repair::None) => (self.departed + 1).min(DUP_THRESHOLD - 1).min(self.not_lost()),
-                (_, Repair::Fast) => (self.departed + 1).min(self.not_lost()),
-            };
-        }
-        self.detect_loss(now, profile);
-        if echo {
-            self.on_echo(now);
-        }
-        progress
-    }
-
-    #[inline]
-    fn on_new_data(
-        &mut self,
-        now: Time,
-        ack: u64,
-        siblings: &[Sibling],
-        profile: &Profile,
-        net: &mut Network,
-        progress: &mut Progress,
-    ) {
-        let acked = ack - self.una;
-        if let Some(sent) = self.board.acknowledge(ack) {
-            self.rtt.sample(now.since(sent));
-            progress.sampled = true;
-        }
-        self.una = ack;
-        self.failed = false;
-        self.duplicates = 0;
-        let mss = u64::from(self.window.mss);
-        match self.repair {
-            Repair::Fast if ack < self.point => {
-                if profile.recovery == Recovery::NewReno {
-                    // RFC 6582 §3.2 step 5, partial acknowledgement: the window shrinks by what was acknowledged
-                    // and grows by one segment; the first segment that is now unacknowledged is lost.
-                    self.departed = self.departed.saturating_sub((acked / mss).saturating_sub(1) as u32);
-                    self.board.mark_first_lost();
-                    self.force = true;
-                }
-            }
-            Repair::Fast => {
-                // RFC 6582 §3.2 step 5, full acknowledgement, first option: no burst after recovery.
-                if profile.recovery == Recovery::NewReno {
-                    self.window.cwnd = self.window.ssthresh.min(self.outstanding().max(mss) + mss);
-                }
-                self.repair = Repair::None;
-                self.departed = 0;
-            }
-            Repair::Timeout | Repair::None => {
-                if self.repair == Repair::Timeout && ack >= self.point {
-                    self.repair = Repair::None;
-                }
-                self.departed = self.departed.saturating_sub(acked.div_ceil(mss) as u32);
-                if self.limited && self.permit == Permit::Normal {
-                    let ack = Ack { now, acked, srtt: self.rtt.srtt(), siblings };
-                    self.control.on_ack(&ack, &mut self.window);
-                }
-            }
-        }
-        // RFC 6298 §5.2, §5.3
-        if self.outstanding() == 0 {
-            self.timer.cancel();
-            if self.board.finished() {
-                self.phase = Phase::Closed;
-                progress.closed = true;
-            }
+        if profile.modern.is_some() {
+            self.on_ack_modern(now, ack, frame.tag, blocks, context, profile, net)
         } else {
-            self.timer.set(now + self.rtt.rto(), &mut net.queue, self.timer_source());
+            self.on_ack_rfc(now, ack, frame.tag, blocks, context, profile, net)
         }
     }
 
-    /// Full segments outstanding and not known lost: no more can have departed.
-    fn not_lost(&self) -> u32 {
-        (self.outstanding().saturating_sub(self.board.lost()) / u64::from(self.window.mss)) as u32
+    /// Everything that is known of an acknowledgement, for the control. `before` is what was delivered, in flight and
+    /// ever lost until it came.
+    #[inline]
+    fn account<'a>(&self, now: Time, before: (u64, u64, u64), rtt: Option<Span>, context: &Context<'a>) -> Ack<'a> {
+        let total = self.total();
+        Ack {
+            now,
+            acked: total - before.0,
+            total,
+            lost: self.board.lost_ever() - before.2,
+            flight_before: before.1,
+            flight: self.pipe(),
+            una: self.una,
+            nxt: self.nxt,
+            rtt,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            echo: false,
+            limited: self.limited,
+            state: self.state(),
+            delivery: None,
+            goal: context.goal,
+            siblings: context.siblings,
+        }
+    }
+
+    /// The repair as controls know it.
+    fn state(&self) -> State {
+        match self.repair {
+            Repair::None => State::Open,
+            Repair::Reducing => State::Reducing,
+            Repair::Fast => State::Recovery,
+            Repair::Timeout => State::Loss,
+        }
+    }
+
+    /// Tells the control of congestion, which sets ssthresh.
+    fn congested(&mut self, now: Time, cause: Cause, context: &Context<'_>, profile: &Profile) {
+        let event = Event {
+            now,
+            cause,
+            flight: self.flight_size(profile),
+            una: self.una,
+            goal: context.goal,
+            siblings: context.siblings,
+        };
+        if cause != Cause::Echo {
+            self.losses_at = (self.una, self.una - self.losses_at.0);
+        }
+        self.control.on_congestion(&event, &mut self.window);
     }
 
     /// The window was reduced: the next new segment says so, and echoes until all that was outstanding is acknowledged
@@ -473,45 +536,8 @@ impl Sender {
         self.ecn_point = self.nxt;
     }
 
-    /// Finds newly lost segments, and enters fast recovery for them.
-    #[inline]
-    fn detect_loss(&mut self, now: Time, profile: &Profile) {
-        if profile.recovery == Recovery::Sack {
-            self.board.mark_lost(u64::from(self.window.mss), DUP_THRESHOLD);
-        }
-        if self.repair != Repair::None {
-            return;
-        }
-        let found = self.duplicates >= DUP_THRESHOLD || self.board.lost() > 0;
-        // RFC 6582 §3.2 step 2: not for what a repair before has already covered.
-        if !found || self.una <= self.point && self.board.lost() == 0 {
-            return;
-        }
-        if self.board.lost() == 0 {
-            self.board.mark_first_lost();
-        }
-        self.control.on_loss(now, self.flight_size(), &mut self.window);
-        if profile.recovery == Recovery::NewReno {
-            self.departed = DUP_THRESHOLD.min(self.not_lost()); // RFC 5681 §3.2 step 3
-        }
-        self.note_reduction();
-        self.repair = Repair::Fast;
-        self.point = self.nxt;
-        self.force = true;
-        self.rescue_beyond = self.board.first_end();
-    }
-
-    /// RFC 3168 §6.1.2: an echo counts as one loss per window, without a retransmission.
-    fn on_echo(&mut self, now: Time) {
-        self.counters.marks += 1;
-        if self.una > self.ecn_point && self.repair == Repair::None {
-            self.control.on_loss(now, self.flight_size(), &mut self.window);
-            self.note_reduction();
-        }
-    }
-
-    /// Handles the retransmission time-out. The segments themselves are sent by [`repair`](Self::repair).
-    pub fn on_timeout(&mut self, now: Time, profile: &Profile, net: &mut Network) {
+    /// Handles the retransmission timer. Segments are sent by [`repair`](Self::repair) and the connection's turn.
+    pub fn on_timeout(&mut self, now: Time, context: &Context<'_>, profile: &Profile, net: &mut Network) {
         match self.phase {
             Phase::Opening | Phase::Joining => {
                 self.counters.timeouts += 1;
@@ -519,26 +545,14 @@ impl Sender {
                 let (number, tag) = if self.phase == Phase::Opening { (0, flag::SYN) } else { (1, flag::ACK) };
                 self.rtt.back_off();
                 self.control_segment(now, number, tag, profile, net);
-                self.timer.set(now + self.rtt.rto(), &mut net.queue, self.timer_source());
+                self.set_timer(now, self.rtt.rto(), profile, net);
             }
             Phase::Established if self.outstanding() > 0 => {
-                self.counters.timeouts += 1;
-                // RFC 5681 §3.1: ssthresh is lowered once, not for each retransmission of the same segment.
-                if self.repair == Repair::Timeout && self.failed {
-                    self.window.cwnd = u64::from(self.window.mss);
+                if profile.modern.is_some() {
+                    self.on_timeout_modern(now, context, profile, net);
                 } else {
-                    self.control.on_timeout(now, self.flight_size(), &mut self.window);
+                    self.on_timeout_rfc(now, context, profile, net);
                 }
-                self.note_reduction();
-                self.failed = true;
-                self.repair = Repair::Timeout;
-                self.point = self.nxt;
-                self.duplicates = 0;
-                self.departed = 0;
-                self.force = true;
-                self.board.mark_all_lost();
-                self.rtt.back_off();
-                self.timer.set(now + self.rtt.rto(), &mut net.queue, self.timer_source());
             }
             Phase::Established | Phase::Closed => {}
         }

@@ -1,6 +1,6 @@
 //! The loop: flows start, frames arrive, timers fire, samples are taken.
 
-use headway_control::congestion::Sibling;
+use headway_control::congestion::{Goal, Sibling};
 use headway_control::lanes::Lanes;
 use headway_engine::{EventQueue, Source, Streams};
 use headway_fabric::{
@@ -15,7 +15,7 @@ use crate::ports::{Ports, SERVICE};
 use crate::profile::{Multipath, Profile};
 use crate::receiver::{Arrival, Receiver};
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
-use crate::sender::{Phase, Sender};
+use crate::sender::{Context, Phase, Sender};
 
 mod sampling;
 
@@ -36,6 +36,8 @@ pub struct FlowStart {
     pub destination: NodeId,
     /// Bytes to send; `None` never ends.
     pub size: Option<Bytes>,
+    /// When it should be complete, counted from its start; for controls that know deadlines.
+    pub deadline: Option<Span>,
     /// Index of the [`Profile`] its connections use.
     pub profile: u16,
 }
@@ -127,6 +129,18 @@ fn put<T>(items: &mut Vec<T>, place: u32, item: T) {
     } else {
         items[place as usize] = item;
     }
+}
+
+const NO_SIBLING: Sibling = Sibling { cwnd: 0, srtt: Span::ZERO, min_rtt: Span::ZERO, between_losses: 0, own: false };
+
+/// What a connection has left to do by when, if its flow has a deadline.
+#[inline]
+fn goal(flows: &[Flow], connection: &Connection) -> Option<Goal> {
+    let start = &flows[connection.flow as usize].start;
+    start.deadline.map(|after| Goal {
+        left: connection.total.saturating_sub(connection.una),
+        deadline: start.time.saturating_add(after),
+    })
 }
 
 /// One run: a network, its hosts' connections, and the time.
@@ -260,6 +274,7 @@ impl Simulation {
                     }
                 }
                 class::EXTERNAL => self.on_departure(now, LinkId(source.entity())),
+                class::WAKE => self.on_wake(now, source.entity(), sequence),
                 _ => {
                     self.take_samples(now);
                     let next = now + self.measure.interval;
@@ -439,13 +454,13 @@ impl Simulation {
 
         let join = nth > 0;
         let fresh = place as usize == self.senders.len();
-        let (sender_timer, receiver_timer) = if fresh {
+        let (sender_timers, receiver_timer) = if fresh {
             self.net.inbound.extend([0, 0]);
-            (Timer::OFF, Timer::OFF)
+            ((Timer::OFF, Timer::OFF), Timer::OFF)
         } else {
-            (*self.senders[place as usize].timer_mut(), *self.receivers[place as usize].timer_mut())
+            (self.senders[place as usize].timers(), *self.receivers[place as usize].timer_mut())
         };
-        put(&mut self.senders, place, Sender::new(place, connection, route, join, profile, sender_timer));
+        put(&mut self.senders, place, Sender::new(place, connection, route, join, profile, sender_timers));
         put(&mut self.receivers, place, Receiver::new(place, connection, back, join, profile, receiver_timer));
         self.flows[flow as usize].interfaces |= 1 << pair.min(63);
         let c = &mut self.connections[connection as usize];
@@ -662,10 +677,13 @@ impl Simulation {
         } else {
             let ack = unwrap(connection.una, frame.body.data_number);
             connection.acknowledge(ack, frame.body.amount);
-            let mut siblings = [Sibling { cwnd: 0, srtt: Span::ZERO }; MAX_SUBFLOWS];
-            let count = if sender.is_coupled() { connection.siblings(&self.senders, &mut siblings) } else { 0 };
+            let goal = goal(&self.flows, connection);
+            let mut siblings = [NO_SIBLING; MAX_SUBFLOWS];
+            let count =
+                if sender.is_coupled() { connection.siblings(subflow, &self.senders, &mut siblings) } else { 0 };
+            let context = Context { siblings: &siblings[..count], goal };
             let sender = &mut self.senders[subflow as usize];
-            sender.on_ack(now, frame, blocks, &siblings[..count], profile, &mut self.net)
+            sender.on_ack(now, frame, blocks, &context, profile, &mut self.net)
         };
         if connection.lanes.is_some() {
             if let (true, Some(Multipath { lanes: Some(plan), .. })) = (progress.established, &profile.multipath) {
@@ -699,10 +717,33 @@ impl Simulation {
         }
         let connection = &mut self.connections[sender.connection as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
-        sender.on_timeout(now, profile, &mut self.net);
+        let coupled = sender.is_coupled();
+        let goal = goal(&self.flows, connection);
+        let mut siblings = [NO_SIBLING; MAX_SUBFLOWS];
+        let count = if coupled { connection.siblings(subflow, &self.senders, &mut siblings) } else { 0 };
+        let context = Context { siblings: &siblings[..count], goal };
+        let sender = &mut self.senders[subflow as usize];
+        let failed = sender.counters.timeouts;
+        sender.on_timeout(now, &context, profile, &mut self.net);
+        if sender.counters.timeouts == failed {
+            // a probe, or the end of a reordering window
+            connection.pump(now, &mut self.senders, profile, &mut self.net);
+            return;
+        }
         // The lanes first: a failure may end a hold, and reinjection needs someone who may send.
         connection.lane_failed(now, subflow, &mut self.senders);
         connection.reinject(subflow, &mut self.senders);
+        connection.pump(now, &mut self.senders, profile, &mut self.net);
+    }
+
+    /// A sender that its card or its pace held back may go on.
+    fn on_wake(&mut self, now: Time, subflow: u32, sequence: u32) {
+        let sender = &mut self.senders[subflow as usize];
+        if sender.wake_mut().fire(now, sequence, &mut self.net.queue) == Fired::Early {
+            return;
+        }
+        let connection = &mut self.connections[sender.connection as usize];
+        let profile = &self.profiles[usize::from(connection.profile)];
         connection.pump(now, &mut self.senders, profile, &mut self.net);
     }
 
@@ -778,6 +819,7 @@ impl Simulation {
             for &id in subflows.as_slice() {
                 debug_assert!(self.receivers[id as usize].finished());
                 self.senders[id as usize].timer_mut().cancel();
+                self.senders[id as usize].wake_mut().cancel();
                 self.receivers[id as usize].timer_mut().cancel();
                 self.net.fabric.routes.remove(self.senders[id as usize].route);
                 self.net.fabric.routes.remove(self.receivers[id as usize].route);

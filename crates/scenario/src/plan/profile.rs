@@ -95,11 +95,13 @@ fn profile(
             packets: transport.delayed_ack.packets,
             timeout: transport.delayed_ack.timeout,
             quick: transport.delayed_ack.quick,
+            adaptive: false,
         },
         receive_window: transport.receive_window,
         ecn: transport.ecn,
         multipath,
         replicate: policy.replicate.as_ref().map(|replicate| (replicate.below, replicate.copies)),
+        ..Profile::default()
     })
 }
 

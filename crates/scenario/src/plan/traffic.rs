@@ -165,6 +165,7 @@ impl Planned {
             source: self.sources[flow.source],
             destination: self.destinations[flow.destination],
             size: flow.size,
+            deadline: None,
             profile: self.index,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use headway_units::Time;
+use headway_units::{Span, Time};
 
 use crate::network::SackBlocks;
 use crate::segment::unwrap;
@@ -46,6 +46,92 @@ impl Sent {
     fn waits(&self) -> bool {
         self.state & (state::LOST | state::RESENT | state::SACKED) == state::LOST
     }
+
+    /// Sent again and on its way, as far as is known.
+    fn again(&self) -> bool {
+        self.state & (state::RESENT | state::SACKED) == state::RESENT
+    }
+
+    /// Sent again although it was not known lost: twice on its way.
+    fn twice(&self) -> bool {
+        self.state & (state::RESENT | state::SACKED | state::LOST) == state::RESENT
+    }
+}
+
+/// What a rate sample needs to know of the moment when a segment was sent
+/// (draft-cheng-iccrg-delivery-rate-estimation §3.2).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stamp {
+    /// Bytes delivered until then.
+    pub delivered: u64,
+    /// When the last of them were.
+    pub delivered_at: Time,
+    /// When the first segment of that flight was sent.
+    pub first_sent: Time,
+    /// The sender had nothing more to send.
+    pub limited: bool,
+}
+
+/// What an acknowledgement tells of the segments that it newly reports, for RACK, undo and rate samples.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct News {
+    /// The segment sent last of those newly reported: when, and where it ends. Not one that was sent again, if what
+    /// was acknowledged may have been the first copy (RFC 8985 §6.2 step 2).
+    pub latest: Option<(Time, u64)>,
+    /// When the first and the last of those selectively acknowledged were sent that were sent once.
+    pub sacked: Option<(Time, Time)>,
+    /// A segment sent once, before the repair began, was reported.
+    pub original: bool,
+    /// A segment sent once that lies below what had been reported: reordering.
+    pub reordered: Option<u64>,
+    /// When a segment acknowledged in sequence was last sent that was sent more than once.
+    pub again: Option<Time>,
+    /// The stamp of the segment sent last, with that time.
+    pub stamp: Option<(Stamp, Time)>,
+}
+
+/// What decides which of the reported segments count, and how.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    /// A segment sent again after this was acknowledged too soon for that to have been the second copy.
+    pub too_soon: Time,
+    /// Where the repair under way began.
+    pub point: u64,
+}
+
+impl News {
+    #[inline]
+    fn take(&mut self, segment: &Sent, stamp: Option<Stamp>, reading: &Reading, highest: u64, selectively: bool) {
+        let (at, end) = (segment.at, segment.end());
+        let once = segment.state & state::AMBIGUOUS == 0;
+        if once {
+            self.original |= end <= reading.point;
+            if end < highest {
+                self.reordered = Some(self.reordered.map_or(segment.seq, |seq| seq.min(segment.seq)));
+            }
+            if selectively {
+                self.sacked = Some(self.sacked.map_or((at, at), |(first, _)| (first, at)));
+            }
+        }
+        if !once && !selectively {
+            self.again = Some(at);
+        }
+        if (once || at <= reading.too_soon) && self.latest.is_none_or(|latest| latest < (at, end)) {
+            self.latest = Some((at, end));
+        }
+        if let Some(stamp) = stamp
+            && self.stamp.is_none_or(|(_, last)| last <= at)
+        {
+            self.stamp = Some((stamp, at));
+        }
+    }
+}
+
+/// Round-trip samples of what is acknowledged in sequence: when its first and its last segment were sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sample {
+    pub first: Time,
+    pub last: Time,
 }
 
 /// Outstanding segments in order, with running sums.
@@ -56,6 +142,12 @@ pub(super) struct Scoreboard {
     sacked: u64,
     /// Bytes lost and not sent again.
     lost: u64,
+    /// Bytes sent again and not reported since.
+    again: u64,
+    /// Of these, bytes of segments that were not known lost.
+    twice: u64,
+    /// Bytes ever found lost.
+    lost_ever: u64,
     /// End of the highest selectively acknowledged segment.
     highest: u64,
     /// No unacknowledged segment below this is unmarked as lost.
@@ -66,22 +158,75 @@ pub(super) struct Scoreboard {
     seen: [(u64, u64); 4],
     /// FIN was sent.
     fin: bool,
+    /// What only some senders keep.
+    timed: Option<Box<Timed>>,
+}
+
+/// Segments in the order in which they were sent, for RACK, and stamps for rate samples.
+#[derive(Debug, Default)]
+struct Timed {
+    /// Every segment below this was sent again, is known lost or was reported.
+    first: u64,
+    /// What was sent again: when and where; a segment that was reported or lost since is found so.
+    again: VecDeque<(Time, u64)>,
+    /// One for each segment, if they are kept.
+    stamps: Option<VecDeque<Stamp>>,
 }
 
 impl Scoreboard {
+    /// A board that keeps the order of sending, and stamps if asked.
+    pub fn timed(stamps: bool) -> Scoreboard {
+        let timed = Timed { stamps: stamps.then(VecDeque::new), ..Timed::default() };
+        Scoreboard { timed: Some(Box::new(timed)), ..Scoreboard::default() }
+    }
+
     #[inline]
     pub fn sacked(&self) -> u64 {
         self.sacked
     }
 
+    /// Where the highest selectively acknowledged segment ends.
+    pub fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// Bytes lost and waiting to be sent again.
     #[inline]
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
+    /// Bytes sent again and not reported since.
+    #[inline]
+    pub fn again(&self) -> u64 {
+        self.again
+    }
+
+    /// Bytes sent again without being lost: twice on their way.
+    #[inline]
+    pub fn twice(&self) -> u64 {
+        self.twice
+    }
+
+    /// Bytes ever found lost.
+    #[inline]
+    pub fn lost_ever(&self) -> u64 {
+        self.lost_ever
+    }
+
     /// Whether everything, FIN included, was sent and acknowledged.
     pub fn finished(&self) -> bool {
         self.fin && self.segments.is_empty()
+    }
+
+    /// The segments outstanding.
+    pub fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// When the first outstanding segment was last sent.
+    pub fn first_at(&self) -> Option<Time> {
+        self.segments.front().map(|s| s.at)
     }
 
     #[inline]
@@ -90,28 +235,66 @@ impl Scoreboard {
         self.segments.push_back(Sent { seq, at, data, len, state: if fin { state::FIN } else { 0 } });
     }
 
-    /// Forgets what lies below `ack`. Returns when the first of it was sent, unless that is ambiguous: the first,
-    /// because its round trip includes the receiver's delay, which the time-out must allow for.
+    /// Notes the stamp of the segment just pushed, or sent again (`index`).
+    pub fn stamp(&mut self, index: Option<usize>, stamp: Stamp) {
+        if let Some(stamps) = self.timed.as_mut().and_then(|timed| timed.stamps.as_mut()) {
+            match index {
+                Some(index) => stamps[index] = stamp,
+                None => stamps.push_back(stamp),
+            }
+        }
+    }
+
+    /// Takes a segment out of the sums that it counts in as lost or sent again.
     #[inline]
-    pub fn acknowledge(&mut self, ack: u64) -> Option<Time> {
-        let mut sample = None;
-        let mut first = true;
-        while let Some(segment) = self.segments.front() {
+    fn forget(&mut self, segment: &Sent) {
+        let span = segment.span();
+        if segment.waits() {
+            self.lost -= span;
+        }
+        if segment.again() {
+            self.again -= span;
+            if segment.twice() {
+                self.twice -= span;
+            }
+        }
+    }
+
+    /// Forgets what lies below `ack`. Returns when the first and the last of it were sent, unless that is ambiguous:
+    /// the first, because its round trip includes the receiver's delay, which the time-out must allow for.
+    #[inline]
+    pub fn acknowledge(&mut self, ack: u64, mut news: Option<(&mut News, &Reading)>) -> Option<Sample> {
+        let mut sample: Option<Sample> = None;
+        let (mut first, mut clean) = (true, true);
+        while let Some(&segment) = self.segments.front() {
             if segment.end() > ack {
                 break;
             }
+            let stamp = match self.timed.as_mut().and_then(|timed| timed.stamps.as_mut()) {
+                Some(stamps) => stamps.pop_front(),
+                None => None,
+            };
             if segment.state & state::SACKED != 0 {
                 self.sacked -= segment.span();
-            } else if segment.waits() {
-                self.lost -= segment.span();
+            } else {
+                self.forget(&segment);
+                if let Some((news, reading)) = &mut news {
+                    news.take(&segment, stamp, reading, self.highest, false);
+                }
             }
-            if first && segment.state & (state::AMBIGUOUS | state::SACKED) == 0 {
-                sample = Some(segment.at);
+            if segment.state & (state::AMBIGUOUS | state::SACKED) == 0 {
+                sample = match sample {
+                    None if first || news.is_some() => Some(Sample { first: segment.at, last: segment.at }),
+                    None => None,
+                    Some(sample) => Some(Sample { last: segment.at, ..sample }),
+                };
             }
+            // Linux: nothing is measured by an acknowledgement that covers what was sent again.
+            clean &= segment.state & state::AMBIGUOUS == 0;
             first = false;
             self.segments.pop_front();
         }
-        sample
+        sample.filter(|_| clean || news.is_none())
     }
 
     /// Where the first outstanding segment ends.
@@ -124,8 +307,16 @@ impl Scoreboard {
     }
 
     /// Marks what `blocks` report, between the acknowledgement and what was sent. Says whether any of it is news.
-    pub fn mark_sacked(&mut self, blocks: &SackBlocks, una: u64, ack: u64, nxt: u64) -> bool {
+    pub fn mark_sacked(
+        &mut self,
+        blocks: &SackBlocks,
+        una: u64,
+        ack: u64,
+        nxt: u64,
+        mut news: Option<(&mut News, &Reading)>,
+    ) -> bool {
         let before = self.sacked;
+        let highest = self.highest;
         let mut seen = [(0, 0); 4];
         for (slot, &(start, end)) in seen.iter_mut().zip(&blocks.blocks[..usize::from(blocks.count)]) {
             let (start, end) = (unwrap(una, start).max(ack), unwrap(una, end).min(nxt));
@@ -143,30 +334,127 @@ impl Scoreboard {
                     to = s.max(from);
                 }
             }
-            self.mark_range(from, to);
+            self.mark_range(from, to, highest, &mut news);
         }
         self.seen = seen;
         self.sacked > before
     }
 
-    fn mark_range(&mut self, from: u64, to: u64) {
+    fn mark_range(&mut self, from: u64, to: u64, highest: u64, news: &mut Option<(&mut News, &Reading)>) {
         if from >= to {
             return;
         }
         let first = self.index_of(from);
-        for segment in self.segments.range_mut(first..) {
+        for index in first..self.segments.len() {
+            let segment = self.segments[index];
             let end = segment.end();
             if end > to {
                 break;
             }
             if segment.state & state::SACKED == 0 {
-                if segment.waits() {
-                    self.lost -= segment.span();
+                self.forget(&segment);
+                if let Some((news, reading)) = news {
+                    let stamps = self.timed.as_ref().and_then(|timed| timed.stamps.as_ref());
+                    news.take(&segment, stamps.map(|stamps| stamps[index]), reading, highest, true);
                 }
-                segment.state |= state::SACKED;
+                self.segments[index].state |= state::SACKED;
                 self.sacked += segment.span();
                 self.highest = self.highest.max(end);
             }
+        }
+    }
+
+    /// RFC 8985 §6.2 step 5: what was sent before the segment `(at, end)`, by more than `wait`, and was not reported
+    /// until now is lost. `rtt` is what that segment took. Returns how long to wait for those not yet lost, if any.
+    pub fn rack(&mut self, now: Time, (at, end): (Time, u64), rtt: Span, wait: Span) -> Span {
+        let Some(mut timed) = self.timed.take() else { return Span::ZERO };
+        let mut longest = Span::ZERO;
+        // What is left until a segment sent then is lost; zero if it is.
+        let remaining = |sent: Time| (rtt + wait).saturating_sub(now.since(sent));
+        let mut passed = true;
+        for index in self.index_of(timed.first)..self.segments.len() {
+            let segment = self.segments[index];
+            if segment.state & (state::SACKED | state::LOST | state::AMBIGUOUS) == 0 {
+                if (at, end) <= (segment.at, segment.end()) {
+                    break;
+                }
+                let left = remaining(segment.at);
+                if left.is_zero() {
+                    self.lose(index);
+                } else {
+                    longest = longest.max(left);
+                    passed = false;
+                }
+            }
+            if passed {
+                timed.first = segment.end();
+            }
+        }
+        let mut kept = 0;
+        while let Some(&(sent, seq)) = timed.again.get(kept) {
+            let index = self.index_of(seq);
+            let current = self.segments.get(index).filter(|s| s.seq == seq && s.at == sent && s.again());
+            let Some(segment) = current else {
+                timed.again.remove(kept);
+                continue;
+            };
+            if (at, end) <= (sent, segment.end()) {
+                break;
+            }
+            let left = remaining(sent);
+            if left.is_zero() {
+                self.lose(index);
+                timed.again.remove(kept);
+            } else {
+                longest = longest.max(left);
+                kept += 1;
+            }
+        }
+        self.timed = Some(timed);
+        longest
+    }
+
+    /// The segment is lost, also if it was sent again.
+    fn lose(&mut self, index: usize) {
+        let segment = self.segments[index];
+        if segment.waits() || segment.state & state::SACKED != 0 {
+            return;
+        }
+        self.forget(&segment);
+        self.segments[index].state = segment.state & !state::RESENT | state::LOST;
+        self.lost += segment.span();
+        self.lost_ever += segment.span();
+        self.resend_from = self.resend_from.min(segment.seq);
+    }
+
+    /// After a time-out, as Linux does it: the first segment is lost, and all others that were sent at least `rtt` ago
+    /// (`tcp_timeout_mark_lost`).
+    pub fn mark_old_lost(&mut self, now: Time, rtt: Span) {
+        for index in 0..self.segments.len() {
+            if index == 0 || now.since(self.segments[index].at) >= rtt {
+                self.lose(index);
+            }
+        }
+    }
+
+    /// Nothing that waits is lost after all (`tcp_undo_cwnd_reduction`).
+    pub fn none_lost(&mut self) {
+        for segment in &mut self.segments {
+            if segment.state & state::LOST == 0 {
+                continue;
+            }
+            let span = segment.span();
+            if segment.waits() {
+                self.lost -= span;
+            }
+            segment.state &= !state::LOST;
+            if segment.twice() {
+                self.twice += span;
+            }
+        }
+        self.lost_below = 0;
+        if let Some(timed) = &mut self.timed {
+            timed.first = 0;
         }
     }
 
@@ -194,8 +482,12 @@ impl Scoreboard {
             if bytes > u64::from(threshold - 1) * mss || blocks >= threshold {
                 lost_below = lost_below.max(segment.end());
                 if segment.state & state::LOST == 0 {
-                    segment.state |= state::LOST;
                     // What was sent again before it was known lost (NextSeg rules 3 and 4) is on its way.
+                    if segment.twice() {
+                        self.twice -= segment.span();
+                    }
+                    segment.state |= state::LOST;
+                    self.lost_ever += segment.span();
                     if segment.waits() {
                         self.lost += segment.span();
                         self.resend_from = self.resend_from.min(segment.seq);
@@ -208,22 +500,15 @@ impl Scoreboard {
 
     /// The first outstanding segment is lost, also if it was sent again before.
     pub fn mark_first_lost(&mut self) {
-        if let Some(segment) = self.segments.front_mut()
-            && segment.state & state::SACKED == 0
-            && !segment.waits()
-        {
-            segment.state = segment.state & !state::RESENT | state::LOST;
-            self.lost += segment.span();
-            self.resend_from = self.resend_from.min(segment.seq);
+        if !self.segments.is_empty() {
+            self.lose(0);
         }
     }
 
     /// After a time-out: all that is not selectively acknowledged is lost.
     pub fn mark_all_lost(&mut self) {
-        self.lost = 0;
-        for segment in self.segments.iter_mut().filter(|s| s.state & state::SACKED == 0) {
-            segment.state = segment.state & !state::RESENT | state::LOST;
-            self.lost += segment.span();
+        for index in 0..self.segments.len() {
+            self.lose(index);
         }
         self.resend_from = 0;
         self.lost_below = self.segments.back().map_or(0, Sent::end);
@@ -253,15 +538,36 @@ impl Scoreboard {
         (0..self.segments.len()).rev().find(|&i| self.segments[i].state & state::SACKED == 0)
     }
 
+    /// The last segment outstanding.
+    pub fn last(&self) -> Option<usize> {
+        self.segments.len().checked_sub(1)
+    }
+
     /// Notes that a segment is sent again; returns (seq, data, length, fin).
     pub fn resent(&mut self, index: usize, now: Time) -> (u64, u64, u32, bool) {
+        let before = self.segments[index];
+        self.forget(&before);
         let segment = &mut self.segments[index];
-        if segment.waits() {
-            self.lost -= segment.span();
-        }
         segment.state |= state::RESENT | state::AMBIGUOUS;
         segment.at = now;
+        let segment = *segment;
+        if segment.again() {
+            self.again += segment.span();
+            if segment.twice() {
+                self.twice += segment.span();
+            }
+        }
+        if let Some(timed) = &mut self.timed {
+            timed.again.push_back((now, segment.seq));
+        }
         (segment.seq, segment.data, segment.len, segment.state & state::FIN != 0)
+    }
+
+    /// How many bytes of the segments within `from..to` were ever sent again (for undo by duplicate reports).
+    pub fn resent_within(&self, from: u64, to: u64) -> u64 {
+        let first = self.index_of(from);
+        let within = self.segments.iter().skip(first).take_while(|s| s.end() <= to);
+        within.filter(|s| s.state & state::AMBIGUOUS != 0).map(Sent::span).sum()
     }
 
     pub fn take_for_reinjection(&mut self, out: &mut VecDeque<(u64, u32)>) {
@@ -294,7 +600,7 @@ mod tests {
         for (to, &(a, b)) in sack.blocks.iter_mut().zip(blocks) {
             *to = (1 + a * MSS as u32, 1 + b * MSS as u32);
         }
-        let news = board.mark_sacked(&sack, 1, ack, 1 + n * MSS);
+        let news = board.mark_sacked(&sack, 1, ack, 1 + n * MSS, None);
         board.mark_lost(MSS, 3);
         news
     }
@@ -339,9 +645,12 @@ mod tests {
         assert_eq!(b.next_lost(), Some(0));
         b.resent(0, Time::from_picos(50));
         assert_eq!(b.lost(), 200);
-        assert_eq!(b.acknowledge(1 + MSS), None); // Karn
+        assert_eq!(b.acknowledge(1 + MSS, None), None); // Karn
         assert_eq!(b.next_lost(), Some(0));
-        assert_eq!(b.acknowledge(1 + 3 * MSS), Some(Time::from_picos(1)));
+        assert_eq!(
+            b.acknowledge(1 + 3 * MSS, None),
+            Some(Sample { first: Time::from_picos(1), last: Time::from_picos(1) })
+        );
         assert_eq!((b.sacked(), b.lost()), (0, 100));
     }
 
@@ -366,7 +675,7 @@ mod tests {
         sack(&mut b, &[(5, 8)], 1, 10);
         assert_eq!((b.sacked(), b.lost()), (300, 400)); // 1 to 4; 0 is on its way
         assert_eq!(b.next_lost(), Some(1));
-        b.acknowledge(1 + MSS);
+        b.acknowledge(1 + MSS, None);
         assert_eq!(b.lost(), 400);
     }
 

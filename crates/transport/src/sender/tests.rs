@@ -7,7 +7,7 @@ use headway_units::{Bytes, Rate};
 
 use super::*;
 use crate::network::Extras;
-use crate::profile::DelayedAck;
+use crate::profile::{DelayedAck, Recovery};
 
 const MSS: u64 = 1000;
 /// Nothing but the sender's own clock matters here.
@@ -26,11 +26,12 @@ fn profile(recovery: Recovery) -> Profile {
         min_rto: Span::from_millis(200),
         initial_rto: Span::from_secs(1),
         max_rto: Span::from_secs(120),
-        delayed_ack: DelayedAck { packets: 1, timeout: Span::ZERO, quick: 0 },
+        delayed_ack: DelayedAck { packets: 1, timeout: Span::ZERO, quick: 0, adaptive: false },
         receive_window: Bytes::new(1 << 30),
         ecn: true,
         multipath: None,
         replicate: None,
+        ..Profile::default()
     }
 }
 
@@ -68,13 +69,13 @@ impl Script {
             discarded: 0,
         };
         let route = net.fabric.routes.insert(&[link], Endpoint(1));
-        let mut sender = Sender::new(0, 0, route, false, &profile, Timer::OFF);
+        let mut sender = Sender::new(0, 0, route, false, &profile, (Timer::OFF, Timer::OFF));
         let mut now = Time::ZERO;
         sender.open(now, &profile, &mut net);
         for _ in 0..lost {
             now = sender.timer.deadline();
             sender.timer.cancel();
-            sender.on_timeout(now, &profile, &mut net);
+            sender.on_timeout(now, &Context::default(), &profile, &mut net);
         }
         let mut script = Script { net, profile, sender, now: now + ROUND_TRIP, data: 0 };
         script.frames();
@@ -94,7 +95,7 @@ impl Script {
             self.sender.send_new(self.now, self.data, MSS as u32, false, &self.profile, &mut self.net);
             self.data += MSS;
         }
-        self.sender.note_limited(&self.profile);
+        self.sender.end_turn(self.now, u64::MAX, &self.profile, &mut self.net);
     }
 
     /// An acknowledgement of everything below segment `next`, with blocks of segments `first..last`.
@@ -108,14 +109,14 @@ impl Script {
         let body = Segment { number: number(next), data_number: 0, amount: u32::MAX, extra: NO_EXTRA };
         let frame = Frame { hop: 0, size: 64, tos: 0, tag: flag::ACK | tag, body };
         let blocks = (!blocks.is_empty()).then_some(sack);
-        self.sender.on_ack(self.now, &frame, blocks, &[], &self.profile, &mut self.net);
+        self.sender.on_ack(self.now, &frame, blocks, &Context::default(), &self.profile, &mut self.net);
         self.pump();
     }
 
     fn time_out(&mut self) {
         self.now = self.sender.timer.deadline();
         self.sender.timer.cancel();
-        self.sender.on_timeout(self.now, &self.profile, &mut self.net);
+        self.sender.on_timeout(self.now, &Context::default(), &self.profile, &mut self.net);
         self.pump();
     }
 

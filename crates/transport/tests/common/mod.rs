@@ -199,17 +199,18 @@ pub fn profile() -> Profile {
         min_rto: Span::from_millis(200),
         initial_rto: Span::from_secs(1),
         max_rto: Span::from_secs(120),
-        delayed_ack: DelayedAck { packets: 1, timeout: Span::from_millis(40), quick: 0 },
+        delayed_ack: DelayedAck { packets: 1, timeout: Span::from_millis(40), quick: 0, adaptive: false },
         receive_window: Bytes::new(1 << 30),
         ecn: false,
         multipath: None,
         replicate: None,
+        ..Profile::default()
     }
 }
 
 /// An acknowledgement for every other segment.
 pub fn delayed() -> DelayedAck {
-    DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 0 }
+    DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 0, adaptive: false }
 }
 
 /// MPTCP of `subflows` under the control called `control`, joined as soon as anything is acknowledged.
@@ -290,6 +291,7 @@ impl Setup {
             source: pair.0,
             destination: pair.1,
             size: size.map(Bytes::new),
+            deadline: None,
             profile,
         });
         self

@@ -26,8 +26,16 @@ fn run(profile: Profile, wires: &[Wire], size: u64) -> Outcome {
 /// Frames accepted by each of two lanes at the given times of a flow without end.
 fn used(times: &[Span]) -> Vec<[u64; 2]> {
     let (net, pair, links) = cables(&[plain(), plain()]);
-    let start =
-        FlowStart { time: Time::ZERO, id: 0, traffic: 0, source: pair.0, destination: pair.1, size: None, profile: 0 };
+    let start = FlowStart {
+        time: Time::ZERO,
+        id: 0,
+        traffic: 0,
+        source: pair.0,
+        destination: pair.1,
+        size: None,
+        deadline: None,
+        profile: 0,
+    };
     let mut simulation = Simulation::new(net.graph, vec![lanes()], Measure::default(), Streams::new(1));
     let mut starts = vec![start].into_iter();
     let counts = times.iter().map(|&at| {

@@ -15,6 +15,7 @@ fn starts(pair: (headway_fabric::NodeId, headway_fabric::NodeId), times_ms: &[u6
         source: pair.0,
         destination: pair.1,
         size: Some(Bytes::new(segments(30))),
+        deadline: None,
         profile: 0,
     };
     (0..).zip(times_ms).map(start).collect()

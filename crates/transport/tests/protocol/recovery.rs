@@ -43,7 +43,7 @@ fn windows(outcome: &Outcome) -> Vec<f64> {
 fn report(recovery: Recovery) -> Span {
     match recovery {
         Recovery::NewReno => Span::ZERO,
-        Recovery::Sack => transmission(RATE, EMPTY + 6) - empty_time(),
+        Recovery::Sack | Recovery::Rack => transmission(RATE, EMPTY + 6) - empty_time(),
     }
 }
 

@@ -4,7 +4,9 @@
 use headway_control::congestion::Congestion;
 use headway_control::lanes::{Deadline, Judge, LinkCost};
 use headway_fabric::{Limit, Wire};
-use headway_transport::{DelayedAck, LanePlan, Measure, Multipath, Profile, Recovery};
+use headway_transport::{
+    DelayedAck, LanePlan, Measure, Modern, Multipath, Offload, Pacing, Profile, Recovery, Reduction,
+};
 use headway_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
 
@@ -74,7 +76,7 @@ fn any_profile() -> impl Strategy<Value = Profile> {
                 initial_ssthresh: ssthresh.map(Bytes::new),
                 min_rto: Span::from_millis(min_rto),
                 max_rto: Span::from_secs(10),
-                delayed_ack: DelayedAck { packets, timeout: Span::from_millis(timeout), quick },
+                delayed_ack: DelayedAck { packets, timeout: Span::from_millis(timeout), quick, adaptive: false },
                 receive_window: Bytes::new(receive_window),
                 ecn,
                 multipath,
@@ -82,6 +84,52 @@ fn any_profile() -> impl Strategy<Value = Profile> {
                 ..profile()
             },
         )
+}
+
+/// Linux' sender and receiver with parts of them switched off.
+fn any_modern() -> impl Strategy<Value = Profile> {
+    let recovery = prop_oneof![3 => Just(Recovery::Rack), 1 => Just(Recovery::Sack)];
+    let reduction =
+        prop_oneof![3 => Just(Reduction::Proportional), 1 => Just(Reduction::Halving), 1 => Just(Reduction::AtOnce)];
+    let offload = prop::option::weighted(
+        0.8,
+        (prop_oneof![Just(1460u32), Just(14_600), Just(65_160)], any::<bool>())
+            .prop_map(|(most, small_queues)| Offload { most, small_queues }),
+    );
+    let pacing = prop_oneof![3 => Just(Pacing::Control), 1 => Just(Pacing::Always)];
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (recovery, reduction, offload, pacing, flags).prop_map(
+        |(recovery, reduction, offload, pacing, (tail_loss_probe, f_rto, undo, timestamps, adaptive))| {
+            let linux = Profile::linux();
+            Profile {
+                recovery,
+                modern: Some(Modern { reduction, tail_loss_probe, f_rto, undo }),
+                offload,
+                pacing,
+                timestamps,
+                delayed_ack: DelayedAck { adaptive, ..linux.delayed_ack },
+                ..linux
+            }
+        },
+    )
+}
+
+/// Any profile: by the letter or as Linux.
+fn any_stack() -> impl Strategy<Value = Profile> {
+    (any_profile(), prop::option::of(any_modern())).prop_map(|(rfc, modern)| match modern {
+        None => rfc,
+        Some(modern) => Profile {
+            control: rfc.control,
+            initial_window: rfc.initial_window,
+            initial_ssthresh: rfc.initial_ssthresh,
+            max_rto: rfc.max_rto,
+            receive_window: rfc.receive_window,
+            ecn: rfc.ecn,
+            multipath: rfc.multipath,
+            replicate: rfc.replicate,
+            ..modern
+        },
+    })
 }
 
 fn any_size() -> impl Strategy<Value = Option<u64>> {
@@ -135,7 +183,7 @@ fn any_case() -> impl Strategy<Value = Case> {
     let start = prop_oneof![Just(0u64), 0u64..1000, 0u64..10_000_000];
     (
         prop::collection::vec(any_path(), 1..=4),
-        prop::collection::vec(any_profile(), 1..=2),
+        prop::collection::vec(any_stack(), 1..=2),
         prop::collection::vec((0usize..2, any_size(), start, any::<bool>()), 1..=8),
         any::<u64>(),
     )

@@ -319,6 +319,7 @@ mod tests {
             source: NodeId(0),
             destination: NodeId(1),
             size: Some(Bytes::new(size)),
+            deadline: None,
             profile: 0,
         };
         let connection = |(pair, &port): (usize, &u16)| (end(1, pair as u8, port), end(2, pair as u8, 5000), pair);
