@@ -347,12 +347,29 @@ impl Sender {
     }
 
     fn resend(&mut self, now: Time, index: usize, profile: &Profile, net: &mut Network) {
-        let (seq, data, len, fin) = self.board.resent(index, now);
+        let segment = self.board.resent(index, now);
+        if self.modern.is_some() {
+            self.note_resent(now, u64::from(segment.2) + u64::from(segment.3));
+        }
+        self.send_again(now, index, segment, profile, net);
+    }
+
+    /// Sends the segment again without counting it as on its way twice.
+    fn resend_probe(&mut self, now: Time, index: usize, profile: &Profile, net: &mut Network) {
+        let segment = self.board.probed(index, now);
+        self.send_again(now, index, segment, profile, net);
+    }
+
+    fn send_again(
+        &mut self,
+        now: Time,
+        index: usize,
+        (seq, data, len, fin): (u64, u64, u32, bool),
+        profile: &Profile,
+        net: &mut Network,
+    ) {
         self.counters.retransmissions += 1;
         self.stamp_sent(Some(index));
-        if self.modern.is_some() {
-            self.note_resent(now, u64::from(len) + u64::from(fin));
-        }
         self.data_segment(now, seq, data, len, fin, false, profile, net);
     }
 
