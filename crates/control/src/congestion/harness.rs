@@ -87,7 +87,8 @@ impl Harness {
                 interval: Some(rtt),
                 limited: !limited,
             }),
-            goal: (segments % 3 == 0)
+            goal: segments
+                .is_multiple_of(3)
                 .then_some(Goal { left: 100 * mss, deadline: Time::ZERO + Span::from_millis(segments * 1_000) }),
             siblings: if self.control.is_coupled() { &siblings } else { &[] },
         };

@@ -9,11 +9,21 @@ use std::fmt;
 
 use headway_units::{Rate, Span, Time};
 
+mod bic;
+mod cubic;
+mod highspeed;
+mod hystart;
 mod lia;
+mod linux;
 mod new_reno;
+mod scalable;
 
+pub use bic::Bic;
+pub use cubic::Cubic;
+pub use highspeed::HighSpeed;
 pub use lia::Lia;
 pub use new_reno::NewReno;
+pub use scalable::Scalable;
 
 /// A sender's congestion window, in bytes of payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -499,7 +509,13 @@ impl Congestion {
 controls! {
     "new-reno" => NewReno in NewReno;
     "lia" => Lia in Lia;
+    "cubic" => Cubic in Box<Cubic>;
+    "bic" => Bic in Box<Bic>;
+    "highspeed" => HighSpeed in HighSpeed;
+    "scalable" => Scalable in Scalable;
 }
 
 #[cfg(test)]
 mod harness;
+#[cfg(test)]
+mod response;
