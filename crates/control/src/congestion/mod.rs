@@ -11,6 +11,8 @@ use headway_units::{Rate, Span, Time};
 
 mod bic;
 mod cubic;
+mod d2tcp;
+mod dctcp;
 mod highspeed;
 mod hystart;
 mod lia;
@@ -20,6 +22,8 @@ mod scalable;
 
 pub use bic::Bic;
 pub use cubic::Cubic;
+pub use d2tcp::D2tcp;
+pub use dctcp::Dctcp;
 pub use highspeed::HighSpeed;
 pub use lia::Lia;
 pub use new_reno::NewReno;
@@ -513,6 +517,8 @@ controls! {
     "bic" => Bic in Box<Bic>;
     "highspeed" => HighSpeed in HighSpeed;
     "scalable" => Scalable in Scalable;
+    "dctcp" => Dctcp in Box<Dctcp>;
+    "d2tcp" => D2tcp in Box<D2tcp>;
 }
 
 #[cfg(test)]
