@@ -1,19 +1,19 @@
 //! D2TCP (Vamanan, Hasan and Vijaykumar, SIGCOMM 2012): DCTCP that gives way by deadlines.
 //!
-//! A window with marks is reduced by p/2 with p = α^d (eq. 2), where d = T_c / D (eq. 4) is the time that the flow
+//! A window with marks is reduced by p/2 with p = α^d, where d = T_c / D is the time that the flow
 //! still needs, with a sawtooth of 3/4 of its window on average, over the time that it has; d is kept within 0.5 and
-//! 2, and is 1 without a deadline. A flow that is late has d = 0.5, as one that has all the time (the authors' code
-//! as ported to ns-3; the paper leaves it to the application). Everything else is [`Dctcp`].
+//! 2, and is 1 without a deadline. A flow that is late has d = 0.5, as one that has all the time (an ns-3
+//! implementation, FujiZ/ns-3 `d2tcp-socket.cc`). Everything else is [`Dctcp`].
 //!
-//! Leaves out: the paper's growth is by one segment a round trip, which is what DCTCP does.
+//! Leaves out: what [`Dctcp`] leaves out. The deadline is the transport's to know.
 
 use headway_units::{Span, Time};
 
 use super::{Ack, Cause, Control, Dctcp, Event, Goal, Parameter, Window};
 
-/// Bounds of d (§3.2).
+/// Bounds of d.
 const URGENCY: (f64, f64) = (0.5, 2.0);
-/// The average of the sawtooth, of the window (§3.2).
+/// The average of the sawtooth, of the window.
 const SAWTOOTH: f64 = 0.75;
 
 /// D2TCP's state.

@@ -294,7 +294,7 @@ mod tests {
         control.alpha as f64 / 128.0
     }
 
-    /// draft-leith-tcp-htcp-06 §2: α = 1 for a second, then 1 + 10 (Δ − 1) + ((Δ − 1)/2)², times 2 (1 − β) = 1: at 3 s
+    /// draft-leith-tcp-htcp-06: α = 1 for a second, then 1 + 10 (Δ − 1) + ((Δ − 1)/2)², times 2 (1 − β) = 1: at 3 s
     /// 1 + 20 + 1 = 22, at 11 s 1 + 100 + 25 = 126. A round trip of 50 ms halves that, one of 400 ms doubles it at
     /// most, and one of 1 ms leaves a tenth at least: ⌊22 · 8/80⌋ = 2.
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Windows above 38 segments grow by a(w) a round trip and lose b(w) of themselves, from the table of RFC 3649
 //! appendix B. As in the kernel growth counts acknowledgements, not segments, so delayed acknowledgements slow it
-//! down. Leaves out: limited slow start (RFC 3742), which RFC 3649 §9 recommends and Linux does not have; the table's
+//! down. Leaves out: limited slow start (RFC 3742; RFC 3649 §10.1), which Linux does not have; the table's
 //! last row (94717: 73, 0.09), which Linux does not have either.
 
 use super::{Ack, Control, Event, Window, linux};
@@ -46,7 +46,7 @@ impl HighSpeed {
 }
 
 impl Control for HighSpeed {
-    /// `hstcp_cong_avoid`; RFC 3649 §5: w ← w + a(w)/w for each acknowledgement.
+    /// `hstcp_cong_avoid`; RFC 3649 §7: w ← w + a(w)/w for each acknowledgement.
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
         if window.in_slow_start() {
             window.slow_start(window.bytes(linux::packets(ack.acked, window)));
@@ -61,7 +61,7 @@ impl Control for HighSpeed {
         }
     }
 
-    /// `hstcp_ssthresh`; RFC 3649 §5: w ← (1 − b(w)) w. The row is that of the last growth.
+    /// `hstcp_ssthresh`; RFC 3649 §7: w ← (1 − b(w)) w. The row is that of the last growth.
     fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
         let segments = event.flight / u64::from(window.mss);
         let lost = segments.saturating_mul(u64::from(DECREASES[self.row as usize])) >> 8;
@@ -95,12 +95,12 @@ mod tests {
         13, 13, 13, 13, 13, 12, 12, 12, 12, 11, 11, 11, 10, 10, 10, 10,
     ];
 
-    /// RFC 3649 §5: b(w) = (High_Decrease − 0.5)(log w − log W) / (log W_1 − log W) + 0.5, W = 38, W_1 = 83000.
+    /// RFC 3649 §7: b(w) = (High_Decrease − 0.5)(log w − log W) / (log W_1 − log W) + 0.5, W = 38, W_1 = 83000.
     fn decrease(w: f64) -> f64 {
         0.5 - 0.4 * (w / 38.0).log10() / (83_000.0f64 / 38.0).log10()
     }
 
-    /// RFC 3649 §5: a(w) = w² · p(w) · 2 · b(w) / (2 − b(w)), p(w) = 0.078 / w^1.2.
+    /// RFC 3649 §7: a(w) = w² · p(w) · 2 · b(w) / (2 − b(w)), p(w) = 0.078 / w^1.2.
     fn increase(w: f64) -> f64 {
         let b = decrease(w);
         w * w * 0.078 / libm::pow(w, 1.2) * 2.0 * b / (2.0 - b)

@@ -63,7 +63,7 @@ impl Default for Illinois {
 }
 
 impl Illinois {
-    /// `alpha`: κ₁/(κ₂ + d_a) between the bounds (paper eq. 4), with d₁ a hundredth of the largest delay; and the
+    /// `alpha`: κ₁/(κ₂ + d_a) between the bounds, with d₁ a hundredth of the largest delay; and the
     /// largest growth only after `theta` round trips of little delay.
     fn growth(&mut self, mut average: u64, mut most: u64) -> u64 {
         let low = most / 100;
@@ -85,7 +85,7 @@ impl Illinois {
         most * ALPHA_MAX / (most + average * (ALPHA_MAX - ALPHA_MIN) / ALPHA_MIN)
     }
 
-    /// `beta`: a straight line from a tenth to eight tenths of the largest delay (paper eq. 5).
+    /// `beta`: a straight line from a tenth to eight tenths of the largest delay.
     fn decrease(average: u64, most: u64) -> u64 {
         let (low, high) = (most / 10, 8 * most / 10);
         if average <= low {

@@ -1,8 +1,7 @@
 //! Response functions: the average window of a control whose losses are a fixed number of segments apart.
 //!
 //! One segment in each 1/p is lost, and the loss is noticed and repaired at once; the round-trip time is fixed and
-//! each segment has its acknowledgement. This is the model behind the tables of RFC 3649 §5 and RFC 8312 §5.2
-//! ("deterministic loss", RFC 3649 §6).
+//! each segment has its acknowledgement. This is the model behind the tables of RFC 3649 §5 and RFC 8312 §5.1.
 
 use headway_units::{Span, Time};
 

@@ -1,8 +1,8 @@
 //! Scalable TCP (Kelly 2003, doi:10.1145/956981.956989), as Linux has it (`net/ipv4/tcp_scalable.c`).
 //!
 //! Each acknowledged segment adds a = 0.01 to the window and a loss takes b = 1/8, so the time between losses does
-//! not depend on the rate. Windows up to 100 segments grow as Reno's. Leaves out: nothing of the module, which has
-//! no parameters; Kelly's switch to Reno's *decrease* at 16 segments and less is in neither.
+//! not depend on the rate. Windows up to 100 segments grow as Reno's. Leaves out: Kelly's legacy window, up to
+//! which a loss halves as well; Linux does not have it, nor has its module parameters.
 
 use super::{Ack, Control, Credit, Event, Window, linux};
 
@@ -86,7 +86,7 @@ mod tests {
     }
 
     /// The window regains a factor 1/(1−b) by (1+a) each round trip, so there are ln(8/7)/ln(1.01) = 13.42 round
-    /// trips between losses at any rate (Kelly §3: the recovery time), and W = 1/(13.42 p). His a/(b p) = 0.08/p is
+    /// trips between losses at any rate (Kelly's recovery time), and W = 1/(13.42 p). His a/(b p) = 0.08/p is
     /// the same to first order in b.
     #[test]
     fn response_function() {

@@ -226,8 +226,8 @@ mod tests {
             control.observe(&ack(interval, 5 * MSS, rtt), &mut window);
             assert_eq!(control.twice, 0);
             control.observe(&ack(interval + 1, 6 * MSS, rtt), &mut window);
-            // The first acknowledgement moves nothing, so it counts as a duplicate, and the next for a segment less; the
-            // one that ends the interval belongs to the next.
+            // The first acknowledgement moves nothing, so it counts as a duplicate, and the second for a segment less;
+            // the one that ends the interval belongs to the next.
             assert_eq!(control.twice, 5 * MSS / (interval + 1));
         }
     }
