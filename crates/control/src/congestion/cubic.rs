@@ -394,6 +394,30 @@ mod tests {
         assert_eq!(cubic.curve.epoch, Some(9_001));
     }
 
+    /// Rounds of 20 segments, the first two at 40 ms and the others at 60: without HyStart slow start goes on; Linux'
+    /// ends it at the ninth sample of the third round, at 60 segments and 8 more; HyStart++ is conservative from the
+    /// eighth on and ends with the seventh round, 67 + ⌊(13 + 4 · 20 − 1)/4⌋.
+    #[test]
+    fn slow_start_ends_by_the_hystart_that_is_set() {
+        for (hystart, expected) in [(0.0, None), (1.0, Some(68)), (2.0, Some(67 + 92 / 4))] {
+            let (mut cubic, mut window) = (Cubic::default(), Window { ssthresh: u64::MAX, ..at(20) });
+            cubic.set("hystart", hystart);
+            cubic.set("hystart_detect", 2.0);
+            for n in 1..=140u64 {
+                let round = (n - 1) / 20;
+                let end = (round + 1) * 20 + if n % 20 == 0 { 20 } else { 0 };
+                let rtt = Some(Span::from_millis(if round < 2 { 40 } else { 60 }));
+                let ack = Ack { una: n * MSS, nxt: end * MSS, rtt, ..Ack::of(ms(n), MSS) };
+                if window.in_slow_start() {
+                    cubic.observe(&ack, &mut window);
+                    cubic.on_ack(&ack, &mut window);
+                }
+            }
+            let ssthresh = (window.ssthresh != u64::MAX).then_some(window.ssthresh / MSS);
+            assert_eq!(ssthresh, expected, "hystart {hystart}");
+        }
+    }
+
     /// RFC 8312 tables 1 and 2, C = 0.4: 187 and 1054 segments at p = 10⁻⁴ and 10⁻⁵ for 100 ms, where the cubic
     /// function rules (eq. 6: 1.054 RTT^0.75 / p^0.75); 120 and 379 for 10 ms, where Reno's window does (1.2/√p).
     /// In between, as at 10⁻³ for 100 ms, each rules for a part of the time, which the tables do not consider.
