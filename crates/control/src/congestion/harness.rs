@@ -3,7 +3,7 @@
 use headway_units::{Span, Time};
 use proptest::prelude::*;
 
-use super::{Ack, Cause, Congestion, Delivery, Event, Goal, Sibling, State, Window};
+use super::{Ack, Cause, Congestion, Delivery, Event, Goal, Sibling, Start, State, Window};
 
 #[derive(Debug, Clone)]
 enum Op {
@@ -81,13 +81,15 @@ impl Harness {
             echo,
             limited,
             state: self.state,
+            departure: segments.is_multiple_of(2).then_some(self.now + Span::from_micros(segments)),
             delivery: self.control.wants_delivery().then_some(Delivery {
                 before: self.total - acked,
                 bytes: acked,
                 interval: Some(rtt),
                 limited: !limited,
             }),
-            goal: (segments % 3 == 0)
+            goal: segments
+                .is_multiple_of(3)
                 .then_some(Goal { left: 100 * mss, deadline: Time::ZERO + Span::from_millis(segments * 1_000) }),
             siblings: if self.control.is_coupled() { &siblings } else { &[] },
         };
@@ -100,7 +102,7 @@ impl Harness {
         // Measuring may end a slow start or reduce a window, but grows none.
         prop_assert!(self.window.cwnd <= before.cwnd, "{name}: measuring grew {before:?} to {:?}", self.window);
         let before = self.window;
-        if limited && matches!(self.state, State::Open) && !echo {
+        if (limited || self.control.always_asked()) && matches!(self.state, State::Open) && !echo {
             self.control.on_ack(&ack, &mut self.window);
             let most = before.cwnd + acked + before.cwnd;
             prop_assert!(
@@ -190,6 +192,10 @@ proptest! {
                 state: State::Open,
                 prior: None,
             };
+            if mss.is_multiple_of(2) {
+                let start = Start { now: Time::ZERO, rtt: Some(Span::from_millis(1)), seed: u64::from(mss) };
+                harness.control.on_start(&start, &mut harness.window);
+            }
             for op in &ops {
                 harness.step(op)?;
             }
