@@ -9,15 +9,19 @@ use std::fmt;
 
 use headway_units::{Rate, Span, Time};
 
+mod balia;
 mod bbr;
 mod lia;
 mod new_reno;
+mod olia;
 mod rounds;
 mod vegas;
 
+pub use balia::Balia;
 pub use bbr::Bbr;
 pub use lia::Lia;
 pub use new_reno::NewReno;
+pub use olia::Olia;
 pub use vegas::Vegas;
 
 /// A sender's congestion window, in bytes of payload.
@@ -540,9 +544,13 @@ controls! {
     "lia" => Lia in Lia;
     "bbr" => Bbr in Box<Bbr>;
     "vegas" => Vegas in Box<Vegas>;
+    "olia" => Olia in Olia;
+    "balia" => Balia in Balia;
 }
 
 #[cfg(test)]
 mod bottleneck;
+#[cfg(test)]
+mod coupled_tests;
 #[cfg(test)]
 mod harness;
