@@ -3,7 +3,7 @@
 
 use headway_units::{Span, Time};
 
-use super::{Ack, Congestion, State, Window};
+use super::{Ack, Congestion, Sibling, State, Window};
 
 const MSS: u64 = 1000;
 
@@ -43,20 +43,30 @@ impl Bottleneck {
         self.flows.iter().map(|f| f.window.segments()).collect()
     }
 
+    /// Coupled flows are those of one connection.
+    fn siblings(&self, srtt: Span, own: usize) -> Vec<Sibling> {
+        if !self.flows[own].control.is_coupled() {
+            return Vec::new();
+        }
+        let cwnds = self.flows.iter().map(|f| f.window.cwnd).enumerate();
+        cwnds.map(|(i, cwnd)| Sibling { cwnd, srtt, min_rtt: self.base, between_losses: 0, own: i == own }).collect()
+    }
+
     /// So many round trips; each flow's window is acknowledged in each, segment by segment.
     pub(super) fn run(&mut self, rounds: u32) {
         for _ in 0..rounds {
             let rtt = Span::from_secs_f64(self.base.as_secs_f64() + self.queued() / self.rate);
             self.now += rtt;
-            for flow in &mut self.flows {
-                flow.round(self.now, rtt, self.base);
+            for own in 0..self.flows.len() {
+                let siblings = self.siblings(rtt, own);
+                self.flows[own].round(self.now, rtt, self.base, &siblings);
             }
         }
     }
 }
 
 impl Flow {
-    fn round(&mut self, now: Time, rtt: Span, base: Span) {
+    fn round(&mut self, now: Time, rtt: Span, base: Span, siblings: &[Sibling]) {
         for _ in 0..self.window.segments() {
             let nxt = self.una + self.window.cwnd;
             self.una += MSS;
@@ -68,6 +78,7 @@ impl Flow {
                 srtt: Some(rtt),
                 min_rtt: Some(base),
                 state: State::Open,
+                siblings,
                 ..Ack::of(now, MSS)
             };
             self.control.observe(&ack, &mut self.window);

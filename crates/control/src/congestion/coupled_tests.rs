@@ -82,8 +82,8 @@ fn one_path_is_a_tcp() {
     }
 }
 
-/// Equal loss and round trips: all together they are one TCP, and each has an equal part (RFC 6356 §2, CoNEXT 2012 §IV,
-/// draft-walid §5). LIA and OLIA come to that from anywhere.
+/// Equal loss and round trips: all together they are one TCP, and each has an equal part (RFC 6356 §2, and the
+/// same aim in the papers of OLIA and BALIA). LIA and OLIA come to that from anywhere.
 #[test]
 fn equal_paths_together_are_one_tcp() {
     for count in [2, 4] {
@@ -118,7 +118,7 @@ fn lia_divides_by_loss() {
     near(windows[0] / windows[1], 4.0, 0.01);
 }
 
-/// OLIA leaves the worse path to next to nothing (theorem 1 of the paper: only the best paths are used): two segments
+/// OLIA leaves the worse path to next to nothing (the paper: only the best paths are used): two segments
 /// here, below which no loss brings it.
 #[test]
 fn olia_uses_only_the_best_path() {

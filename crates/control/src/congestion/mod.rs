@@ -11,18 +11,24 @@ use headway_units::{Rate, Span, Time};
 
 mod balia;
 mod bbr;
+mod compound;
+mod fast;
 mod lia;
 mod new_reno;
 mod olia;
 mod rounds;
 mod vegas;
+mod wvegas;
 
 pub use balia::Balia;
 pub use bbr::Bbr;
+pub use compound::Compound;
+pub use fast::Fast;
 pub use lia::Lia;
 pub use new_reno::NewReno;
 pub use olia::Olia;
 pub use vegas::Vegas;
+pub use wvegas::WVegas;
 
 /// A sender's congestion window, in bytes of payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -546,6 +552,9 @@ controls! {
     "vegas" => Vegas in Box<Vegas>;
     "olia" => Olia in Olia;
     "balia" => Balia in Balia;
+    "wvegas" => WVegas in Box<WVegas>;
+    "compound" => Compound in Box<Compound>;
+    "fast" => Fast in Box<Fast>;
 }
 
 #[cfg(test)]

@@ -39,8 +39,8 @@ impl Default for Rounds {
 }
 
 impl Rounds {
-    /// Takes the round-trip sample of an acknowledgement.
-    pub(super) fn observe(&mut self, ack: &Ack<'_>) {
+    /// Takes the round-trip sample of an acknowledgement; true if delay counts again from now on.
+    pub(super) fn observe(&mut self, ack: &Ack<'_>) -> bool {
         self.nxt = ack.nxt;
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.picos() / 1_000_000 + 1;
@@ -49,9 +49,11 @@ impl Rounds {
             self.sum += rtt;
             self.count += 1;
         }
-        if !self.active && ack.state == State::Open {
+        let again = !self.active && ack.state == State::Open;
+        if again {
             self.restart();
         }
+        again
     }
 
     /// Starts over with the next segment sent.
