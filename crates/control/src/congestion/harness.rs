@@ -70,7 +70,7 @@ impl Harness {
             now: self.now,
             acked,
             total: self.total,
-            lost: 0,
+            lost: if self.state == State::Recovery { mss * (segments % 3) } else { 0 },
             flight_before,
             flight: flight_before - acked.min(flight_before),
             una: self.una,
@@ -128,6 +128,7 @@ impl Harness {
         self.control.on_congestion(&event, &mut self.window);
         let (name, mss) = (self.control.name(), u64::from(self.window.mss));
         if self.control.owns_window() {
+            self.state = if cause == Cause::Timeout { State::Loss } else { State::Recovery };
             return Ok(());
         }
         prop_assert!(self.window.ssthresh >= 2 * mss, "{name}: {cause:?} left {:?}", self.window);

@@ -3,7 +3,8 @@
 //! grows in every round, not in every other; the delay of a round is its shortest round trip; loss is Reno's.
 //!
 //! Leaves out: the pause that Linux makes while there are duplicates but no loss yet (`TCP_CA_Disorder`, which
-//! [`State::Open`](super::State::Open) includes), and the paper's own detection of loss.
+//! [`State::Open`](super::State::Open) includes); after a time-out, what was sent since the last acknowledgement, for
+//! which Linux' first round waits too; and the paper's own detection of loss.
 
 use super::rounds::{Round, Rounds};
 use super::{Ack, Cause, Control, Credit, Event, Parameter, Window};

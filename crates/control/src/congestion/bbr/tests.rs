@@ -162,6 +162,17 @@ impl Path {
         }
     }
 
+    /// Waits for what is in flight, then does nothing for `idle`.
+    fn rest(&mut self, idle: u64) {
+        while let Some(front) = self.flying.front() {
+            self.now = front[1];
+            self.acknowledge();
+        }
+        self.now += idle;
+        let now = Time::ZERO + Span::from_nanos(self.now);
+        self.bbr.on_restart(now, Span::from_nanos(idle), &mut self.window);
+    }
+
     fn send(&mut self, per: u64) {
         if self.flying.is_empty() {
             (self.first_sent, self.delivered_at) = (self.now, self.now);
@@ -288,6 +299,50 @@ fn a_rate_that_is_gone_is_forgotten_after_ten_rounds() {
     path.run(4_000 * MS, 2 * PER);
     // 1 segment in 200 µs
     assert!((BW_UNIT / 202..=BW_UNIT / 199).contains(&path.bbr.bw.get()), "{}", path.bbr.bw.get());
+}
+
+/// Silence drains queues as PROBE_RTT would: after 15 s of it there is none, and sending begins at the known rate.
+#[test]
+fn after_a_pause_it_goes_on_at_the_known_rate() {
+    let mut path = Path::new(1);
+    path.run(2_000 * MS, PER);
+    path.rest(15_000 * MS);
+    assert_eq!(path.bbr.pacing, bytes_per_second(path.bbr.rate(), UNIT, MSS));
+    // 99 % of 10 000 segments/s
+    assert!((14_100_000..=14_480_000).contains(&path.bbr.pacing), "{}", path.bbr.pacing);
+    path.run(18_000 * MS, PER);
+    assert!(path.trace.iter().all(|p| p.mode != Mode::ProbeRtt));
+}
+
+/// 1 segment/ms. 10 acknowledged at 10 ms begin an epoch: all ten are more than was expected. 10 more at 12 ms: 1.99996,
+/// so 1 was expected since, and 19 are beyond that. At 40 ms 29 were expected and 20 came: a new epoch. No more counts
+/// than the window, nor than the rate brings in 100 ms; after five to ten rounds it is forgotten.
+#[test]
+fn bunched_acknowledgements_widen_the_window() {
+    let mut bbr = Bbr { mss: MSS, full: true, ..Bbr::default() };
+    bbr.bw.update(10, 0, BW_UNIT / 1000);
+    let at = |bbr: &mut Bbr, ms: u64, acked: u64, cwnd: u64| {
+        bbr.totals.at_us = 1000 * ms;
+        let ack = ack(State::Open, acked, acked, 0, 0);
+        let sample = bbr.sample(&ack);
+        bbr.update_extra(&sample, cwnd);
+        bbr.aggregation()
+    };
+    assert_eq!(at(&mut bbr, 10, 10, 40), 10);
+    assert_eq!(at(&mut bbr, 12, 10, 15), 15);
+    assert_eq!(at(&mut bbr, 12, 0, 40), 15); // nothing new
+    bbr.extra.epoch_acked = 10;
+    assert_eq!(at(&mut bbr, 12, 10, 40), 19);
+    assert_eq!(at(&mut bbr, 40, 5, 40), 19);
+    assert_eq!(bbr.extra.epoch_us, 40_000);
+    bbr.round_start = true;
+    for round in 1..=9 {
+        assert_eq!(at(&mut bbr, 40 + 5 * round, 5, 40), 19, "round {round}");
+    }
+    // 5 in 5 ms, where ⌊4.9999⌋ = 4 were expected after the first: 10 − 4
+    assert_eq!(at(&mut bbr, 90, 5, 40), 6);
+    bbr.extra.most = [500, 0];
+    assert_eq!(bbr.aggregation(), 99);
 }
 
 /// Seeds choose where the gain cycle begins: in any phase but that of 3/4, and each about equally often.
