@@ -3,7 +3,7 @@
 use headway_units::{Span, Time};
 use proptest::prelude::*;
 
-use super::{Ack, Cause, Congestion, Delivery, Event, Goal, Sibling, State, Window};
+use super::{Ack, Cause, Congestion, Delivery, Event, Goal, Sibling, Start, State, Window};
 
 #[derive(Debug, Clone)]
 enum Op {
@@ -70,7 +70,7 @@ impl Harness {
             now: self.now,
             acked,
             total: self.total,
-            lost: 0,
+            lost: if self.state == State::Recovery { mss * (segments % 3) } else { 0 },
             flight_before,
             flight: flight_before - acked.min(flight_before),
             una: self.una,
@@ -81,6 +81,7 @@ impl Harness {
             echo,
             limited,
             state: self.state,
+            departure: segments.is_multiple_of(2).then_some(self.now + Span::from_micros(segments)),
             delivery: self.control.wants_delivery().then_some(Delivery {
                 before: self.total - acked,
                 bytes: acked,
@@ -101,7 +102,7 @@ impl Harness {
         // Measuring may end a slow start or reduce a window, but grows none.
         prop_assert!(self.window.cwnd <= before.cwnd, "{name}: measuring grew {before:?} to {:?}", self.window);
         let before = self.window;
-        if limited && matches!(self.state, State::Open) && !echo {
+        if (limited || self.control.always_asked()) && matches!(self.state, State::Open) && !echo {
             self.control.on_ack(&ack, &mut self.window);
             // Illinois may spend at α = 10 what it has earned at α = 38/128, which is 33.7 windows and this
             // acknowledgement's 10, each a segment.
@@ -130,6 +131,7 @@ impl Harness {
         self.control.on_congestion(&event, &mut self.window);
         let (name, mss) = (self.control.name(), u64::from(self.window.mss));
         if self.control.owns_window() {
+            self.state = if cause == Cause::Timeout { State::Loss } else { State::Recovery };
             return Ok(());
         }
         prop_assert!(self.window.ssthresh >= 2 * mss, "{name}: {cause:?} left {:?}", self.window);
@@ -197,6 +199,10 @@ proptest! {
                 state: State::Open,
                 prior: None,
             };
+            if mss.is_multiple_of(2) {
+                let start = Start { now: Time::ZERO, rtt: Some(Span::from_millis(1)), seed: u64::from(mss) };
+                harness.control.on_start(&start, &mut harness.window);
+            }
             for op in &ops {
                 harness.step(op)?;
             }
