@@ -211,6 +211,10 @@ pub struct FidelityArgs {
     /// Write neither the page nor new numbers of kernels
     #[arg(long)]
     pub no_files: bool,
+    /// Instead of comparing numbers, write the segments that pass the senders on both sides to this folder, and say
+    /// where the first differs
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["check", "accept", "json"])]
+    pub trace: Option<PathBuf>,
     /// Runs at the same time; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
@@ -337,6 +341,7 @@ Examples:
   headway fidelity --quick --check
   headway fidelity bulk-100m --set policy.linux.transport.initial-window=4
   headway fidelity incast --kernel-hosts
+  headway fidelity short-alone:size=100KB,control=cubic --trace /tmp/trace
 
 What kernel hosts did is kept in fidelity/kernel.jsonl and used again as long as their scenario is the same.";
 

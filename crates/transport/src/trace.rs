@@ -21,13 +21,9 @@ pub struct Traced {
     pub subflow: u32,
     /// Whether it leaves; otherwise it arrives.
     pub out: bool,
-    /// SYN.
-    pub syn: bool,
-    /// FIN.
-    pub fin: bool,
-    /// ECN echo.
-    pub ece: bool,
-    /// Of what leaves: the first byte, from 0; of what arrives: the first byte that is missing. Low 32 bits.
+    /// As in a TCP header (RFC 9293 §3.1, RFC 3168 §6.1): FIN 1, SYN 2, ACK 16, ECE 64, CWR 128.
+    pub flags: u8,
+    /// Of what leaves: the first byte, from 1 (SYN takes 0); of what arrives: the first byte that is missing. Low 32 bits.
     pub number: u32,
     /// Of what leaves: bytes of payload; of what arrives: the window in bytes.
     pub amount: u32,
@@ -77,13 +73,16 @@ impl Trace {
             host,
             subflow,
             out,
-            syn: frame.tag & flag::SYN != 0,
-            fin: frame.tag & flag::FIN != 0,
-            ece: frame.tag & flag::ECE != 0,
+            flags: on_the_wire(frame.tag),
             number: frame.body.number,
             amount: frame.body.amount,
             sack: blocks.blocks[..usize::from(blocks.count)].to_vec(),
             marked: frame.tos & ecn::MASK == ecn::CE,
         });
     }
+}
+
+fn on_the_wire(tag: u8) -> u8 {
+    let all = [(flag::FIN, 1), (flag::SYN, 2), (flag::ACK, 16), (flag::ECE, 64), (flag::CWR, 128)];
+    all.into_iter().filter(|(own, _)| tag & own != 0).map(|(_, bit)| bit).sum()
 }

@@ -10,6 +10,7 @@ mod plot;
 mod points;
 mod store;
 mod table;
+mod trace;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -49,12 +50,15 @@ pub fn fidelity(args: &FidelityArgs) -> Result<(), Failure> {
     let files = points::files(&args.data)?;
     let all = all_points(&files)?;
     let chosen = choose(&all, args)?;
+    if let Some(folder) = &args.trace {
+        return trace::trace(folder, &files, &chosen, args);
+    }
     let mut stored = Kernels::load(&args.data)?;
     let mut notes = Vec::new();
     let image = image(args, &chosen, &stored, &mut notes)?;
     let models: Vec<Option<Side>> = sides(&files, &chosen, |file| file.models(&args.set))?;
     let kernels: Vec<Option<Side>> = match &image {
-        Some(_) => sides(&files, &chosen, |file| file.kernels(args.kernel.as_deref()).map(Some))?,
+        Some(_) => sides(&files, &chosen, |file| file.kernels(Vec::new(), args.kernel.as_deref()).map(Some))?,
         None => files.iter().map(|_| None).collect(),
     };
 
@@ -264,7 +268,17 @@ fn measure(task: &Task<'_>, kernel: Option<KernelOptions>, scratch: &Path, worke
     let repeats = 0..experiment.scenario.repeats;
     let outcomes: Result<Vec<_>, _> =
         repeats.map(|repeat| experiment.outcome(Job { cell, repeat }, scratch, &options, worker)).collect();
-    Ok(Measured::new(&outcomes?, experiment.scenario.measure.interval))
+    let outcomes = outcomes?;
+    // Numbers of a kernel that lacked memory, or of flows that it refused, say nothing of its TCP.
+    let overruns: u64 = outcomes.iter().map(|outcome| outcome.counters.overruns).sum();
+    if overruns > 0 {
+        let text = format!("{}: kernel hosts had no buffer for {overruns} frames", task.point.name);
+        return Err(Failure::check(text).help("give them more `hosts.NAME.linux.memory`"));
+    }
+    if let Some(failed) = outcomes.iter().flat_map(|outcome| &outcome.failed).next() {
+        return Err(Failure::check(format!("{}: flows failed: {}", task.point.name, failed.reason)));
+    }
+    Ok(Measured::new(&outcomes, experiment.scenario.measure.interval))
 }
 
 /// How many of `lines` with a goal have which verdict: met, noise, missed.

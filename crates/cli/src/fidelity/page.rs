@@ -20,6 +20,13 @@ const METHOD: &str = "## Method\n\n\
     kernels did; `--kernel-hosts` runs those again, too (needs `headway kernel build`). `headway fidelity NAME…` takes \
     the points whose names contain a NAME, `--set KEY=VALUE` changes the model's side. Any point by hand: \
     `headway run fidelity/FILE.toml --hosts linux --set 'sweep.control=\"cubic\"'`.\n\
+    * **Packet by packet**: `headway fidelity NAME --trace DIR` writes the segments that pass the senders on both \
+    sides, in one form, and says where they part.\n\
+    * **A new point** is a value more in a `[sweep]`, or a scenario more in `fidelity/` with one policy; names of the \
+    sweep that are controls are called `control` and `rival`. Lines that end in `# model only` are settings which \
+    kernels do not have: they do not make the kernels' numbers old. `--accept` keeps the errors found as \
+    `fidelity/baseline.csv`; `--check` fails where a number that misses its goal is further off than there, by more \
+    than a third of the goal.\n\
     * **Error** is (model − kernel) / kernel.\n\
     * **Throughput**: what all flows of a traffic without end delivered, from the first start to the end of the run, so \
     with slow start. **FCT**: over the flows of all repeats. **Retransmissions**: segments sent again, of all flows and \

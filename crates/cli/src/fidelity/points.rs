@@ -70,7 +70,9 @@ pub fn files(folder: &Path) -> Result<Vec<File>, Failure> {
             text: file.text.to_owned(),
             folder: PathBuf::from("."),
         };
-        return Ok(bundled::FIDELITY.iter().map(own).collect());
+        let mut files: Vec<File> = bundled::FIDELITY.iter().map(own).collect();
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        return Ok(files);
     }
     let cannot = |error| Failure::environment(format!("cannot read {}: {error}", folder.display()));
     let mut files = Vec::new();
@@ -112,9 +114,9 @@ impl File {
         Ok(points)
     }
 
-    /// The file with kernel hosts.
-    pub fn kernels(&self, kernel: Option<&str>) -> Result<Side, Failure> {
-        Side::new(&self.document(HostKind::Linux, Vec::new(), kernel)?, &self.folder)
+    /// The file with kernel hosts, changed by `sets`.
+    pub fn kernels(&self, sets: Vec<String>, kernel: Option<&str>) -> Result<Side, Failure> {
+        Side::new(&self.document(HostKind::Linux, sets, kernel)?, &self.folder)
     }
 
     /// The file with modelled hosts and the changes `sets`; nothing if the model knows none of its controls.
@@ -226,10 +228,10 @@ mod tests {
     #[test]
     fn the_bundled_files_are_those_of_the_folder() {
         let bundled = files(Path::new("/nowhere")).unwrap();
-        let (ours, bundled): (Vec<_>, Vec<_>) = (
-            ours().into_iter().map(|f| (f.name, f.text)).collect(),
-            bundled.into_iter().map(|f| (f.name, f.text)).collect(),
-        );
-        assert_eq!(ours, bundled);
+        assert_eq!(ours().len(), bundled.len());
+        for (ours, bundled) in ours().iter().zip(&bundled) {
+            assert_eq!(ours.name, bundled.name);
+            assert!(ours.text == bundled.text, "{} differs", ours.name);
+        }
     }
 }
