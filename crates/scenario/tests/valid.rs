@@ -112,7 +112,9 @@ fn overrides_reach_defaults_names_and_indices() {
     let scenario = document.scenario(&document.points()[0]).unwrap();
     assert_eq!(scenario.policy[0].transport.initial_window, 3);
     assert!(matches!(&flows(&scenario, 0).size.0, SizeKind::Fixed(size) if size.bytes == Bytes::from_kb(1000)));
-    let headway_scenario::schema::QueueRecord::DropTail(queue) = &scenario.topology.queue;
+    let headway_scenario::schema::QueueRecord::DropTail(queue) = &scenario.topology.queue else {
+        panic!("another kind of queue");
+    };
     assert_eq!(queue.limit, QueueLimit::AtMost(Amount::Packets(100)));
     assert_eq!(scenario.measure.interval, Span::from_millis(1));
     assert_eq!(scenario.repeats, 3);

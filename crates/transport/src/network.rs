@@ -6,7 +6,7 @@ use headway_units::Time;
 
 use crate::segment::{Frame, NO_EXTRA, Segment};
 
-/// Classes of events, after the fabric's arrivals.
+/// Classes of events, after the fabric's arrivals and before its departures.
 pub(crate) mod class {
     pub const SENDER_TIMER: u8 = 1;
     pub const RECEIVER_TIMER: u8 = 2;

@@ -3,7 +3,7 @@
 
 use headway_control::congestion::Congestion;
 use headway_control::lanes::{Deadline, Judge, LinkCost};
-use headway_fabric::{Limit, Wire};
+use headway_fabric::{Limit, QueueSpec, Wire};
 use headway_transport::{DelayedAck, LanePlan, Measure, Multipath, Profile, Recovery};
 use headway_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
@@ -118,7 +118,9 @@ fn break_path(path: &mut [(Wire, Wire)], fault: Fault) {
         Fault::None => {}
         Fault::Dead => forth.loss = 1.0,
         Fault::Mute => back.loss = 1.0,
-        Fault::BlackHole => forth.queue.limit = Some(Limit::Bytes(Bytes::new(200))),
+        Fault::BlackHole => {
+            forth.queue = QueueSpec::DropTail { limit: Some(Limit::Bytes(Bytes::new(200))), mark: None };
+        }
     }
 }
 
