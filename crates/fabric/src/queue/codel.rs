@@ -285,12 +285,12 @@ mod tests {
         for (pause, count) in [(100, 10), (1700, 1)] {
             let mut line = Line::new(LAW);
             // 11 drops: the last 100 · Σ_{k ≤ 10} 1/√k = 502.1 ms after the first
-            line.run(100 + 503, Span::from_millis(6));
+            line.run(100 + 504, Span::from_millis(6));
             assert_eq!(line.signals.len(), 11);
             line.signals.clear();
             line.run(pause, Span::from_millis(1));
             line.run(300, Span::from_millis(6));
-            let first = 603 + pause + 100;
+            let first = 604 + pause + 100;
             assert_eq!(line.signals, expected(first, line.signals.len() as u64, count), "pause {pause} ms");
             assert!(line.signals.len() >= 2);
         }

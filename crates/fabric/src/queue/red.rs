@@ -188,9 +188,8 @@ mod tests {
     }
 
     /// Floyd & Jacobson §7, method 2: the distance between marks is uniform on 1 … 1/p_b, with p_b linear between
-    /// `min` and `max`. Averages of 7.5, 10 and just 15 … in whole frames: 7, 10, 14 of 5 … 15 at 0.1 give 0.02, 0.05,
-    /// 0.09; 1/0.02 = 50 and 1/0.05 = 20 are whole. Chi-square over the values is exceeded with probability 0.001 at
-    /// 85.4 (49 degrees of freedom) and 43.8 (19).
+    /// `min` and `max`: averages of 7 and 10 between 5 and 15, at 0.1, give 0.02 and 0.05. Chi-square over the 50 and
+    /// 20 values is exceeded with probability 0.001 at 85.4 (49 degrees of freedom) and 43.8 (19).
     #[test]
     fn distances_between_marks_are_uniform() {
         for (average, longest, chi_square) in [(7, 50u32, 85.4), (10, 20, 43.8)] {
@@ -205,15 +204,17 @@ mod tests {
         }
     }
 
-    /// The share of marks is 2 p_b/(1 + p_b), one over the mean distance, as the average rises. Four standard errors:
-    /// a uniform distance has a coefficient of variation of less than 1/√3, so n marks one of 0.58/√n.
+    /// The share of marks is one over the mean distance, 2 p_b/(1 + p_b) where 1/p_b is whole; else the last distance,
+    /// k + 1 with k = ⌊1/p_b⌋, has what probability is left, and the mean is p_b k (k + 1)/2 + (1 − p_b k)(k + 1).
+    /// Four standard errors: a uniform distance has a coefficient of variation below 1/√3 = 0.58.
     #[test]
     fn the_share_of_marks_rises_with_the_average() {
-        for (average, p) in [(6, 0.01), (8, 0.03), (10, 0.05), (12, 0.07), (14, 0.09)] {
+        for (average, percent) in [(6, 1u32), (8, 3), (10, 5), (12, 7), (14, 9)] {
             let marks = distances(RedSpec { probability: 0.1, ..SPEC }, average, 200_000).len() as f64;
-            let expected = 200_000.0 * 2.0 * p / (1.0 + p);
-            // the last distances are not whole where 1/p is not: within 2 p of the mean
-            let tolerance = expected * (4.0 * 0.58 / expected.sqrt() + if average % 2 == 0 && p != 0.05 { p } else { 0.0 });
+            let (p, k) = (f64::from(percent) / 100.0, f64::from(100 / percent));
+            let mean = p * k * (k + 1.0) / 2.0 + (1.0 - p * k) * (k + 1.0);
+            let expected: f64 = 200_000.0 / mean;
+            let tolerance = 4.0 * 0.58 * expected.sqrt();
             assert!((marks - expected).abs() < tolerance, "average {average}: {marks}, expected {expected}");
         }
         assert_eq!(distances(SPEC, 4, 10_000), []);

@@ -21,9 +21,9 @@ record! {
         /// How much fits: bytes ("128KB"), packets ("100pkt"), or "none" for no limit.
         pub limit: QueueLimit,
         /// Up to this average nothing is dropped or marked.
-        pub min: Amount,
+        pub min: Amount = Amount::Packets(5),
         /// The average at which the probability is `probability`; in the unit of `min`.
-        pub max: Amount,
+        pub max: Amount = Amount::Packets(15),
         /// The probability at an average of `max`.
         pub probability: Ratio = Ratio::PERCENT_2,
         /// The weight of an arriving packet in the moving average.
