@@ -324,3 +324,16 @@ impl<B: Copy> Port<B> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    /// Three cache lines, of which a frame that finds room touches the first two; what few ports have is elsewhere.
+    #[test]
+    fn what_every_frame_touches_is_in_two_cache_lines() {
+        assert_eq!(size_of::<Port<[u32; 4]>>(), 192);
+        assert!(offset_of!(Port<[u32; 4]>, delivered) + size_of::<Tally>() <= 128);
+    }
+}

@@ -4,12 +4,13 @@ use headway_scenario::schema::{FlowsRecord, HostKind, JudgeRecord, Pairs, Protoc
 use headway_scenario::{Amount, Document, Overrides, Quantity, QueueLimit, Scalar, ScenarioRecord};
 use headway_units::{Bytes, Rate, Span};
 
-const ALL: [(&str, &str); 5] = [
+const ALL: [(&str, &str); 6] = [
     ("lanes.toml", include_str!("valid/lanes.toml")),
     ("dumbbell.toml", include_str!("valid/dumbbell.toml")),
     ("graph.toml", include_str!("valid/graph.toml")),
     ("fat-tree.toml", include_str!("valid/fat-tree.toml")),
     ("kernels.toml", include_str!("valid/kernels.toml")),
+    ("queues.toml", include_str!("valid/queues.toml")),
 ];
 
 fn flows(scenario: &ScenarioRecord, index: usize) -> &FlowsRecord {

@@ -3,10 +3,10 @@
 //!
 //! Queues with frames take turns; each turn adds a quantum to what a queue may send, and what is left of it stays for
 //! the next turn while the queue has frames. Over any time in which two queues have frames, what they send differs by
-//! no more than a quantum and two of the largest frames (Theorem 2, with Lemma 1).
+//! no more than a quantum and two of the largest frames: turns differ by one, and each keeps less than a frame.
 //! When the buffer is full, the longest queue loses the frame at its head until the new one fits: the paper's buffer
-//! stealing, from the front as in Suter et al. 1998 (INFOCOM, doi:10.1109/INFCOM.1998.659666), where it tells senders
-//! sooner.
+//! stealing, from the front as in Suter et al., "Design considerations for supporting TCP with per-flow
+//! queueing" (INFOCOM 1998), where it tells senders sooner.
 //! Leaves out: weights, ECN.
 
 use std::collections::VecDeque;

@@ -3,7 +3,9 @@
 //! Queues take turns by deficit round robin (DRR++): one that was empty comes first ("new"), once per activity, and a
 //! queue that has used its quantum goes to the end of the old ones. When the limits are exceeded, up to half of the
 //! fattest queue is dropped at its head, at most `batch` frames, and its CoDel is told
-//! (`net/sched/sch_fq_codel.c: fq_codel_drop`). What the backlog is compared with is that of the whole port, as there.
+//! (`net/sched/sch_fq_codel.c: fq_codel_drop`). As there, CoDel's "maxpacket" is compared with the backlog of the whole
+//! port, a queue with no credits left waits for its next turn (the RFC says negative credits), and a new queue that is
+//! empty goes to the old ones only if there are any.
 //! The memory limit is in bytes of frames, where Linux counts the memory behind them, about twice as much.
 //! Leaves out: `ce_threshold` by DSCP, filters that classify otherwise.
 
@@ -133,8 +135,7 @@ impl FqCodel {
                 return Some(chosen);
             }
             list.pop_front();
-            // "the queue is moved to the end of the list of old queues" so that a flow cannot stay new by sending
-            // little often.
+            // RFC 8290 §4.2: "crucial to prevent starvation" by a flow that stays new by sending little often.
             if is_new && !self.old.is_empty() {
                 self.old.push_back(number);
             } else {

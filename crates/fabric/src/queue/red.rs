@@ -1,5 +1,5 @@
 //! Random early detection (Floyd & Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993, doi:10.1109/90.251892),
-//! with ECN (RFC 3168 §7) and `gentle` (Floyd 2000, ns and later texts).
+//! with ECN (RFC 3168 §5 and §7) and `gentle` (Floyd 2000, ns and later texts).
 //!
 //! An arrival moves the average by avg ← (1 − w) avg + w q; one that finds the queue empty lets it decay as if m
 //! usual frames had passed, (1 − w)^m (§4). Between `min` and `max` a frame is marked with p_a = p_b / (1 − count p_b),
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// RFC 3168 §7: "drop" instead of "mark" where senders do not understand ECN or, if asked for, the average is
+    /// RFC 3168 §5 and §7: drops instead of marks where senders do not understand ECN or, if asked for, the average is
     /// beyond its maximum.
     #[test]
     fn ecn_decides_between_marks_and_drops() {

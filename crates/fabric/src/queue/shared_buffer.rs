@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    /// Choudhury & Hahne 1998 eq. 2 and 3: N ports hold α B / (1 + α N) each, B / (1 + α N) stays free. Bytes are
+    /// Choudhury & Hahne 1998, steady state: N ports hold α B / (1 + α N) each, B / (1 + α N) stays free. Bytes are
     /// whole, so each port may be over by the one that filled it.
     #[test]
     fn ports_that_want_more_get_equal_shares_and_leave_some() {
@@ -148,7 +148,7 @@ mod tests {
         }
     }
 
-    /// The paper's example of adaptation: one port alone holds half of the buffer at α = 1; when a second one comes it
+    /// Adaptation: one port alone holds half of the buffer at α = 1; when a second one comes it
     /// finds room at once, and as the first drains below the new threshold both end at a third.
     #[test]
     fn a_newcomer_finds_room() {

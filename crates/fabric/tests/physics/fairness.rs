@@ -36,8 +36,8 @@ fn arrivals(offers: &[Offer], chain: &Chain) -> Vec<(Offer, Time)> {
 const LAW: CodelLaw =
     CodelLaw { target: Span::from_millis(5), interval: Span::from_millis(100), ecn: false, mark: None };
 
-/// Shreedhar & Varghese 1996, Theorem 2 with Lemma 1: between any two times at which both flows have frames, what
-/// they send differs by at most Q + 2 Max. Four flows with frames of 64 to 1,518 B, each of which alone overloads the
+/// Shreedhar & Varghese 1996, fairness: between any two times at which both flows have frames, what they send differs
+/// by at most Q + 2 Max, as turns differ by one and each leaves a deficit of less than Max. Four flows with frames of 64 to 1,518 B, each of which alone overloads the
 /// port; whatever the quantum. Their queues are apart with these salts: else two of them shared a turn.
 #[test]
 fn deficit_round_robin_is_fair_to_a_quantum_and_two_frames() {
