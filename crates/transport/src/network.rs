@@ -7,7 +7,7 @@ use headway_units::Time;
 use crate::segment::{Frame, NO_EXTRA, Segment};
 use crate::trace::Trace;
 
-/// Classes of events, after the fabric's arrivals.
+/// Classes of events, after the fabric's arrivals and before its departures.
 pub(crate) mod class {
     pub const SENDER_TIMER: u8 = 1;
     pub const RECEIVER_TIMER: u8 = 2;
@@ -15,8 +15,8 @@ pub(crate) mod class {
     pub const SAMPLE: u8 = 4;
     /// Frames that leave external hosts; after these hosts have acted, which is after all that is above.
     pub const EXTERNAL: u8 = 5;
-    /// A sender whose card or pace held it back may go on.
-    pub const WAKE: u8 = 6;
+    /// A sender whose card or pace held it back may go on. (6 is the fabric's: departures from ports that choose.)
+    pub const WAKE: u8 = 7;
 }
 
 /// Up to four selective acknowledgement blocks, most recent first (RFC 2018 §3).

@@ -4,7 +4,8 @@ use headway_control::congestion::{Goal, Sibling};
 use headway_control::lanes::Lanes;
 use headway_engine::{EventQueue, Source, Streams};
 use headway_fabric::{
-    ARRIVALS, Choice, Fabric, Graph, LinkId, NoPath, NodeId, Packet, Paths, Step, flow_hash, pair_hash,
+    ARRIVALS, Choice, DEPARTURES, Endpoint, Fabric, Graph, LinkId, NoPath, NodeId, Packet, Paths, Step, flow_hash,
+    pair_hash,
 };
 use headway_units::{Bytes, Span, Time};
 
@@ -277,6 +278,12 @@ impl Simulation {
                 }
                 class::EXTERNAL => self.on_departure(now, LinkId(source.entity())),
                 class::WAKE => self.on_wake(now, source.entity(), sequence),
+                DEPARTURES => {
+                    self.net.fabric.departure(&mut self.net.queue, now, source.entity());
+                    while let Some((end, frame)) = self.net.fabric.evicted() {
+                        self.on_discard(end, &frame);
+                    }
+                }
                 _ => {
                     self.take_samples(now);
                     let next = now + self.measure.interval;
@@ -510,12 +517,7 @@ impl Simulation {
         }
         match self.net.fabric.arrival(&mut self.net.queue, now, link) {
             Step::Forwarded => {}
-            Step::Discarded(end, frame) if external::interface(end).is_some() => self.outside_lost(&frame),
-            Step::Discarded(end, frame) => {
-                self.net.discarded += 1;
-                self.net.extras.take(frame.body.extra);
-                self.left(end.0);
-            }
+            Step::Discarded(end, frame) => self.on_discard(end, &frame),
             Step::Delivered(end, frame) => {
                 if let Some(to) = external::interface(end) {
                     let outside = self.outside.as_mut().expect("an external host's frame means external hosts");
@@ -533,6 +535,16 @@ impl Simulation {
                 self.left(end.0);
             }
         }
+    }
+
+    /// A frame for `end` was dropped or damaged.
+    fn on_discard(&mut self, end: Endpoint, frame: &Frame) {
+        if external::interface(end).is_some() {
+            return self.outside_lost(frame);
+        }
+        self.net.discarded += 1;
+        self.net.extras.take(frame.body.extra);
+        self.left(end.0);
     }
 
     // ---- external hosts --------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 mod kernel;
 mod network;
 mod profile;
+mod queue;
 mod traffic;
 
 use std::path::Path;

@@ -352,7 +352,8 @@ impl Sender {
     fn told<'a>(&self, now: Time, rtt: Option<Span>, facts: &Facts, context: &Context<'a>) -> Ack<'a> {
         let limited = self.is_window_limited();
         let delivery = self.delivery(now, facts);
-        Ack { echo: facts.echo, limited, delivery, ..self.account(now, facts.before, rtt, context) }
+        let departure = self.modern.as_ref().map(|modern| modern.output.departure());
+        Ack { echo: facts.echo, limited, delivery, departure, ..self.account(now, facts.before, rtt, context) }
     }
 
     /// A rate sample (draft-cheng-iccrg-delivery-rate-estimation §3.3; `tcp_rate_gen`).
@@ -505,6 +506,9 @@ impl Sender {
                 self.more().prior_ssthresh = Some(self.current_ssthresh());
             }
             self.begin_reduction(now, Cause::Loss, context, profile);
+        } else if self.control.counts_marks() {
+            // `dctcp_state`: loss weighs more than the marks for which the window is coming down
+            self.congested(now, Cause::Loss, context, profile);
         }
         self.repair = Repair::Fast;
         self.force = true;
@@ -671,7 +675,8 @@ impl Sender {
             return;
         }
         let raises = facts.advanced || self.more().reordering > profile.duplicate_threshold && facts.sacked;
-        if raises && told.acked > 0 && told.limited && self.permit == Permit::Normal {
+        let asked = told.limited || self.control.always_asked();
+        if raises && told.acked > 0 && asked && self.permit == Permit::Normal {
             told.echo = facts.echo;
             self.control.on_ack(&told, &mut self.window);
         }

@@ -56,7 +56,7 @@ impl Script {
             delay: Span::ZERO,
             gap: Bytes::ZERO,
             loss: 0.0,
-            queue: QueueSpec { limit: None, mark: None },
+            queue: QueueSpec::DropTail { limit: None, mark: None },
         };
         let (link, _) = graph.connect(a, b, wire, wire).unwrap();
         let mut net = Network {
