@@ -19,9 +19,11 @@ mod rtt;
 mod segment;
 mod sender;
 mod simulation;
+mod trace;
 
 pub use external::{Departure, External, ExternalError};
 pub use ports::Ports;
 pub use profile::{DelayedAck, LanePlan, Multipath, Profile, Recovery};
 pub use rtt::RttEstimator;
 pub use simulation::{FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};
+pub use trace::Traced;

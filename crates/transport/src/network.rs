@@ -5,6 +5,7 @@ use headway_fabric::{Endpoint, Fabric};
 use headway_units::Time;
 
 use crate::segment::{Frame, NO_EXTRA, Segment};
+use crate::trace::Trace;
 
 /// Classes of events, after the fabric's arrivals.
 pub(crate) mod class {
@@ -48,6 +49,11 @@ impl Extras {
         })
     }
 
+    /// The blocks at `index`, which stay.
+    pub fn peek(&self, index: u32) -> Option<SackBlocks> {
+        (index != NO_EXTRA).then(|| self.blocks[index as usize])
+    }
+
     /// Blocks on their way.
     pub fn in_use(&self) -> usize {
         self.blocks.len() - self.free.len()
@@ -85,13 +91,24 @@ pub(crate) struct Network {
     pub delivered: u64,
     /// Frames dropped or damaged.
     pub discarded: u64,
+    /// What passes senders, if that is asked for.
+    pub trace: Option<Box<Trace>>,
 }
 
 impl Network {
+    /// Notes a frame that is sent to `to`, or has reached it.
+    #[inline]
+    pub fn note(&mut self, now: Time, to: Endpoint, out: bool, frame: &Frame) {
+        if let Some(trace) = &mut self.trace {
+            trace.note(now, to, out, frame, self.extras.peek(frame.body.extra));
+        }
+    }
+
     /// Sends a frame on its route.
     #[inline]
     pub fn send(&mut self, now: Time, to: Endpoint, frame: Frame) {
         self.sent += 1;
+        self.note(now, to, true, &frame);
         match self.fabric.send(&mut self.queue, now, frame) {
             Ok(()) => self.inbound[to.0 as usize] += 1,
             Err((_, frame)) => {

@@ -16,6 +16,7 @@ use crate::profile::{Multipath, Profile};
 use crate::receiver::{Arrival, Receiver};
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
 use crate::sender::{Phase, Sender};
+use crate::trace::Traced;
 
 mod sampling;
 
@@ -183,6 +184,7 @@ impl Simulation {
             sent: 0,
             delivered: 0,
             discarded: 0,
+            trace: None,
         };
         Simulation {
             net,
@@ -451,6 +453,9 @@ impl Simulation {
         let c = &mut self.connections[connection as usize];
         c.subflows.push(place);
         c.joined |= profile.multipath.is_none();
+        if let Some(trace) = &mut self.net.trace {
+            trace.open(place, start.source);
+        }
         self.senders[place as usize].open(now, profile, &mut self.net);
         Ok(())
     }
@@ -504,6 +509,7 @@ impl Simulation {
                     return;
                 }
                 self.net.delivered += 1;
+                self.net.note(now, end, false, &frame);
                 let (subflow, half) = side(end);
                 match half {
                     Side::Receiver => self.on_segment(now, subflow, &frame),
@@ -515,6 +521,16 @@ impl Simulation {
     }
 
     // ---- external hosts --------------------------------------------------------------------------------------
+
+    /// Notes from now on what passes senders, see [`Simulation::traced`].
+    pub fn trace(&mut self) {
+        self.net.trace = Some(Box::default());
+    }
+
+    /// What has passed senders since [`Simulation::trace`], in order of time.
+    pub fn traced(&mut self) -> Vec<Traced> {
+        self.net.trace.take().map_or_else(Vec::new, |trace| trace.rows)
+    }
 
     /// Lets `hosts`, which have interfaces in the graph, take part from now on.
     pub fn attach(&mut self, hosts: Box<dyn External>) {

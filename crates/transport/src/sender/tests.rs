@@ -66,6 +66,7 @@ impl Script {
             sent: 0,
             delivered: 0,
             discarded: 0,
+            trace: None,
         };
         let route = net.fabric.routes.insert(&[link], Endpoint(1));
         let mut sender = Sender::new(0, 0, route, false, &profile, Timer::OFF);

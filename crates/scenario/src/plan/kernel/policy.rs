@@ -114,8 +114,11 @@ fn control(transport: &TransportRecord, linux: &LinuxTransportRecord, refusal: &
     if let Some(own) = &linux.control {
         return Ok(own.clone());
     }
-    if name == "new-reno" {
-        return Ok("reno".to_owned());
+    // those that have another name in the kernel
+    for (ours, theirs) in [("new-reno", "reno"), ("h-tcp", "htcp")] {
+        if name == ours {
+            return Ok(theirs.to_owned());
+        }
     }
     let coupled = Congestion::by_name(name).is_ok_and(|control| control.is_coupled());
     if coupled {
