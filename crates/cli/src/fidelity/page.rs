@@ -11,8 +11,8 @@ use crate::failure::Failure;
 
 const HEAD: &str = "# How close the model is to Linux\n\n\
     Made by `headway fidelity`; not written by hand. Every point is one sweep point of a scenario in `fidelity/`. It is \
-    run twice with the seed of its file (1 unless it says otherwise): with modelled hosts, and with [kernel hosts](kernel-hosts.md), which are real Linux \
-    kernels in virtual time. Topology, queues, flows and their start times are the same; what a run of either side \
+    run twice with the seed of its file (1 unless it says otherwise): with modelled hosts, and with \
+    [kernel hosts](kernel-hosts.md), which are real Linux kernels in virtual time. Topology, queues, flows and their start times are the same; what a run of either side \
     gives is the same to the last digit every time.\n\n";
 
 const METHOD: &str = "## Method\n\n\
