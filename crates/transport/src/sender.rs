@@ -465,6 +465,10 @@ impl Sender {
         }
         self.phase = Phase::Established;
         self.timer.cancel();
+        if profile.modern.is_some() {
+            // Linux answers before the application is told, so no data rides on it.
+            self.control_segment(now, 1, flag::ACK, profile, net);
+        }
         Progress { established: true, sampled: self.rtt.srtt().is_some(), closed: false }
     }
 

@@ -184,8 +184,8 @@ fn noise_of_means(a: &[f64], b: &[f64]) -> f64 {
     t * (variance * (1.0 / n + 1.0 / m)).sqrt()
 }
 
-/// Sums over the repeats. They are taken as no more exact than counts of independent events, whose standard deviation is
-/// the root of their number: 2·√n of the larger is not told apart, so that 2 and 3 are not 50 % apart.
+/// Sums over the repeats. They are taken as no more exact than counts of independent events, whose standard deviation
+/// is the root of their number: 2·√n of the larger is not told apart, so that 2 and 3 are not 50 % apart.
 fn counts(kernel: &[f64], model: &[f64]) -> Option<Pair> {
     if kernel.is_empty() || model.is_empty() {
         return None;

@@ -10,13 +10,16 @@ use super::{Compared, count, plot, store, table};
 use crate::failure::Failure;
 
 const HEAD: &str = "# How close the model is to Linux\n\n\
-    Made by `headway fidelity`; not written by hand. Every point is one sweep point of a scenario in `fidelity/`. It is \
-    run twice with the same seed: with modelled hosts, and with [kernel hosts](kernel-hosts.md), which are real Linux \
-    kernels in virtual time. Topology, queues, flows and their start times are the same; what a run of either side \
+    Made by `headway fidelity`; not written by hand. Every point is one sweep point of a scenario in `fidelity/`. \
+    It is \
+    run twice with the seed of its file (1 unless it says otherwise): with modelled hosts, and with \
+    [kernel hosts](kernel-hosts.md), which are real Linux kernels in virtual time. Topology, queues, flows and \
+    their start times are the same; what a run of either side \
     gives is the same to the last digit every time.\n\n";
 
 const METHOD: &str = "## Method\n\n\
-    * **Again**: `headway fidelity` runs the model at all points and holds it against `fidelity/kernel.jsonl`, what the \
+    * **Again**: `headway fidelity` runs the model at all points and holds it against `fidelity/kernel.jsonl`, \
+    what the \
     kernels did; `--kernel-hosts` runs those again, too (needs `headway kernel build`). `headway fidelity NAME…` takes \
     the points whose names contain a NAME, `--set KEY=VALUE` changes the model's side. Any point by hand: \
     `headway run fidelity/FILE.toml --hosts linux --set 'sweep.control=\"cubic\"'`.\n\
@@ -28,14 +31,17 @@ const METHOD: &str = "## Method\n\n\
     `fidelity/baseline.csv`; `--check` fails where a number that misses its goal is further off than there, by more \
     than a third of the goal.\n\
     * **Error** is (model − kernel) / kernel.\n\
-    * **Throughput**: what all flows of a traffic without end delivered, from the first start to the end of the run, so \
-    with slow start. **FCT**: over the flows of all repeats. **Retransmissions**: segments sent again, of all flows and \
+    * **Throughput**: what all flows of a traffic without end delivered, from the first start to the end of the \
+    run, so \
+    with slow start. **FCT**: over the flows of all repeats. **Retransmissions**: segments sent again, of all \
+    flows and \
     repeats; the kernel's are `tcpi_total_retrans`, its timeouts `tcpi_total_rto`. **Fairness**: Jain's index. \
     **rtt**, **cwnd**: means over samples of the smoothed round-trip time and of the congestion window \
     (`tcpi_rtt`, `tcpi_snd_cwnd`); **rtt(t)**, **cwnd(t)**: root of the mean squared difference of the two sides' \
     samples of the first flow, over the kernel's mean.\n\
     * **Goals**: throughput within 3 %, median FCT 5 %, 99th percentile and retransmissions 15 %.\n\
-    * **Noise** (`~`): beyond the goal, but no further apart than two sets of runs of one thing may be. Both sides draw \
+    * **Noise** (`~`): beyond the goal, but no further apart than two sets of runs of one thing may be. Both sides \
+    draw \
     the same random numbers, but as soon as one packet differs, other packets are lost. Throughput: the 95 % interval \
     of the difference of means over repeats (two-sample t-test), where there are repeats. FCT: the 95 % intervals of \
     the quantiles, from 20 flows on. Counts: 2·√n, so that 2 and 3 are not 50 % apart. `!` is beyond both.\n\
@@ -52,7 +58,7 @@ pub fn write(docs: &Path, files: &BTreeSet<&str>, compared: &[Compared], notes: 
     let kernels: Vec<String> = kernels.into_iter().collect();
     let _ = writeln!(
         page,
-        "{} points of {} scenarios, seed 1, {}.\n\n## Summary\n",
+        "{} points of {} scenarios, {}.\n\n## Summary\n",
         compared.len(),
         files.len(),
         kernels.join(", ")

@@ -1,6 +1,6 @@
 //! The points at which model and kernel are compared: every sweep point of every file of the folder `fidelity`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -171,7 +171,8 @@ fn used_controls(scenario: &ScenarioRecord) -> Vec<String> {
         Protocol::Tcp(tcp) => tcp.control.clone(),
         Protocol::Mptcp(mptcp) => mptcp.control.clone(),
     };
-    transports.map(|transport| name(&transport.protocol)).collect()
+    let names: BTreeSet<String> = transports.map(|transport| name(&transport.protocol)).collect();
+    names.into_iter().collect()
 }
 
 /// What of a scenario's text kernel hosts depend on.

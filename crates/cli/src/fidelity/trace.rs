@@ -48,7 +48,7 @@ pub fn trace(folder: &Path, files: &[File], points: &[Point], args: &FidelityArg
             Some(side) if side.cells.contains_key(&point.sweep) => {
                 let job = Job { cell: side.cells[&point.sweep], repeat: 0 };
                 let rows = side.experiment.trace(job, side.experiment.scenario.seed)?;
-                rows.into_iter().map(|(host, row)| of_model(&host, row)).collect()
+                rows.iter().map(|(host, row)| of_model(host, row)).collect()
             }
             _ => Vec::new(),
         };
@@ -68,7 +68,7 @@ pub fn trace(folder: &Path, files: &[File], points: &[Point], args: &FidelityArg
     Ok(())
 }
 
-fn of_model(host: &str, row: Traced) -> Row {
+fn of_model(host: &str, row: &Traced) -> Row {
     // SYN takes the number 0.
     let relative = |number: u32| if row.flags & SYN != 0 { 0 } else { number.wrapping_sub(1) };
     Row {

@@ -110,3 +110,20 @@ fn kernels_do_again_what_they_did() {
         assert!(was["measured"] == is["measured"], "{point}: the kernel's numbers are others now");
     }
 }
+
+/// 2 KB are two segments of at most 1448 B (1500 − 20 − 20 − 12 of timestamps), after a round trip of 20 ms for SYN;
+/// FIN takes a number, too (RFC 9293 §3.4).
+#[test]
+fn a_trace_has_the_segments_of_every_flow() {
+    let place = Place::new();
+    let point = "short-alone:size=2KB,control=new-reno,buffer=125KB";
+    let ran = fidelity(&place, &folder(), &[point, "--model-only", "--trace", "traces"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let text = place.read("traces/short-alone-size-2KB-control-new-reno-buffer-125KB.model.txt");
+    // Of the second flow, which starts after 800 ms.
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains(" left-host0#1 ")).collect();
+    let has = |time: &str, end: &str| lines.iter().any(|line| line.starts_with(time) && line.ends_with(end));
+    assert!(has("0.800000000 ", "> S   0:0 0"), "{lines:?}");
+    assert!(has("0.8200", "> .   0:1448 1448") && has("0.8200", " 1448:2000 552"), "{lines:?}");
+    assert!(has("0.8402", "ack 2001 win 6000000"), "{lines:?}");
+}
