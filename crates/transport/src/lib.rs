@@ -19,6 +19,7 @@ mod rtt;
 mod segment;
 mod sender;
 mod simulation;
+mod stack;
 
 pub use external::{Departure, External, ExternalError};
 pub use ports::Ports;
@@ -27,3 +28,4 @@ pub use profile::{
 };
 pub use rtt::RttEstimator;
 pub use simulation::{FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};
+pub use stack::Stack;
