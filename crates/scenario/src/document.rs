@@ -11,6 +11,7 @@ use crate::language::{
     used,
 };
 use crate::schema::{HostKind, ScenarioRecord};
+use crate::stack::resolve;
 
 /// There are at most this many combinations of sweep points and policies.
 const MOST_CELLS: usize = 100_000;
@@ -173,6 +174,7 @@ impl Document {
         let mut reader = Reader::new(Arc::clone(&self.sources));
         let record = ScenarioRecord::read(&tree, &mut reader).map(|mut record| {
             record.sweep = self.sweep.clone();
+            resolve(&mut record);
             record
         });
         let mut problems = reader.into_problems();

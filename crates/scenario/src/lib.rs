@@ -18,6 +18,7 @@ mod language;
 mod plan;
 mod run;
 pub mod schema;
+mod stack;
 
 pub use claims::{Case, Verdict};
 pub use document::{Document, Overrides, json_schema};

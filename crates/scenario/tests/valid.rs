@@ -56,8 +56,8 @@ fn values_defaults_and_short_forms_are_read() {
     assert_eq!(flows(&scenario, 1).pairs, Pairs::Random);
     assert!(matches!(flows(&scenario, 1).size.0, SizeKind::Unlimited(_)));
     let Protocol::Tcp(tcp) = &scenario.policy[1].transport.protocol else { panic!("not TCP") };
-    assert_eq!(tcp.control, "new-reno");
-    assert_eq!(scenario.policy[1].transport.initial_window, 10);
+    assert_eq!(tcp.control.as_deref(), Some("new-reno"));
+    assert_eq!(scenario.policy[1].transport.initial_window, Some(10));
     let Protocol::Mptcp(mptcp) = &scenario.policy[2].transport.protocol else { panic!("not MPTCP") };
     assert_eq!(mptcp.control, "lia");
     let JudgeRecord::Deadline(judge) = &mptcp.lanes.as_ref().unwrap().judge else { panic!("not a deadline") };
@@ -111,7 +111,7 @@ fn overrides_reach_defaults_names_and_indices() {
     let document = parse(ALL[0].1, &sets);
     assert_eq!(document.points().len(), 1);
     let scenario = document.scenario(&document.points()[0]).unwrap();
-    assert_eq!(scenario.policy[0].transport.initial_window, 3);
+    assert_eq!(scenario.policy[0].transport.initial_window, Some(3));
     assert!(matches!(&flows(&scenario, 0).size.0, SizeKind::Fixed(size) if size.bytes == Bytes::from_kb(1000)));
     let headway_scenario::schema::QueueRecord::DropTail(queue) = &scenario.topology.queue else {
         panic!("another kind of queue");

@@ -19,6 +19,7 @@ mod rtt;
 mod segment;
 mod sender;
 mod simulation;
+mod stack;
 mod trace;
 
 pub use external::{Departure, External, ExternalError};
@@ -28,4 +29,5 @@ pub use profile::{
 };
 pub use rtt::RttEstimator;
 pub use simulation::{FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};
+pub use stack::Stack;
 pub use trace::Traced;

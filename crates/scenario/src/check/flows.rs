@@ -7,6 +7,7 @@ use crate::schema::{
     ArrivalRecord, CommandRecord, FlowsRecord, LinuxHostsRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord,
     SizeKind, TrafficKind, TransportRecord,
 };
+use crate::stack;
 
 /// The identity of a flow has twelve bits for its traffic.
 const MOST_TRAFFICS: usize = 1 << 12;
@@ -192,10 +193,11 @@ fn transport(
 ) {
     let name = &policy.name;
     let path = |key: &'static str| [at, &[key]].concat();
-    for (key, timeout) in [("min-rto", transport.min_rto), ("initial-rto", transport.initial_rto)] {
-        if timeout > transport.max_rto {
+    let own = stack::profile(transport);
+    for (key, timeout) in [("min-rto", own.min_rto), ("initial-rto", own.initial_rto)] {
+        if timeout > own.max_rto {
             let message = format!("`policy.{name}.transport.{key}` is longer than `max-rto`");
-            let label = format!("{timeout}, but `max-rto` is {}", transport.max_rto);
+            let label = format!("{timeout}, but `max-rto` is {}", own.max_rto);
             checker.problem(&path(key), message, &label, None);
         }
     }

@@ -193,6 +193,11 @@ impl<T> Map<T> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
+    /// The values, to be changed.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut().map(|(_, value)| value)
+    }
+
     /// The names in the order of the file.
     pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
         self.0.iter().map(|(name, _)| name.as_str())

@@ -3,6 +3,7 @@
 //! [`record!`], [`choice!`] and [`words!`] declare what can be written; this module turns text into
 //! such values with errors that point at their place, and back. It knows nothing of networks.
 
+mod limit;
 mod lists;
 mod macros;
 mod problem;
@@ -18,6 +19,7 @@ mod suggest;
 mod sweep;
 mod tree;
 
+pub use limit::{Limit, OrOff};
 pub use lists::{Map, Name, OneOrMany};
 pub use problem::{Problem, Problems};
 pub use quantity::{Amount, Quantity, QueueLimit, Ratio};

@@ -1,13 +1,13 @@
 //! What connections are set up with.
 
-use headway_control::congestion::Congestion;
+use headway_control::congestion::{BadParameter, Congestion};
 use headway_control::lanes::{Deadline, Judge, LinkCost};
-use headway_transport::{DelayedAck, LanePlan, Multipath, Profile, Recovery};
+use headway_transport::{LanePlan, Multipath, Profile};
 
 use super::Fault;
-use crate::schema::{
-    self, JudgeRecord, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord, TrafficRecord, TransportRecord,
-};
+use crate::language::suggest_nearest;
+use crate::schema::{JudgeRecord, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord, TrafficRecord, TransportRecord};
+use crate::stack;
 
 /// Ethernet header and checksum.
 const ETHERNET: u32 = 14 + 4;
@@ -50,21 +50,30 @@ fn profile(
     at: &[&str],
 ) -> Result<Profile, Fault> {
     let fault = |key: &str, message: String| Fault::new(&[at, &[key]].concat(), message);
+    let own = stack::profile(transport);
     let (name, multipath) = match &transport.protocol {
-        Protocol::Tcp(tcp) => (&tcp.control, None),
-        Protocol::Mptcp(mptcp) => (&mptcp.control, Some(multipath(mptcp).map_err(|(key, text)| fault(key, text))?)),
+        Protocol::Tcp(tcp) => (tcp.control.as_deref().unwrap_or("new-reno"), None),
+        Protocol::Mptcp(mptcp) => (&*mptcp.control, Some(multipath(mptcp).map_err(|(key, text)| fault(key, text))?)),
     };
     // kernels have controls of their own
-    let name = if modelled { name } else { &"new-reno".to_owned() };
-    let control = Congestion::by_name(name).map_err(|error| {
+    let name = if modelled { name } else { "new-reno" };
+    let mut control = Congestion::by_name(name).map_err(|error| {
         let help = format!("known are {}", Congestion::NAMES.join(", "));
         fault("control", format!("there is no congestion control `{}`", error.0)).help(help)
     })?;
     let timestamps = transport.linux.as_ref().and_then(|linux| linux.timestamps).filter(|_| !modelled);
-    let timestamps = timestamps.unwrap_or(transport.timestamps);
+    let timestamps = timestamps.unwrap_or(own.timestamps);
     if control.is_coupled() && multipath.is_none() {
         let message = format!("`{name}` couples the subflows of MPTCP; a TCP connection has none");
         return Err(fault("control", message).help("use `new-reno`, or kind = \"mptcp\""));
+    }
+    if modelled {
+        for (key, &value) in transport.control_parameters.iter() {
+            control.set(key, value).map_err(|error| {
+                let path = [at, &["control-parameters", key]].concat();
+                parameter_fault(&path, &error)
+            })?;
+        }
     }
     let timestamps = if timestamps { TIMESTAMPS } else { 0 };
     let (dss, dss_ack) = if multipath.is_some() { (DSS, DSS_ACK) } else { (0, 0) };
@@ -77,32 +86,32 @@ fn profile(
     };
     Ok(Profile {
         control,
-        recovery: match transport.recovery {
-            schema::Recovery::NewReno => Recovery::NewReno,
-            schema::Recovery::Sack => Recovery::Sack,
-        },
-        limited_transmit: transport.limited_transmit,
         mss,
         overhead: headers + ETHERNET,
         // kind and length take two bytes, padded to four, and each block eight
         sack_blocks: ((OPTIONS - 4 - timestamps - dss_ack) / 8) as u8,
-        initial_window: transport.initial_window,
-        initial_ssthresh: transport.initial_ssthresh,
-        min_rto: transport.min_rto,
-        initial_rto: transport.initial_rto,
-        max_rto: transport.max_rto,
-        delayed_ack: DelayedAck {
-            packets: transport.delayed_ack.packets,
-            timeout: transport.delayed_ack.timeout,
-            quick: transport.delayed_ack.quick,
-            adaptive: false,
-        },
-        receive_window: transport.receive_window,
-        ecn: transport.ecn,
         multipath,
         replicate: policy.replicate.as_ref().map(|replicate| (replicate.below, replicate.copies)),
-        ..Profile::default()
+        ..own
     })
+}
+
+/// What is wrong with a control's parameter, which stands at `path`.
+fn parameter_fault(path: &[&str], error: &BadParameter) -> Fault {
+    let fault = Fault::new(path, error.to_string());
+    match error {
+        BadParameter::Unknown { known, .. } if known.is_empty() => fault,
+        BadParameter::Unknown { name, known, .. } => {
+            let near = suggest_nearest(name, known.iter().copied());
+            fault.help(
+                near.map_or_else(
+                    || format!("known are {}", known.join(", ")),
+                    |near| format!("did you mean `{near}`?"),
+                ),
+            )
+        }
+        BadParameter::Range { parameter, .. } => fault.help(parameter.about),
+    }
 }
 
 fn multipath(record: &MptcpRecord) -> Result<Multipath, (&'static str, String)> {

@@ -26,6 +26,8 @@ pub(super) struct Planned {
     pub index: u16,
     traffic: Traffic,
     ends: Ends,
+    /// When each flow should be complete, counted from its start.
+    deadline: Option<Span>,
     /// Who sends.
     pub sources: Hosts,
     /// Who receives.
@@ -103,7 +105,8 @@ impl Planned {
         let fewest_interfaces =
             interfaces(&sources).zip(interfaces(&destinations)).map(|(ours, theirs)| ours.min(theirs));
         let (name, index) = (name.into(), index as u16);
-        let planned = Planned { name, index, traffic, ends, sources, destinations, fewest_interfaces };
+        let deadline = record.deadline;
+        let planned = Planned { name, index, traffic, ends, deadline, sources, destinations, fewest_interfaces };
         planned.check_paths(network).map_err(|message| fault("to", message))?;
         if !planned.sources.is_empty() {
             // What could be wrong with them is wrong for any seed.
@@ -165,7 +168,7 @@ impl Planned {
             source: self.sources[flow.source],
             destination: self.destinations[flow.destination],
             size: flow.size,
-            deadline: None,
+            deadline: self.deadline,
             profile: self.index,
         })
     }

@@ -6,13 +6,13 @@ mod policy;
 mod queue;
 mod topology;
 mod traffic;
+mod transport;
 
 pub use claim::{BetweenRecord, ClaimRecord, OperandRecord};
 pub use hosts::{HostKind, HostsRecord, LinuxHostsRecord, Place};
 pub use policy::{
-    DeadlineRecord, DelayedAckRecord, JudgeRecord, LanesRecord, LinkCostRecord, LinuxPolicyRecord,
-    LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, Recovery, ReplicateRecord, Scheduler, TcpRecord,
-    TransportRecord,
+    DeadlineRecord, JudgeRecord, LanesRecord, LinkCostRecord, LinuxPolicyRecord, MptcpRecord, PolicyRecord, Protocol,
+    ReplicateRecord, Scheduler, TcpRecord,
 };
 pub use queue::{CodelRecord, DropTailRecord, DrrRecord, FqCodelRecord, QueueRecord, RedRecord, SharedBufferRecord};
 pub use topology::{
@@ -23,6 +23,10 @@ pub use traffic::{
     ArrivalRecord, CdfRecord, CommandRecord, ExponentialRecord, FixedRecord, FlowsRecord, LoadRecord, OnceRecord,
     Pairs, ParetoRecord, PeriodicRecord, PoissonRecord, SizeKind, SizeRecord, TrafficKind, TrafficRecord,
     UniformRecord, UnlimitedRecord,
+};
+pub use transport::{
+    DelayedAckRecord, IdleRestart, LinuxTransportRecord, Pacing, ReceiveWindow, Recovery, Reduces, Reduction, RtoRule,
+    Stack, TransportRecord, WindowRecord,
 };
 
 use headway_units::Span;

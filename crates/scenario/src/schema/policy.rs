@@ -2,7 +2,7 @@
 
 use headway_units::{Bytes, Span};
 
-use super::LONGEST;
+use super::transport::TransportRecord;
 use crate::language::{Map, Name, Settings, above, choice, record, words};
 
 record! {
@@ -31,104 +31,6 @@ record! {
     }
 }
 
-record! {
-    /// What is different on kernel hosts; a key left out is as for modelled ones.
-    pub struct LinuxTransportRecord {
-        /// The congestion control, as the kernel calls it.
-        pub control: Option<String>,
-        /// How lost packets are found and sent again.
-        pub recovery: Option<Recovery>,
-        /// Subflows of a connection.
-        #[range(1..=8)]
-        pub subflows: Option<u32>,
-        /// Further subflows open once so much is acknowledged; kernels know 0 alone.
-        pub join_after: Option<Bytes>,
-        /// The shortest retransmission timeout.
-        #[range(Span::from_picos(1)..=LONGEST)]
-        pub min_rto: Option<Span>,
-        /// The retransmission timeout before a round trip is measured; kernels know 1s alone.
-        #[range(Span::from_picos(1)..=LONGEST)]
-        pub initial_rto: Option<Span>,
-        /// The longest retransmission timeout; kernels know 120s alone.
-        #[range(Span::from_picos(1)..=LONGEST)]
-        pub max_rto: Option<Span>,
-        /// When a receiver acknowledges.
-        pub delayed_ack: Option<DelayedAckRecord>,
-        /// Asks for and grants ECN.
-        pub ecn: Option<bool>,
-        /// Carries timestamps.
-        pub timestamps: Option<bool>,
-    }
-}
-
-record! {
-    /// A transport protocol and its settings.
-    pub struct TransportRecord {
-        /// How lost packets are found and sent again.
-        pub recovery: Recovery = Recovery::Sack,
-        /// The congestion window at the start, in packets (RFC 6928).
-        #[range(1..=1000)]
-        pub initial_window: u32 = 10,
-        /// Where the first slow start ends; when left out, at the first loss.
-        #[range(Bytes::new(1)..)]
-        pub initial_ssthresh: Option<Bytes>,
-        /// The shortest retransmission timeout.
-        #[range(Span::from_picos(1)..=LONGEST)]
-        pub min_rto: Span = Span::from_millis(200),
-        /// The retransmission timeout before a round trip is measured (RFC 6298).
-        #[range(Span::from_picos(1)..=LONGEST)]
-        pub initial_rto: Span = Span::from_secs(1),
-        /// The longest retransmission timeout.
-        #[range(Span::from_picos(1)..=LONGEST)]
-        pub max_rto: Span = Span::from_secs(120),
-        /// When a receiver acknowledges.
-        pub delayed_ack: DelayedAckRecord = DelayedAckRecord::default(),
-        /// Sends new data on the first duplicate acknowledgements (RFC 3042).
-        pub limited_transmit: bool = true,
-        /// What a receiver accepts ahead of the application.
-        #[range(Bytes::new(1)..=Bytes::new(1 << 30))]
-        pub receive_window: Bytes = Bytes::from_kb(6_000),
-        /// Reacts to marked packets (RFC 3168).
-        pub ecn: bool = false,
-        /// Carries timestamps, 12 bytes in every packet (RFC 7323).
-        pub timestamps: bool = false,
-        /// What is different on kernel hosts.
-        pub linux: Option<LinuxTransportRecord>,
-    }
-    with /// The protocol.
-    protocol: Protocol
-}
-
-words! {
-    /// How lost packets are found and sent again.
-    pub enum Recovery {
-        /// By duplicate acknowledgements, one loss per round trip (RFC 6582).
-        "new-reno" => NewReno,
-        /// By selective acknowledgements (RFC 6675).
-        "sack" => Sack,
-    }
-}
-
-record! {
-    /// When a receiver acknowledges.
-    pub struct DelayedAckRecord {
-        /// At the latest after so many packets; 1 acknowledges each.
-        #[range(1..=1000)]
-        pub packets: u32 = 2,
-        /// At the latest after this time.
-        #[range(Span::ZERO..=LONGEST)]
-        pub timeout: Span = Span::from_millis(40),
-        /// The first so many packets of a flow are acknowledged at once.
-        pub quick: u32 = 16,
-    }
-}
-
-impl Default for DelayedAckRecord {
-    fn default() -> DelayedAckRecord {
-        DelayedAckRecord { packets: 2, timeout: Span::from_millis(40), quick: 16 }
-    }
-}
-
 choice! {
     /// A transport protocol.
     pub enum Protocol by "kind" {
@@ -142,8 +44,8 @@ choice! {
 record! {
     /// TCP: one path.
     pub struct TcpRecord {
-        /// The congestion control by name.
-        pub control: String = "new-reno".to_owned(),
+        /// The congestion control by name; that of `stack` when left out.
+        pub control: Option<String>,
     }
 }
 

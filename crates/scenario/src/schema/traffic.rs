@@ -81,6 +81,9 @@ record! {
         pub start: Span = Span::ZERO,
         /// No flow starts from this time on; `duration` when left out.
         pub stop: Option<Span>,
+        /// How long after its start each flow should be complete, for congestion controls that know deadlines (D2TCP).
+        #[range(above(Span::ZERO))]
+        pub deadline: Option<Span>,
     }
 }
 

@@ -5,17 +5,19 @@
 
 use headway_control::congestion::Congestion;
 use headway_kernel::setup::{MOST_EXTRA_SUBFLOWS, Stack};
+use headway_transport::{Profile, Recovery};
 use headway_units::{Bytes, Span};
 
 use crate::plan::Fault;
-use crate::schema::{
-    DelayedAckRecord, LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, Recovery, TransportRecord,
-};
+use crate::schema::{DelayedAckRecord, LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, TransportRecord};
+use crate::stack;
 
 /// Linux' retransmission timeout before a round trip is measured (`TCP_TIMEOUT_INIT`).
 const INITIAL_RTO: Span = Span::from_secs(1);
 /// Linux' longest one (`TCP_RTO_MAX`).
 const MAX_RTO: Span = Span::from_secs(120);
+/// Congestion controls that kernels call otherwise.
+const NAMES: [(&str, &str); 2] = [("new-reno", "reno"), ("h-tcp", "htcp")];
 const MILLISECOND: u64 = 1_000_000_000;
 
 /// A transport as a kernel is told of it.
@@ -55,27 +57,28 @@ impl Resolved {
             timestamps: None,
         };
         let linux = transport.linux.as_ref().unwrap_or(&none);
+        let own = stack::profile(transport);
         if matches!(&transport.protocol, Protocol::Mptcp(record) if record.lanes.is_some()) {
             let help = "lanes of kernel hosts are a matter of a daemon, which this version does not have; \
                         --policy runs the other policies";
             return Err(refusal.without_help("lanes", "lanes, and a kernel has none").help(help));
         }
-        let min_rto = linux.min_rto.unwrap_or(transport.min_rto);
+        let min_rto = linux.min_rto.unwrap_or(own.min_rto);
         if !min_rto.picos().is_multiple_of(MILLISECOND) || min_rto > MAX_RTO {
             let what =
                 format!("a shortest timeout of {min_rto}, and a kernel's are whole milliseconds up to {MAX_RTO}");
             return Err(refusal.of("min-rto", &what, "linux = { min-rto = \"10ms\" }"));
         }
         for (key, wanted, known) in [
-            ("initial-rto", linux.initial_rto.unwrap_or(transport.initial_rto), INITIAL_RTO),
-            ("max-rto", linux.max_rto.unwrap_or(transport.max_rto), MAX_RTO),
+            ("initial-rto", linux.initial_rto.unwrap_or(own.initial_rto), INITIAL_RTO),
+            ("max-rto", linux.max_rto.unwrap_or(own.max_rto), MAX_RTO),
         ] {
             if wanted != known {
                 let what = format!("`{key}` = {wanted}, and a kernel has no setting for it: it is {known}");
                 return Err(refusal.of(key, &what, &format!("linux = {{ {key} = \"{known}\" }}")));
             }
         }
-        if !transport.limited_transmit {
+        if !own.limited_transmit {
             let what = "no limited transmit, and a kernel always does it";
             return Err(refusal.without_help("limited-transmit", what));
         }
@@ -83,20 +86,20 @@ impl Resolved {
             let what = "an initial slow-start threshold, and a kernel has no setting for it";
             return Err(refusal.without_help("initial-ssthresh", what));
         }
-        let ecn = linux.ecn.unwrap_or(transport.ecn);
+        let ecn = linux.ecn.unwrap_or(own.ecn);
         let control = control(transport, linux, &refusal)?;
         if control == "dctcp" && !ecn {
             let what = "`dctcp`, which needs packets to be marked, without ECN";
             return Err(refusal.of("ecn", what, "ecn = true"));
         }
         let stack = Stack {
-            initial_window: transport.initial_window,
+            initial_window: own.initial_window,
             min_rto_ms: (min_rto.picos() / MILLISECOND) as u32,
-            quick_ack: quick_ack(linux.delayed_ack.as_ref().unwrap_or(&transport.delayed_ack), &refusal)?,
-            receive_window: transport.receive_window.get(),
+            quick_ack: quick_ack(linux.delayed_ack.as_ref().or(transport.delayed_ack.as_ref()), &refusal)?,
+            receive_window: own.receive_window.get(),
             ecn,
-            timestamps: linux.timestamps.unwrap_or(transport.timestamps),
-            sack: linux.recovery.unwrap_or(transport.recovery) == Recovery::Sack,
+            timestamps: linux.timestamps.unwrap_or(own.timestamps),
+            sack: linux.recovery.map_or(own.recovery, Into::into) != Recovery::NewReno,
         };
         let mptcp = match &transport.protocol {
             Protocol::Tcp(_) => None,
@@ -108,17 +111,14 @@ impl Resolved {
 
 fn control(transport: &TransportRecord, linux: &LinuxTransportRecord, refusal: &Refusal<'_>) -> Result<String, Fault> {
     let (name, multipath) = match &transport.protocol {
-        Protocol::Tcp(tcp) => (&tcp.control, false),
-        Protocol::Mptcp(mptcp) => (&mptcp.control, true),
+        Protocol::Tcp(tcp) => (tcp.control.as_deref().unwrap_or("new-reno"), false),
+        Protocol::Mptcp(mptcp) => (&*mptcp.control, true),
     };
     if let Some(own) = &linux.control {
         return Ok(own.clone());
     }
-    // those that have another name in the kernel
-    for (ours, theirs) in [("new-reno", "reno"), ("h-tcp", "htcp")] {
-        if name == ours {
-            return Ok(theirs.to_owned());
-        }
+    if let Some((_, kernels)) = NAMES.iter().find(|(ours, _)| *ours == name) {
+        return Ok((*kernels).to_owned());
     }
     let coupled = Congestion::by_name(name).is_ok_and(|control| control.is_coupled());
     if coupled {
@@ -129,14 +129,17 @@ fn control(transport: &TransportRecord, linux: &LinuxTransportRecord, refusal: &
         };
         return Err(refusal.of("control", &what, "linux = { control = \"reno\" }"));
     }
-    Ok(name.clone())
+    Ok(name.to_owned())
 }
 
-fn quick_ack(record: &DelayedAckRecord, refusal: &Refusal<'_>) -> Result<bool, Fault> {
-    if record.packets == 1 {
+fn quick_ack(record: Option<&DelayedAckRecord>, refusal: &Refusal<'_>) -> Result<bool, Fault> {
+    let Some(record) = record else { return Ok(false) };
+    if record.packets == Some(1) {
         return Ok(true);
     }
-    if *record == DelayedAckRecord::default() {
+    // a kernel adapts, whatever is asked of modelled hosts
+    let own = Profile::linux().delayed_ack;
+    if (record.packets, record.timeout, record.quick) == (Some(own.packets), Some(own.timeout), Some(own.quick)) {
         return Ok(false);
     }
     let what = "delayed acknowledgements of its own, and a kernel has its way (the default here) or none";

@@ -1,0 +1,250 @@
+//! What a transport is with all that its stack gives it, as a record and as what connections are set up with.
+
+use headway_transport::{self as transport, DelayedAck, Modern, Offload, Profile};
+use headway_units::Bytes;
+
+use crate::language::{Limit, OrOff};
+use crate::schema::{
+    DelayedAckRecord, IdleRestart, Pacing, Protocol, ReceiveWindow, Recovery, Reduces, Reduction, RtoRule,
+    ScenarioRecord, Stack, TransportRecord, WindowRecord,
+};
+
+/// The largest window without window scaling (RFC 9293 §3.1).
+const UNSCALED: Bytes = Bytes::new(65_535);
+
+/// Words of the language that are called alike in the transport.
+macro_rules! same {
+    ($($Word:ident = $Other:ident { $($Variant:ident),+ })+) => {
+        $(
+            impl From<$Word> for transport::$Other {
+                fn from(word: $Word) -> transport::$Other {
+                    match word { $($Word::$Variant => transport::$Other::$Variant,)+ }
+                }
+            }
+            impl From<transport::$Other> for $Word {
+                fn from(other: transport::$Other) -> $Word {
+                    match other { $(transport::$Other::$Variant => $Word::$Variant,)+ }
+                }
+            }
+        )+
+    };
+}
+same! {
+    Stack = Stack { Rfc, Linux, Linux26, WindowsXp }
+    Recovery = Recovery { NewReno, Sack, Rack }
+    Reduction = Reduction { AtOnce, Proportional, Halving }
+    IdleRestart = IdleRestart { Keep, Restart, Decay }
+    RtoRule = RtoRule { Rfc6298, Linux }
+    Pacing = Pacing { Control, Always }
+}
+
+/// Writes into every transport of `scenario` what its stack gives it. Afterwards only
+/// [`initial_ssthresh`](TransportRecord::initial_ssthresh) may be missing, which means that there is none.
+pub(crate) fn resolve(scenario: &mut ScenarioRecord) {
+    for policy in &mut scenario.policy {
+        complete(&mut policy.transport);
+        policy.traffic.values_mut().for_each(complete);
+    }
+}
+
+fn complete(record: &mut TransportRecord) {
+    let stack = transport::Stack::from(record.stack);
+    let own = stack.profile();
+    let modern = own.modern.unwrap_or(LETTER);
+    record.recovery.get_or_insert(own.recovery.into());
+    record.reduction.get_or_insert(modern.reduction.into());
+    record.tail_loss_probe.get_or_insert(modern.tail_loss_probe);
+    record.f_rto.get_or_insert(modern.f_rto);
+    record.undo.get_or_insert(modern.undo);
+    record.duplicate_threshold.get_or_insert(own.duplicate_threshold);
+    record.initial_window.get_or_insert(own.initial_window);
+    let growth = Some(own.growth_limit).filter(|&most| most < u32::MAX);
+    record.slow_start_growth.get_or_insert(growth.into());
+    record.reduces.get_or_insert(if own.reduces_cwnd { Reduces::Cwnd } else { Reduces::Flight });
+    record.idle_restart.get_or_insert(own.idle_restart.into());
+    record.rto_rule.get_or_insert(own.rto_rule.into());
+    record.min_rto.get_or_insert(own.min_rto);
+    record.initial_rto.get_or_insert(own.initial_rto);
+    record.max_rto.get_or_insert(own.max_rto);
+    complete_delayed_ack(record.delayed_ack.get_or_insert(NO_RULES), &own.delayed_ack);
+    if let Some(rules) = record.linux.as_mut().and_then(|linux| linux.delayed_ack.as_mut()) {
+        complete_delayed_ack(rules, &own.delayed_ack);
+    }
+    record.limited_transmit.get_or_insert(own.limited_transmit);
+    complete_window(&mut record.receive_window, &own);
+    record.window_scaling.get_or_insert(stack.window_scaling());
+    record.send_buffer.get_or_insert(own.send_buffer.into());
+    let most = own.offload.map(|offload| Bytes::new(u64::from(offload.most)));
+    let offload = record.segmentation_offload.get_or_insert(most.into()).get();
+    record.small_queues.get_or_insert(offload.is_some() && own.offload.is_some_and(|own| own.small_queues));
+    record.pacing.get_or_insert(own.pacing.into());
+    record.ecn.get_or_insert(own.ecn);
+    record.timestamps.get_or_insert(own.timestamps);
+    if let Protocol::Tcp(tcp) = &mut record.protocol {
+        tcp.control.get_or_insert_with(|| stack.control().to_owned());
+    }
+}
+
+/// What a sender does without [`Modern`].
+const LETTER: Modern =
+    Modern { reduction: transport::Reduction::AtOnce, tail_loss_probe: false, f_rto: false, undo: false };
+
+const NO_RULES: DelayedAckRecord = DelayedAckRecord { packets: None, timeout: None, quick: None, adaptive: None };
+
+fn complete_delayed_ack(record: &mut DelayedAckRecord, own: &DelayedAck) {
+    record.packets.get_or_insert(own.packets);
+    record.timeout.get_or_insert(own.timeout);
+    record.quick.get_or_insert(own.quick);
+    record.adaptive.get_or_insert(own.adaptive);
+}
+
+fn complete_window(window: &mut Option<ReceiveWindow>, own: &Profile) {
+    match window {
+        Some(ReceiveWindow::Fixed(_)) => {}
+        Some(ReceiveWindow::Growing(record)) => {
+            let most = *record.most.get_or_insert(own.receive_window);
+            // a stack whose window does not grow has no first one
+            let first = own.autotuning.or(Profile::linux().autotuning).unwrap_or(most);
+            record.initial.get_or_insert(first.min(most));
+        }
+        None => {
+            *window = Some(match own.autotuning {
+                None => ReceiveWindow::Fixed(own.receive_window),
+                Some(first) => {
+                    ReceiveWindow::Growing(WindowRecord { initial: Some(first), most: Some(own.receive_window) })
+                }
+            });
+        }
+    }
+}
+
+/// The profile of a complete record, but for its control and what depends on packets.
+pub(crate) fn profile(record: &TransportRecord) -> Profile {
+    let own = transport::Stack::from(record.stack).profile();
+    let letter = own.modern.unwrap_or(LETTER);
+    let recovery = record.recovery.map_or(own.recovery, Into::into);
+    let modern = Modern {
+        reduction: record.reduction.map_or(letter.reduction, Into::into),
+        tail_loss_probe: record.tail_loss_probe.unwrap_or(letter.tail_loss_probe),
+        f_rto: record.f_rto.unwrap_or(letter.f_rto),
+        undo: record.undo.unwrap_or(letter.undo),
+    };
+    let scaling = record.window_scaling.unwrap_or(true);
+    let scaled = |window: Bytes| if scaling { window } else { window.min(UNSCALED) };
+    let (first, most) = match &record.receive_window {
+        None => (own.autotuning, own.receive_window),
+        Some(ReceiveWindow::Fixed(window)) => (None, *window),
+        Some(ReceiveWindow::Growing(window)) => (window.initial, window.most.unwrap_or(own.receive_window)),
+    };
+    let offload = record.segmentation_offload.and_then(OrOff::get).map(|most| Offload {
+        most: u32::try_from(most.get()).unwrap_or(u32::MAX),
+        small_queues: record.small_queues.unwrap_or(false),
+    });
+    Profile {
+        recovery,
+        modern: (recovery == transport::Recovery::Rack || modern != LETTER).then_some(modern),
+        duplicate_threshold: record.duplicate_threshold.unwrap_or(own.duplicate_threshold),
+        limited_transmit: record.limited_transmit.unwrap_or(own.limited_transmit),
+        timestamps: record.timestamps.unwrap_or(own.timestamps),
+        initial_window: record.initial_window.unwrap_or(own.initial_window),
+        initial_ssthresh: record.initial_ssthresh,
+        growth_limit: record.slow_start_growth.map_or(own.growth_limit, |most| most.get().unwrap_or(u32::MAX)),
+        reduces_cwnd: record.reduces.map_or(own.reduces_cwnd, |what| what == Reduces::Cwnd),
+        idle_restart: record.idle_restart.map_or(own.idle_restart, Into::into),
+        rto_rule: record.rto_rule.map_or(own.rto_rule, Into::into),
+        min_rto: record.min_rto.unwrap_or(own.min_rto),
+        initial_rto: record.initial_rto.unwrap_or(own.initial_rto),
+        max_rto: record.max_rto.unwrap_or(own.max_rto),
+        delayed_ack: record.delayed_ack.as_ref().map_or(own.delayed_ack, |rules| delayed_ack(rules, &own.delayed_ack)),
+        receive_window: scaled(most),
+        autotuning: first.map(scaled),
+        send_buffer: record.send_buffer.map_or(own.send_buffer, Limit::get),
+        offload,
+        pacing: record.pacing.map_or(own.pacing, Into::into),
+        ecn: record.ecn.unwrap_or(own.ecn),
+        ..own
+    }
+}
+
+fn delayed_ack(record: &DelayedAckRecord, own: &DelayedAck) -> DelayedAck {
+    DelayedAck {
+        packets: record.packets.unwrap_or(own.packets),
+        timeout: record.timeout.unwrap_or(own.timeout),
+        quick: record.quick.unwrap_or(own.quick),
+        adaptive: record.adaptive.unwrap_or(own.adaptive),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Document;
+
+    fn record(transport: &str) -> TransportRecord {
+        let text = format!(
+            "{}\n[[policy]]\nname = \"p\"\ntransport = {transport}\n",
+            include_str!("../tests/runs/small.toml").split("[[policy]]").next().unwrap()
+        );
+        let document = Document::parse(&text, "x.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let scenario = document.scenario(&document.points()[0]).unwrap_or_else(|problems| panic!("{problems}"));
+        scenario.policy[0].transport.clone()
+    }
+
+    #[test]
+    fn a_stack_alone_is_its_profile_and_is_written_out() {
+        for (name, stack) in [
+            ("rfc", transport::Stack::Rfc),
+            ("linux", transport::Stack::Linux),
+            ("linux-2.6", transport::Stack::Linux26),
+            ("windows-xp", transport::Stack::WindowsXp),
+        ] {
+            let record = record(&format!("{{ kind = \"tcp\", stack = \"{name}\" }}"));
+            assert_eq!(format!("{:?}", profile(&record)), format!("{:?}", stack.profile()), "{name}");
+            let written = record.initial_window.is_some() && record.undo.is_some() && record.receive_window.is_some();
+            assert!(written, "{name}");
+            let Protocol::Tcp(tcp) = &record.protocol else { panic!("not TCP") };
+            assert_eq!(tcp.control.as_deref(), Some(stack.control()));
+        }
+        assert_eq!(record("\"tcp\"").stack, Stack::Rfc);
+    }
+
+    #[test]
+    fn each_part_can_be_set_by_itself() {
+        let of = |keys: &str| profile(&record(&format!("{{ kind = \"tcp\", {keys} }}")));
+        let linux = |keys: &str| of(&format!("stack = \"linux\", {keys}"));
+        let modern = Modern { tail_loss_probe: false, ..Profile::linux().modern.unwrap() };
+        assert_eq!(linux("tail-loss-probe = false").modern, Some(modern));
+        let modern = Modern { reduction: transport::Reduction::Halving, ..LETTER };
+        assert_eq!(of("reduction = \"halving\"").modern, Some(modern));
+        assert_eq!(of("recovery = \"rack\"").modern, Some(LETTER));
+        assert_eq!(of("duplicate-threshold = 2").duplicate_threshold, 2);
+        assert_eq!(of("slow-start-growth = 2").growth_limit, 2);
+        assert_eq!(of("slow-start-growth = \"unlimited\"").growth_limit, u32::MAX);
+        assert!(!linux("reduces = \"flight\"").reduces_cwnd);
+        assert_eq!(of("idle-restart = \"keep\"").idle_restart, transport::IdleRestart::Keep);
+        assert_eq!(of("rto-rule = \"linux\"").rto_rule, transport::RtoRule::Linux);
+        assert_eq!(of("pacing = \"always\"").pacing, transport::Pacing::Always);
+        assert_eq!(linux("send-buffer = \"unlimited\"").send_buffer, None);
+        assert_eq!(of("send-buffer = \"64KB\"").send_buffer, Some(Bytes::from_kb(64)));
+        assert_eq!(linux("segmentation-offload = false").offload, None);
+        let offload = Offload { most: 30_000, small_queues: false };
+        assert_eq!(of("segmentation-offload = \"30KB\"").offload, Some(offload));
+        assert!(!linux("small-queues = false").offload.unwrap().small_queues);
+        let rules = linux("delayed-ack = { adaptive = false }").delayed_ack;
+        assert_eq!(rules, DelayedAck { adaptive: false, ..Profile::linux().delayed_ack });
+    }
+
+    #[test]
+    fn windows_grow_stay_or_fit_in_sixteen_bits() {
+        let of = |keys: &str| {
+            let profile = profile(&record(&format!("{{ kind = \"tcp\", {keys} }}")));
+            (profile.autotuning.map(Bytes::get), profile.receive_window.get())
+        };
+        assert_eq!(of("stack = \"linux\", receive-window = \"1MB\""), (None, 1_000_000));
+        assert_eq!(of("stack = \"linux\", receive-window = { most = \"1MB\" }"), (Some(64_240), 1_000_000));
+        assert_eq!(of("stack = \"linux\", receive-window = { most = \"10KB\" }"), (Some(10_000), 10_000));
+        assert_eq!(of("receive-window = { initial = \"10KB\" }"), (Some(10_000), 6_000_000));
+        assert_eq!(of("window-scaling = false"), (None, 65_535), "RFC 9293: sixteen bits");
+        assert_eq!(of("stack = \"linux\", window-scaling = false"), (Some(64_240), 65_535));
+    }
+}
