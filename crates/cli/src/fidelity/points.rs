@@ -167,11 +167,12 @@ fn used_controls(scenario: &ScenarioRecord) -> Vec<String> {
         let own = policy.traffic.iter().map(|(_, transport)| transport);
         own.chain([&policy.transport])
     });
+    // one that is left out is the stack's, and known
     let name = |protocol: &Protocol| match protocol {
         Protocol::Tcp(tcp) => tcp.control.clone(),
-        Protocol::Mptcp(mptcp) => mptcp.control.clone(),
+        Protocol::Mptcp(mptcp) => Some(mptcp.control.clone()),
     };
-    let names: BTreeSet<String> = transports.map(|transport| name(&transport.protocol)).collect();
+    let names: BTreeSet<String> = transports.filter_map(|transport| name(&transport.protocol)).collect();
     names.into_iter().collect()
 }
 
