@@ -11,6 +11,7 @@ use headway_units::Time;
 use crate::network::Network;
 use crate::profile::Profile;
 use crate::ranges::Ranges;
+use crate::receiver::Inflow;
 use crate::sender::{Burst, Phase, Sender};
 
 /// Subflows a connection can have.
@@ -99,6 +100,12 @@ impl Connection {
             ranges: Ranges::default(),
             lanes,
         }
+    }
+
+    /// What its receiver has.
+    #[inline]
+    pub fn inflow(&self) -> Inflow {
+        Inflow { in_order: self.received, held: self.arrived.saturating_sub(self.received), total: self.total }
     }
 
     /// Takes in payload of a subflow of a multipath connection: `len` bytes at `position`.

@@ -33,6 +33,8 @@ pub(crate) struct SackBlocks {
 pub(crate) struct Extras {
     blocks: Vec<SackBlocks>,
     free: Vec<u32>,
+    /// Bits that all frames to an endpoint echo (by endpoint).
+    echoes: Vec<u8>,
 }
 
 impl Extras {
@@ -56,6 +58,21 @@ impl Extras {
     /// The blocks at `index`, which stay.
     pub fn peek(&self, index: u32) -> Option<SackBlocks> {
         (index != NO_EXTRA).then(|| self.blocks[index as usize])
+    }
+
+    /// From now on frames to `to` echo these bits, as any stack with timestamps echoes the last one it saw (RFC 7323
+    /// §4.3).
+    pub fn set_echo(&mut self, to: Endpoint, bits: u8) {
+        let to = to.0 as usize;
+        if self.echoes.len() <= to {
+            self.echoes.resize(to + 1, 0);
+        }
+        self.echoes[to] = bits;
+    }
+
+    #[inline]
+    fn echo(&self, to: Endpoint) -> u8 {
+        self.echoes.get(to.0 as usize).copied().unwrap_or(0)
     }
 
     /// Blocks on their way.
@@ -110,8 +127,9 @@ impl Network {
 
     /// Sends a frame on its route.
     #[inline]
-    pub fn send(&mut self, now: Time, to: Endpoint, frame: Frame) {
+    pub fn send(&mut self, now: Time, to: Endpoint, mut frame: Frame) {
         self.sent += 1;
+        frame.tag |= self.extras.echo(to);
         self.note(now, to, true, &frame);
         match self.fabric.send(&mut self.queue, now, frame) {
             Ok(()) => self.inbound[to.0 as usize] += 1,

@@ -29,6 +29,18 @@ impl Ranges {
         end - start - known
     }
 
+    /// The lowest stretch of `start..end` that has arrived.
+    pub fn overlap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let common = self.ranges.iter().map(|&(s, e)| (s.max(start), e.min(end)));
+        common.filter(|&(s, e)| s < e).min()
+    }
+
+    /// The place in the order of reports of the first range that `start..end` touches; how many there are if none.
+    pub fn place(&self, start: u64, end: u64) -> usize {
+        let touched = self.ranges.iter().position(|&(s, e)| s <= end && start <= e);
+        touched.unwrap_or(self.ranges.len())
+    }
+
     /// Moves `next` over what is contiguous with it and forgets everything below.
     pub fn absorb(&mut self, mut next: u64) -> u64 {
         // Ranges neither touch nor overlap, so at most one starts at or below `next` and reaches over it.
@@ -62,6 +74,11 @@ mod tests {
         assert_eq!(ranges.recent(), [(30, 40), (10, 20)]);
         assert_eq!(ranges.insert(20, 25), 5);
         assert_eq!(ranges.recent(), [(10, 25), (30, 40)]);
+        assert_eq!(
+            (ranges.overlap(0, 50), ranges.overlap(24, 31), ranges.overlap(25, 30)),
+            (Some((10, 25)), Some((24, 25)), None)
+        );
+        assert_eq!((ranges.place(25, 26), ranges.place(40, 50), ranges.place(50, 60)), (0, 1, 2));
         assert_eq!(ranges.insert(15, 35), 5);
         assert_eq!(ranges.recent(), [(10, 40)]);
         assert_eq!(ranges.absorb(10), 40);

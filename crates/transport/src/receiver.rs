@@ -1,13 +1,40 @@
-//! The receiving half of a subflow: reassembly, acknowledgements (RFC 5681 §4.2, RFC 2018), ECN echo (RFC 3168).
+//! The receiving half of a subflow: reassembly, acknowledgements (RFC 5681 §4.2, RFC 2018), ECN echo (RFC 3168, RFC 8257).
+//!
+//! What only some stacks have beyond that is in [`adaptive`] (when Linux acknowledges) and [`window`] (what it offers),
+//! with reports of duplicates (RFC 2883) and what stands for timestamps (RFC 7323).
+//!
+//! Leaves out: segments beyond the window, which senders never send, and old duplicates that PAWS would drop, since the
+//! frames of a path stay in order.
 
 use headway_engine::Source;
 use headway_fabric::ecn;
 use headway_units::{Span, Time};
 
 use crate::network::{Network, SackBlocks, Side, Timer, class, endpoint};
-use crate::profile::{Profile, Recovery};
+use crate::profile::{Profile, Recovery, RtoRule};
 use crate::ranges::Ranges;
+use crate::rtt::expiry;
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
+
+mod adaptive;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use adaptive::{Adaptive, Wait};
+pub(crate) use window::first as first_window;
+use window::{Offer, RoundTrip};
+
+/// What a connection's receiver has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Inflow {
+    /// Bytes in order.
+    pub in_order: u64,
+    /// Bytes beyond holes.
+    pub held: u64,
+    /// Bytes that there will be.
+    pub total: u64,
+}
 
 /// What a segment was to its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +48,72 @@ pub(crate) enum Arrival {
         /// How many of the segment's bytes had not arrived before.
         new: u64,
     },
+}
+
+/// Where a segment lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Begins where what has arrived in order ends, or before.
+    Next,
+    /// Leaves a hole.
+    Beyond,
+    /// Has nothing new.
+    Old,
+}
+
+/// What only some stacks have.
+#[derive(Debug)]
+struct More {
+    acks: Adaptive,
+    offer: Option<Offer>,
+    round: RoundTrip,
+    /// `TS.Recent` (RFC 7323 §4.3), as far as it is modelled.
+    recent: u8,
+    /// `Last.ACK.sent`, Linux' `rcv_wup`.
+    acked: u64,
+    /// What the next acknowledgement reports to have come twice (RFC 2883).
+    duplicate: Option<(u64, u64)>,
+    /// The last segment brought data in order, which was read.
+    delivered: bool,
+    /// SYN-ACKs sent, and when the last left.
+    handshake: (u32, Time),
+}
+
+impl More {
+    fn new(profile: &Profile) -> Option<Box<More>> {
+        let needed = profile.delayed_ack.adaptive
+            || profile.autotuning.is_some()
+            || profile.timestamps
+            || profile.modern.is_some();
+        needed.then(|| {
+            Box::new(More {
+                acks: Adaptive::new(profile, first_window(profile)),
+                offer: Offer::new(profile),
+                round: RoundTrip::default(),
+                recent: 0,
+                acked: 0,
+                duplicate: None,
+                delivered: false,
+                handshake: (0, Time::ZERO),
+            })
+        })
+    }
+
+    /// The handshake is over.
+    #[cold]
+    fn established(&mut self, now: Time, inflow: Inflow, profile: &Profile) {
+        if let (1, sent) = self.handshake {
+            self.acks.established(now.since(sent), profile);
+        }
+        if let Some(offer) = &mut self.offer {
+            offer.established(now, inflow);
+        }
+    }
+
+    /// The window still open.
+    fn open(&self, inflow: Inflow, profile: &Profile) -> u64 {
+        self.offer.as_ref().map_or(profile.receive_window.get(), |offer| offer.open(inflow.in_order))
+    }
 }
 
 #[derive(Debug)]
@@ -37,11 +130,13 @@ pub(crate) struct Receiver {
     established: bool,
     /// Segments since the last acknowledgement.
     pending: u32,
-    /// Segments still to be acknowledged at once.
+    /// Segments still to be acknowledged at once, by the letter of [`profile::DelayedAck`](crate::profile::DelayedAck).
     quick: u32,
+    /// Acknowledgements echo congestion; RFC 8257's DCTCP.CE.
     echo: bool,
     timer: Timer,
     syn_timeout: Span,
+    more: Option<Box<More>>,
 }
 
 impl Receiver {
@@ -56,10 +151,11 @@ impl Receiver {
             fin: None,
             established: false,
             pending: 0,
-            quick: profile.delayed_ack.quick,
+            quick: if profile.delayed_ack.adaptive { 0 } else { profile.delayed_ack.quick },
             echo: false,
             timer,
             syn_timeout: profile.initial_rto,
+            more: More::new(profile),
         }
     }
 
@@ -72,10 +168,17 @@ impl Receiver {
         self.fin.is_some_and(|fin| self.next > fin)
     }
 
-    /// Takes in a segment. Acknowledging is a second step ([`answer`](Self::answer)), because the connection must
-    /// see the data first.
+    /// Takes in a segment; `before` is what the connection has without it. Acknowledging is a second step
+    /// ([`answer`](Self::answer)), because the connection must see the data first.
     #[inline]
-    pub fn take(&mut self, frame: &Frame) -> (Arrival, Answer) {
+    pub fn take(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        before: Inflow,
+        profile: &Profile,
+        net: &mut Network,
+    ) -> (Arrival, Answer) {
         let tag = frame.tag;
         if tag & flag::SYN != 0 {
             self.next = self.next.max(1);
@@ -84,98 +187,292 @@ impl Receiver {
         if !self.established {
             self.established = true;
             self.timer.cancel();
+            if let Some(more) = &mut self.more {
+                more.established(now, before, profile);
+            }
         }
         let len = u64::from(frame.body.amount);
         if len == 0 && tag & flag::FIN == 0 {
             // The third packet of a join is acknowledged (RFC 8684 §3.2).
             return (Arrival::Control, if self.join { Answer::Now } else { Answer::None });
         }
-        // RFC 3168 §6.1.3: echo until told that the window was reduced.
-        if tag & flag::CWR != 0 {
-            self.echo = false;
-        }
-        if frame.tos & ecn::MASK == ecn::CE {
-            self.echo = true;
-        }
         let seq = unwrap(self.next, frame.body.number);
         let end = seq + len;
-        if tag & flag::FIN != 0 {
+        // FIN takes a number of the sequence and is reported like any other, but is no data.
+        let fin = u64::from(tag & flag::FIN != 0);
+        let mut at_once = self.note_congestion(now, frame, before, profile, net);
+        let place = if seq > self.next {
+            Place::Beyond
+        } else if end + fin > self.next {
+            Place::Next
+        } else {
+            Place::Old
+        };
+        self.pending += 1;
+        if self.more.is_some() {
+            self.take_more(now, frame, (seq, end + fin, place), before, profile, net);
+        }
+        if fin > 0 {
             self.fin = Some(end);
         }
-        let mut now = tag & flag::FIN != 0 || self.quick > 0;
+        at_once |= fin > 0 || self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
         let mut new = 0;
-        if seq > self.next {
-            now = true; // RFC 5681 §4.2: out of order
-            // FIN takes a number of the sequence and is reported like any other, but is no data.
-            new = self.ranges.insert(seq, end + u64::from(tag & flag::FIN != 0)).min(len);
+        if place == Place::Beyond {
+            at_once |= !profile.delayed_ack.adaptive; // RFC 5681 §4.2: out of order
+            new = self.ranges.insert(seq, end + fin).min(len);
         } else if end > self.next {
             if self.ranges.is_empty() {
                 new = end - self.next;
                 self.next = end;
             } else {
-                now = true; // RFC 5681 §4.2: fills all or part of a gap
                 new = self.ranges.insert(self.next, end);
                 self.next = self.ranges.absorb(end);
+                // RFC 5681 §4.2: fills all or part of a gap; Linux: all.
+                at_once |= !profile.delayed_ack.adaptive || self.ranges.is_empty();
             }
         } else if len > 0 {
-            now = true; // nothing new: its sender must hear so
+            at_once = true; // nothing new: its sender must hear so
         }
         let contiguous = self.fin.map_or(self.next, |fin| fin.min(self.next)) - 1;
         if self.fin == Some(self.next) {
             self.next += 1;
         }
-        self.pending += 1;
-        (Arrival::Data { contiguous, new }, if now { Answer::Now } else { Answer::Delayed })
+        (Arrival::Data { contiguous, new }, if at_once { Answer::Now } else { Answer::Delayed })
     }
 
-    /// Acknowledges as `answer` says.
+    /// Congestion that a segment tells of, and its echo. Says whether the segment is to be acknowledged at once.
     #[inline]
-    pub fn answer(&mut self, now: Time, answer: Answer, data_ack: u64, profile: &Profile, net: &mut Network) {
+    fn note_congestion(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        before: Inflow,
+        profile: &Profile,
+        net: &mut Network,
+    ) -> bool {
+        let codepoint = frame.tos & ecn::MASK;
+        let marked = codepoint == ecn::CE;
+        // Linux: the sender's window may be so small now that it waits (`tcp_ecn_accept_cwr`).
+        let reduced = frame.tag & flag::CWR != 0;
+        let mut at_once = reduced && profile.delayed_ack.adaptive;
+        if profile.ecn && profile.control.counts_marks() {
+            // RFC 8257 §3.2: every acknowledgement says of all that it acknowledges whether it was marked. So what waits
+            // leaves with the old state first (`net/ipv4/tcp_dctcp.h: dctcp_ece_ack_update`).
+            if codepoint != 0 && marked != self.echo {
+                let waiting = match &self.more {
+                    Some(more) if profile.delayed_ack.adaptive => more.acks.is_waiting(),
+                    _ => self.pending > 0,
+                };
+                if waiting {
+                    self.emit(now, flag::ACK, before, profile, net);
+                }
+                self.echo = marked;
+                at_once = true;
+            }
+            return at_once;
+        }
+        // RFC 3168 §6.1.3: echo until told that the window was reduced.
+        let news = marked && (!self.echo || reduced);
+        self.echo = marked || self.echo && !reduced;
+        if profile.ecn
+            && profile.delayed_ack.adaptive
+            && let Some(more) = &mut self.more
+        {
+            let window = more.open(before, profile);
+            more.acks.see_codepoint(codepoint != 0, news, window);
+        }
+        at_once
+    }
+
+    /// What stacks with more do with a segment of data before it is put in its place. `span` is where it begins and ends.
+    fn take_more(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        span: (u64, u64, Place),
+        before: Inflow,
+        profile: &Profile,
+        net: &mut Network,
+    ) {
+        let (seq, end, place) = span;
+        let len = frame.body.amount;
+        let Some(more) = &mut self.more else { return };
+        let window = more.open(before, profile);
+        // a segment outside the window is none that is looked at further (`tcp_sequence`)
+        let acceptable = end >= more.acked;
+        if acceptable && profile.timestamps {
+            if seq <= more.acked {
+                more.recent = frame.tag & flag::EPOCH; // RFC 7323 §4.3
+            }
+            more.round.echoed(now, frame.tag, len >= more.acks.full);
+        }
+        more.duplicate = None;
+        more.delivered = place == Place::Next;
+        if profile.modern.is_some() {
+            let known = self.ranges.overlap(seq.max(self.next), end);
+            more.duplicate = if seq < self.next { Some((seq, end.min(self.next))) } else { known };
+        }
+        if place == Place::Old {
+            more.acks.enter_quick_fully(window);
+            // `tcp_send_dupack` sends without having scheduled
+            self.pending -= u32::from(!acceptable);
+            return;
+        }
+        let position = unwrap(before.in_order, frame.body.data_number) + u64::from(len);
+        let last = profile.multipath.is_some() && position == before.total;
+        let push = frame.tag & flag::FIN != 0 || last || len < profile.mss;
+        if len > 0 {
+            more.acks.measure(len, push, profile);
+        }
+        if place == Place::Next && len > 0 {
+            more.round.measure(now, end, window);
+            more.acks.arrived(now, window);
+        }
+        // `tcp_event_data_recv`, `tcp_data_queue_ofo`
+        if let Some(offer) = &mut more.offer
+            && (place == Place::Beyond || len >= 128)
+            && offer.grow(len, before.held, profile)
+        {
+            more.acks.window_grew();
+        }
+        // What is held back says of two ranges what the next one would have to leave out (`tcp_sack_new_ofo_skb`).
+        if place == Place::Beyond && more.acks.compressed > 0 && self.ranges.place(seq, end) >= 2 {
+            let duplicate = more.duplicate;
+            self.acknowledge(now, flag::ACK, before, profile, net);
+            self.pending = 1;
+            if let Some(more) = &mut self.more {
+                more.duplicate = duplicate;
+            }
+        }
+    }
+
+    /// Acknowledges as `answer` says, now that the connection has what `inflow` says.
+    #[inline]
+    pub fn answer(&mut self, now: Time, answer: Answer, inflow: Inflow, profile: &Profile, net: &mut Network) {
         match answer {
             Answer::None => {}
             Answer::SynAck => {
-                self.acknowledge(now, flag::SYN | flag::ACK, data_ack, profile, net);
+                if let Some(more) = &mut self.more {
+                    more.handshake = (more.handshake.0 + 1, now);
+                }
+                self.acknowledge(now, flag::SYN | flag::ACK, inflow, profile, net);
                 if !self.established {
                     self.timer.set(now + self.syn_timeout, &mut net.queue, self.timer_source());
                 }
             }
+            Answer::Delayed if profile.delayed_ack.adaptive => self.answer_adaptively(now, inflow, profile, net),
             Answer::Delayed if self.pending < profile.delayed_ack.packets => {
                 if self.pending == 1 {
                     let deadline = now + profile.delayed_ack.timeout;
                     self.timer.set(deadline, &mut net.queue, self.timer_source());
                 }
             }
-            Answer::Delayed | Answer::Now => self.acknowledge(now, flag::ACK, data_ack, profile, net),
+            Answer::Delayed | Answer::Now => self.acknowledge(now, flag::ACK, inflow, profile, net),
+        }
+        if self.more.as_ref().is_some_and(|more| more.delivered) {
+            self.read(now, inflow, profile, net);
         }
     }
 
-    /// Handles the timer: a delayed acknowledgement is due, or SYN-ACK was not answered.
-    pub fn on_timeout(&mut self, now: Time, data_ack: u64, profile: &Profile, net: &mut Network) {
+    /// `__tcp_ack_snd_check`. That its rule of every second segment looks at the window does not matter: receivers read
+    /// at once, and reading acknowledges without looking.
+    fn answer_adaptively(&mut self, now: Time, inflow: Inflow, profile: &Profile, net: &mut Network) {
+        let Some(more) = &mut self.more else { return };
+        let full = u64::from(more.acks.full) * u64::from(profile.delayed_ack.packets.saturating_sub(1));
+        let wait = if self.next - more.acked > full || more.acks.quick > 0 {
+            Wait::Over
+        } else if self.ranges.is_empty() {
+            more.acks.delay(now)
+        } else if profile.recovery == Recovery::NewReno {
+            Wait::Over
+        } else {
+            more.acks.compress(self.next, more.round.estimate)
+        };
+        let source = self.timer_source();
+        match wait {
+            Wait::Over => self.acknowledge(now, flag::ACK, inflow, profile, net),
+            Wait::AsSet => {}
+            Wait::Ticks(ms) => {
+                let deadline = expiry(now, Span::from_millis(u64::from(ms)), RtoRule::Linux);
+                self.timer.set(deadline, &mut net.queue, source);
+            }
+            Wait::For(span) => self.timer.set(now + span, &mut net.queue, source),
+        }
+    }
+
+    /// The receiver has read what came in order (`tcp_rcv_space_adjust`, `__tcp_cleanup_rbuf`).
+    fn read(&mut self, now: Time, inflow: Inflow, profile: &Profile, net: &mut Network) {
+        let closed = self.finished();
+        let Some(more) = &mut self.more else { return };
+        more.delivered = false;
+        let mut at_once =
+            profile.delayed_ack.adaptive && self.pending > 0 && more.acks.pushed && self.ranges.is_empty();
+        if let Some(offer) = &mut more.offer {
+            offer.adjust(now, inflow.in_order, more.round.estimate, profile);
+            at_once |= !closed && offer.has_news(inflow, more.acks.full);
+        }
+        if at_once {
+            self.acknowledge(now, flag::ACK, inflow, profile, net);
+        }
+    }
+
+    /// Handles the timer: a delayed or compressed acknowledgement is due, or SYN-ACK was not answered.
+    pub fn on_timeout(&mut self, now: Time, inflow: Inflow, profile: &Profile, net: &mut Network) {
         if self.established {
             if self.pending > 0 {
-                self.acknowledge(now, flag::ACK, data_ack, profile, net);
+                if let Some(more) = self.more.as_mut().filter(|more| !more.acks.compressing) {
+                    more.acks.timed_out();
+                }
+                self.acknowledge(now, flag::ACK, inflow, profile, net);
             }
         } else {
             self.syn_timeout = self.syn_timeout.saturating_mul(2).min(profile.max_rto);
-            self.answer(now, Answer::SynAck, data_ack, profile, net);
+            self.answer(now, Answer::SynAck, inflow, profile, net);
         }
     }
 
+    /// Acknowledges everything that has come.
     #[inline]
-    fn acknowledge(&mut self, now: Time, tag: u8, data_ack: u64, profile: &Profile, net: &mut Network) {
+    fn acknowledge(&mut self, now: Time, tag: u8, inflow: Inflow, profile: &Profile, net: &mut Network) {
+        self.emit(now, tag, inflow, profile, net);
+        if let Some(more) = &mut self.more {
+            more.acks.acknowledged(self.pending > 0);
+            more.acked = self.next;
+            more.duplicate = None;
+        }
         self.pending = 0;
         if self.established {
             self.timer.cancel();
         }
+    }
+
+    /// Sends an acknowledgement.
+    #[inline]
+    fn emit(&mut self, now: Time, mut tag: u8, inflow: Inflow, profile: &Profile, net: &mut Network) {
+        let mut window = profile.receive_window.get();
+        let mut duplicate = None;
+        if let Some(more) = &mut self.more {
+            duplicate = more.duplicate;
+            let syn = tag & flag::SYN != 0;
+            if profile.timestamps {
+                tag |= more.recent | more.round.bit(now, syn);
+            }
+            if let Some(offer) = &mut more.offer {
+                window = offer.offer(inflow, more.acks.full, syn);
+                if offer.is_short(inflow.held) {
+                    more.acks.quick = 0;
+                }
+            }
+        }
         let mut options = 0;
-        let extra = if self.ranges.is_empty() || profile.recovery == Recovery::NewReno {
+        let nothing = self.ranges.is_empty() && duplicate.is_none();
+        let extra = if nothing || profile.recovery == Recovery::NewReno {
             NO_EXTRA
         } else {
-            let mut blocks = SackBlocks::default();
-            for (to, &(start, end)) in
-                blocks.blocks.iter_mut().take(usize::from(profile.sack_blocks)).zip(self.ranges.recent())
-            {
+            let mut blocks = SackBlocks { duplicate: duplicate.is_some(), ..SackBlocks::default() };
+            let reported = duplicate.iter().chain(self.ranges.recent());
+            for (to, &(start, end)) in blocks.blocks.iter_mut().take(usize::from(profile.sack_blocks)).zip(reported) {
                 *to = (start as u32, end as u32);
                 blocks.count += 1;
             }
@@ -189,8 +486,8 @@ impl Receiver {
             tag: tag | if self.echo { flag::ECE } else { 0 },
             body: Segment {
                 number: self.next as u32,
-                data_number: data_ack as u32,
-                amount: profile.receive_window.get().min(u64::from(u32::MAX)) as u32,
+                data_number: inflow.in_order as u32,
+                amount: window.min(u64::from(u32::MAX)) as u32,
                 extra,
             },
         };

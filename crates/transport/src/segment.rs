@@ -33,6 +33,8 @@ pub(crate) mod flag {
     /// What stands for a timestamp, and its echo (RFC 7323): a number of two bits that counts the sender's repairs.
     pub const EPOCH: u8 = 0b0110_0000;
     pub const EPOCH_SHIFT: u8 = 5;
+    /// What stands for the receiver's timestamps: a bit of acknowledgements that data echo.
+    pub const SPIN: u8 = 128;
 }
 
 /// The smallest Ethernet frame.

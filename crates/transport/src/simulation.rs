@@ -14,7 +14,7 @@ use crate::external::{self, Departure, External, ExternalError, Outside};
 use crate::network::{Extras, Fired, Network, Side, Timer, class, endpoint, side};
 use crate::ports::{Ports, SERVICE};
 use crate::profile::{Multipath, Profile};
-use crate::receiver::{Arrival, Receiver};
+use crate::receiver::{self, Arrival, Receiver};
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
 use crate::sender::{Context, Phase, Sender};
 use crate::trace::Traced;
@@ -658,7 +658,7 @@ impl Simulation {
         let receiver = &mut self.receivers[subflow as usize];
         let connection = &mut self.connections[receiver.connection as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
-        let (arrival, answer) = receiver.take(frame);
+        let (arrival, answer) = receiver.take(now, frame, connection.inflow(), profile, &mut self.net);
         let mut done = false;
         if let Arrival::Data { contiguous, new } = arrival {
             let before = connection.received;
@@ -671,7 +671,7 @@ impl Simulation {
             }
             done = connection.received > before || connection.total == 0;
         }
-        receiver.answer(now, answer, connection.received, profile, &mut self.net);
+        receiver.answer(now, answer, connection.inflow(), profile, &mut self.net);
         if done {
             let (flow, received) = (connection.flow, connection.received);
             self.on_delivery(now, flow, received);
@@ -699,8 +699,11 @@ impl Simulation {
         let place = sender.connection;
         let connection = &mut self.connections[place as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
+        if profile.timestamps {
+            self.net.extras.set_echo(endpoint(subflow, Side::Receiver), frame.tag & flag::SPIN);
+        }
         let progress = if frame.tag & flag::SYN != 0 {
-            connection.open_window(profile.receive_window.get());
+            connection.open_window(receiver::first_window(profile));
             sender.on_syn_ack(now, profile, &mut self.net)
         } else {
             let ack = unwrap(connection.una, frame.body.data_number);
@@ -782,7 +785,7 @@ impl Simulation {
         }
         let connection = &self.connections[receiver.connection as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
-        receiver.on_timeout(now, connection.received, profile, &mut self.net);
+        receiver.on_timeout(now, connection.inflow(), profile, &mut self.net);
     }
 
     // ---- endings ---------------------------------------------------------------------------------------------
