@@ -270,7 +270,8 @@ impl<B: Copy> Port<B> {
         &pool.iter(&self.frames).next().expect("a frame is on its way").packet
     }
 
-    /// The first frame on its way, or the smallest one offered at `now`.
+    /// The first frame on its way, or the smallest one offered at `now`. What waits for a scheduler comes behind the
+    /// first, and if none is on its way it waits for a departure that is due now at the earliest.
     pub(crate) fn earliest_arrival(&self, now: Time, pool: &Pool<B>) -> Time {
         match pool.iter(&self.frames).next() {
             Some(slot) => slot.arrival,
