@@ -6,7 +6,7 @@ use headway_engine::{EventQueue, Source, Streams};
 use headway_units::{Bytes, Time};
 
 use crate::graph::{Graph, LinkId};
-use crate::managed::Seat;
+use crate::managed::{Seat, Waiting};
 use crate::packet::Packet;
 use crate::pool::{Loose, Pool};
 use crate::port::{Offered, Port, PortCounters};
@@ -124,16 +124,37 @@ impl<B: Copy> Fabric<B> {
         frame: Loose,
     ) -> Result<(), (Endpoint, Packet<B>)> {
         self.shared.pool.slot(&frame).packet.hop += 1;
-        match self.ports[port as usize].offer(now, frame, &mut self.shared) {
+        match self.ports[port as usize].offer(now, frame, &mut self.shared.pool) {
             Offered::First(arrival) => queue.push(arrival, Source::new(ARRIVALS, port), 0),
             Offered::Behind => {}
-            Offered::Waits(departure) => queue.push(departure, Source::new(DEPARTURES, port), 0),
-            Offered::Dropped(frame) => {
-                let packet = self.shared.pool.remove(frame);
-                return Err((self.routes.end(packet.hop), packet));
-            }
+            Offered::Dropped(frame) => return Err(self.remove(frame)),
+            Offered::Managed(frame) => return self.forward_managed(queue, now, port, frame),
         }
         Ok(())
+    }
+
+    /// [`forward`](Self::forward) where more than a drop-tail queue decides.
+    #[inline(never)]
+    fn forward_managed(
+        &mut self,
+        queue: &mut EventQueue,
+        now: Time,
+        port: u32,
+        frame: Loose,
+    ) -> Result<(), (Endpoint, Packet<B>)> {
+        match self.ports[port as usize].offer_managed(now, frame, &mut self.shared) {
+            Waiting::Arrives(arrival) => queue.push(arrival, Source::new(ARRIVALS, port), 0),
+            Waiting::Departs(departure) => queue.push(departure, Source::new(DEPARTURES, port), 0),
+            Waiting::Behind => {}
+            Waiting::Dropped(frame) => return Err(self.remove(frame)),
+        }
+        Ok(())
+    }
+
+    /// Takes a frame out that has been dropped.
+    fn remove(&mut self, frame: Loose) -> (Endpoint, Packet<B>) {
+        let packet = self.shared.pool.remove(frame);
+        (self.routes.end(packet.hop), packet)
     }
 
     /// Handles the departure event of `link`'s port, which must be the earliest in `queue`. Frames may have been dropped
@@ -155,8 +176,8 @@ impl<B: Copy> Fabric<B> {
     /// Takes out a frame that was dropped after a queue had accepted it, with its endpoint. Until it is taken it counts
     /// as in flight; whoever handles departures takes all.
     pub fn evicted(&mut self) -> Option<(Endpoint, Packet<B>)> {
-        let packet = self.shared.pool.remove(self.shared.evicted.pop()?);
-        Some((self.routes.end(packet.hop), packet))
+        let frame = self.shared.evicted.pop()?;
+        Some(self.remove(frame))
     }
 
     /// The frame that arrives next over `link`.

@@ -11,6 +11,18 @@ use crate::pool::{Loose, Pool};
 use crate::port::{Offered, Port, Tally};
 use crate::queue::{Backlog, Chosen, Discipline, Queue, Verdict, mark};
 
+/// What became of a frame offered to a managed port.
+pub(crate) enum Waiting {
+    /// Queued; it arrives at this time and is the only one on its way, so an event is due.
+    Arrives(Time),
+    /// Queued as the only one that waits; the line is free for it at this time, so an event is due.
+    Departs(Time),
+    /// Queued behind others.
+    Behind,
+    /// No room.
+    Dropped(Loose),
+}
+
 /// A port's place in a shared buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seat {
@@ -58,8 +70,7 @@ impl<B: Copy> Port<B> {
     }
 
     /// [`Port::offer`] where more than a drop-tail queue decides.
-    #[inline(never)]
-    pub(crate) fn offer_managed(&mut self, now: Time, mut frame: Loose, shared: &mut Shared<B>) -> Offered {
+    pub(crate) fn offer_managed(&mut self, now: Time, mut frame: Loose, shared: &mut Shared<B>) -> Waiting {
         let size = shared.pool.slot(&frame).packet.size;
         let (queued, frames) = self.occupancy(now, &shared.pool);
         let idle = now.since(self.busy_until());
@@ -87,15 +98,15 @@ impl<B: Copy> Port<B> {
                 return self.refuse(back, bytes);
             }
             if self.managed().pending {
-                return Offered::Behind;
+                return Waiting::Behind;
             }
             if self.busy_until() > now {
                 self.managed().pending = true;
-                return Offered::Waits(self.busy_until());
+                return Waiting::Departs(self.busy_until());
             }
             match self.next(now, shared) {
                 Some(next) => frame = next,
-                None => return Offered::Behind,
+                None => return Waiting::Behind,
             }
         } else {
             self.accepted.count(bytes);
@@ -103,22 +114,25 @@ impl<B: Copy> Port<B> {
                 shared.buffers[seat.buffer as usize].take(seat.port, bytes);
             }
         }
-        self.send(now, frame, shared)
+        self.send(now, frame, shared).map_or(Waiting::Behind, Waiting::Arrives)
     }
 
-    fn refuse(&mut self, frame: Loose, bytes: u64) -> Offered {
+    fn refuse(&mut self, frame: Loose, bytes: u64) -> Waiting {
         self.dropped.count(bytes);
-        Offered::Dropped(frame)
+        Waiting::Dropped(frame)
     }
 
-    /// Transmits a frame whose turn it is, and tells the buffer when it leaves.
-    fn send(&mut self, now: Time, frame: Loose, shared: &mut Shared<B>) -> Offered {
+    /// Transmits a frame whose turn it is, and tells the buffer when it leaves. Returns its arrival if it is the first.
+    fn send(&mut self, now: Time, frame: Loose, shared: &mut Shared<B>) -> Option<Time> {
         let size = shared.pool.slot(&frame).packet.size;
         let offered = self.transmit(now, frame, u64::from(size), &mut shared.pool);
         if let Some(seat) = self.managed().seat {
             shared.buffers[seat.buffer as usize].leaves(self.busy_until(), seat.port, size);
         }
-        offered
+        match offered {
+            Offered::First(arrival) => Some(arrival),
+            _ => None,
+        }
     }
 
     /// Gives a frame to the scheduler, which may drop others for it, or gives it back.
@@ -169,10 +183,7 @@ impl<B: Copy> Port<B> {
     /// and the first arrival event are due.
     pub(crate) fn depart(&mut self, now: Time, shared: &mut Shared<B>) -> (Option<Time>, Option<Time>) {
         assert!(self.managed().pending && self.busy_until() <= now, "a departure event means a free line");
-        let arrival = match self.next(now, shared).map(|frame| self.send(now, frame, shared)) {
-            Some(Offered::First(arrival)) => Some(arrival),
-            _ => None,
-        };
+        let arrival = self.next(now, shared).and_then(|frame| self.send(now, frame, shared));
         self.managed().pending = self.managed().backlog.frames > 0;
         let next = self.managed().pending.then_some(self.busy_until());
         (next, arrival)

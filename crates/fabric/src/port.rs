@@ -11,7 +11,6 @@ use std::ops::Add;
 use headway_engine::{Stream, Streams};
 use headway_units::{Bytes, Rate, Span, Time};
 
-use crate::fabric::Shared;
 use crate::graph::Wire;
 use crate::managed::{Managed, Seat};
 use crate::packet::{Packet, ecn};
@@ -122,10 +121,10 @@ pub(crate) enum Offered {
     First(Time),
     /// Queued behind others.
     Behind,
-    /// Queued as the only one that waits; the line is free for it at this time, so an event is due.
-    Waits(Time),
     /// No room.
     Dropped(Loose),
+    /// Not decided: the port is managed, and [`Port::offer_managed`] has to be asked.
+    Managed(Loose),
 }
 
 impl<B: Copy> Port<B> {
@@ -204,18 +203,18 @@ impl<B: Copy> Port<B> {
 
     /// Queues a frame, or gives it back if there is no room.
     #[inline]
-    pub(crate) fn offer(&mut self, now: Time, frame: Loose, shared: &mut Shared<B>) -> Offered {
-        let size = shared.pool.slot(&frame).packet.size;
+    pub(crate) fn offer(&mut self, now: Time, frame: Loose, pool: &mut Pool<B>) -> Offered {
+        let size = pool.slot(&frame).packet.size;
         let bytes = u64::from(size);
         // Looking for what has departed costs a cache miss; only a full or nearly full queue has to.
         let frames = self.frames.len - self.departed;
         if self.queued_bytes + bytes > self.easy_bytes || frames >= self.easy_frames {
-            let Queue::DropTail(queue) = self.queue else { return self.offer_managed(now, frame, shared) };
-            let (queued, frames) = self.occupancy(now, &shared.pool);
+            let Queue::DropTail(queue) = self.queue else { return Offered::Managed(frame) };
+            let (queued, frames) = self.occupancy(now, pool);
             match queue.offer(queued, frames, size) {
                 Verdict::Accept => {}
                 Verdict::Mark | Verdict::Signal => {
-                    let tos = &mut shared.pool.slot(&frame).packet.tos;
+                    let tos = &mut pool.slot(&frame).packet.tos;
                     if *tos & ecn::MASK != 0 {
                         *tos |= ecn::CE;
                         self.marked += 1;
@@ -228,7 +227,7 @@ impl<B: Copy> Port<B> {
             }
         }
         self.accepted.count(bytes);
-        self.transmit(now, frame, bytes, &mut shared.pool)
+        self.transmit(now, frame, bytes, pool)
     }
 
     /// Puts a frame on the line behind what is on it: [`Offered::First`] or [`Offered::Behind`].
@@ -271,7 +270,8 @@ impl<B: Copy> Port<B> {
         &pool.iter(&self.frames).next().expect("a frame is on its way").packet
     }
 
-    /// The first frame on its way, or the smallest one offered at `now`.
+    /// The first frame on its way, or the smallest one offered at `now`. What waits for a scheduler comes behind the
+    /// first, and if none is on its way it waits for a departure that is due now at the earliest.
     pub(crate) fn earliest_arrival(&self, now: Time, pool: &Pool<B>) -> Time {
         match pool.iter(&self.frames).next() {
             Some(slot) => slot.arrival,

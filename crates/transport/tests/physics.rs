@@ -9,6 +9,7 @@ mod physics {
     mod fairness;
     mod goodput;
     mod loss_law;
+    mod queues;
     mod sawtooth;
     mod timeouts;
     mod traffic;

@@ -7,7 +7,7 @@ use headway_fabric::{
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
-use super::open_loop::{Chain, Fate, Offer, plain, run_with};
+use super::open_loop::{Chain, Fate, Offer, plain, run, run_with};
 
 /// A control quick enough to act within a test: RFC 8289's shape at a thousandth of its times.
 pub fn quick(ecn: bool) -> CodelLaw {
@@ -82,6 +82,20 @@ fn arrivals(chain: &Chain) -> Vec<(usize, Time)> {
     let mut arrivals: Vec<(usize, Time)> = chain.fates.iter().enumerate().filter_map(time).collect();
     arrivals.sort_by_key(|&(i, time)| (time, i));
     arrivals
+}
+
+/// Chance is the port's own: one seed drops the same frames again, another seed others. Uneven arrivals at twice
+/// what the port sends.
+#[test]
+fn the_seed_decides_what_red_drops() {
+    let links = [(Wire { queue: QueueSpec::Red(red(false, true)), ..plain(Rate::from_gbps(1)) }, Span::ZERO)];
+    let fates = |seed| {
+        let offers = (0..2000u64).map(|i| Offer::at(Time::ZERO + Span::from_nanos(4000 * i + i * i % 997), 1000));
+        run(&links, seed, offers, |_, _| {}).fates
+    };
+    assert!(fates(1).contains(&Fate::Discarded));
+    assert!(fates(1) == fates(1));
+    assert!(fates(1) != fates(2));
 }
 
 proptest! {

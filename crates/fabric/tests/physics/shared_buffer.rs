@@ -3,10 +3,11 @@
 use headway_engine::{EventQueue, Streams};
 use headway_fabric::{
     CodelLaw, CodelSpec, DrrSpec, Endpoint, Fabric, Graph, Limit, LinkId, Packet, QueueSpec, SharedBufferSpec, Wire,
+    ecn,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 
-use super::open_loop::{advance, plain};
+use super::open_loop::{Fate, Offer, advance, plain, run_with};
 
 const FRAME: u16 = 1000;
 
@@ -97,4 +98,28 @@ fn a_ports_own_limit_stays() {
     let queue = QueueSpec::DropTail { limit: Some(Limit::Bytes(Bytes::new(100_000))), mark: None };
     let held = queues(buffer(1.0, 0), queue, 4, 2, Span::from_millis(30));
     assert!(held[..2].iter().all(|held| held.abs_diff(100_000) <= u64::from(FRAME)), "{held:?}");
+}
+
+/// A port marks by its own threshold whatever buffer it shares: frame i of a burst finds i frames (RFC 8257 §3.1).
+#[test]
+fn ports_of_a_shared_buffer_mark_by_their_own_threshold() {
+    let queue = QueueSpec::DropTail { limit: None, mark: Some(Limit::Packets(20)) };
+    let first = plain(Rate::from_bps(8_000_000_000_000_000));
+    let links = [(first, Span::ZERO), (Wire { queue, ..plain(Rate::from_gbps(1)) }, Span::ZERO)];
+    let burst = (0..100).map(|_| Offer::at(Time::ZERO, FRAME).capable());
+    // The port alone may hold half of the buffer: 60 of its 120 frames.
+    let buffer = SharedBufferSpec { size: Bytes::new(120 * u64::from(FRAME)), alpha: 1.0, reserve: Bytes::ZERO };
+    let chain = run_with(&links, Some(buffer), 1, burst, |_, _| {});
+    let fate = |i: usize| match i {
+        0..=20 => Some(ecn::CAPABLE),
+        21..60 => Some(ecn::CE),
+        _ => None,
+    };
+    for (i, &got) in chain.fates.iter().enumerate() {
+        let tos = match got {
+            Fate::Arrived(_, tos) => Some(tos),
+            Fate::Discarded => None,
+        };
+        assert_eq!(tos, fate(i), "frame {i}");
+    }
 }
