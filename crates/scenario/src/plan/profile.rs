@@ -4,7 +4,7 @@ use headway_control::congestion::{BadParameter, Congestion};
 use headway_control::lanes::{Deadline, Judge, LinkCost};
 use headway_transport::{LanePlan, Multipath, Profile};
 
-use super::Fault;
+use super::{Fault, combination};
 use crate::language::suggest_nearest;
 use crate::schema::{JudgeRecord, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord, TrafficRecord, TransportRecord};
 use crate::stack;
@@ -68,6 +68,7 @@ fn profile(
         return Err(fault("control", message).help("use `new-reno`, or kind = \"mptcp\""));
     }
     if modelled {
+        combination::check(transport, &own, &control, at)?;
         for (key, &value) in transport.control_parameters.iter() {
             control.set(key, value).map_err(|error| {
                 let path = [at, &["control-parameters", key]].concat();
