@@ -1,7 +1,7 @@
 # What can be done here. Each line needs a Rust toolchain and a C linker (README); kernel hosts need what
 # `headway kernel doctor` names.
 
-.PHONY: test lint bench docs image demo-kernel
+.PHONY: test lint bench docs image demo-kernel fidelity
 
 # Tests keep their kernel image here; users' own images stay as they are.
 export HEADWAY_CACHE ?= $(CURDIR)/target/headway-cache
@@ -24,6 +24,10 @@ docs: ## API documentation in target/doc, warnings as errors
 image: ## The kernel image that tests use, where one can be built; a few minutes the first time
 	@cargo run --quiet -- kernel build $(PROGRAMS) || \
 		echo "no kernel image, so tests of kernel hosts skip; headway kernel doctor says what is missing"
+
+fidelity: ## How far the model is from Linux, point by point: docs/fidelity.md
+	cargo build --release --quiet
+	target/release/headway fidelity
 
 demo-kernel: ## From nothing to a table: queue build-up with Linux' own TCP and MPTCP, and with the model
 	cargo build --release --quiet

@@ -35,6 +35,9 @@ pub enum Command {
     /// Compare the results in two folders
     #[command(after_long_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Measure how far modelled hosts are from real Linux kernels
+    #[command(after_long_help = FIDELITY_EXAMPLES)]
+    Fidelity(FidelityArgs),
     /// Build and list the kernels of kernel hosts, and see what this machine lacks for them
     #[command(after_long_help = KERNEL_EXAMPLES)]
     Kernel(KernelArgs),
@@ -172,6 +175,58 @@ pub struct CompareArgs {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub struct FidelityArgs {
+    /// Only points whose names contain one of these [default: all]
+    #[arg(value_name = "POINT")]
+    pub points: Vec<String>,
+    /// Only a few cheap points of every family
+    #[arg(long)]
+    pub quick: bool,
+    /// Run kernel hosts again, too [default: only where there are no numbers of theirs]
+    #[arg(long, conflicts_with = "model_only")]
+    pub kernel_hosts: bool,
+    /// Never run kernel hosts
+    #[arg(long)]
+    pub model_only: bool,
+    /// Change a value of the scenarios on the model's side, such as `policy.linux.transport.min-rto=1s` (may be
+    /// repeated)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// The kernel of kernel hosts [default: $HEADWAY_KERNEL, otherwise the newest]
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+    /// Fail with exit code 1 if a number is further from the kernel than the baseline says
+    #[arg(long)]
+    pub check: bool,
+    /// Make the errors found the new baseline
+    #[arg(long, conflicts_with_all = ["check", "set"])]
+    pub accept: bool,
+    /// Where scenarios, kernels' numbers and the baseline are; without such a folder those that come with the command
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = "fidelity")]
+    pub data: PathBuf,
+    /// Where `fidelity.md` and its plots are written when all points were compared
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = "docs")]
+    pub docs: PathBuf,
+    /// Write neither the page nor new numbers of kernels
+    #[arg(long)]
+    pub no_files: bool,
+    /// Instead of comparing numbers, write the segments that pass the senders on both sides to this folder, and say
+    /// where the first differs
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["check", "accept", "json"])]
+    pub trace: Option<PathBuf>,
+    /// Runs at the same time; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Print a JSON object for each number instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// Print no progress and no notes
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct KernelArgs {
     #[command(subcommand)]
     pub command: KernelCommand,
@@ -279,6 +334,16 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   headway compare results/before results/after
   headway compare results/a results/b --json | jq '.rows[] | select(.intervals_overlap == false)'";
+
+const FIDELITY_EXAMPLES: &str = "\
+Examples:
+  headway fidelity                       # all points; writes docs/fidelity.md
+  headway fidelity --quick --check
+  headway fidelity bulk-100m --set policy.linux.transport.initial-window=4
+  headway fidelity incast --kernel-hosts
+  headway fidelity short-alone:size=100KB,control=cubic --trace /tmp/trace
+
+What kernel hosts did is kept in fidelity/kernel.jsonl and used again as long as their scenario is the same.";
 
 const KERNEL_EXAMPLES: &str = "\
 Examples:

@@ -11,6 +11,15 @@ pub struct Bundled {
 /// All of them, by name.
 pub const ALL: &[Bundled] = include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
 
+/// The scenarios of the folder `fidelity`, by name.
+pub const FIDELITY: &[Bundled] = include!(concat!(env!("OUT_DIR"), "/fidelity.rs"));
+
+/// What kernel hosts did at the points of these scenarios.
+pub const FIDELITY_KERNELS: &str = include_str!("../../../fidelity/kernel.jsonl");
+
+/// The model's errors there.
+pub const FIDELITY_BASELINE: &str = include_str!("../../../fidelity/baseline.csv");
+
 /// The scenario `name`, given with or without `.toml`.
 pub fn find(name: &str) -> Option<&'static Bundled> {
     let name = name.strip_suffix(".toml").unwrap_or(name);

@@ -13,6 +13,7 @@ mod bundled;
 mod check;
 mod clock;
 mod failure;
+mod fidelity;
 mod interrupt;
 mod kernel;
 mod progress;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Schema => terminal::data(&format!("{:#}\n", json_schema())),
         Command::List(args) => list(&args),
         Command::Compare(args) => compare(&args),
+        Command::Fidelity(args) => fidelity::fidelity(&args),
         Command::Kernel(args) => kernel::kernel(&args.command),
         Command::Completions(args) => {
             // Into memory first: the generator panics when a pipe is closed.

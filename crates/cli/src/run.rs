@@ -174,7 +174,7 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
     let most = processors.len().max(1);
     processors.rotate_left(std::process::id() as usize % most);
     let kernel = image.map(|image| KernelOptions { image, abort, processors });
-    let options = Options { seed, threads: threads(how), verify: how.verify, kernel };
+    let options = Options { seed, threads: threads(how.threads), verify: how.verify, kernel };
     let finished = experiment
         .simulate(&folder, &manifest, &completed, &options, &stop, &mut |done, total| meter.set(done, total))
         .and_then(|results| {
@@ -211,8 +211,9 @@ pub fn size(experiment: &Experiment, repeats: u32) -> String {
     )
 }
 
-fn threads(how: &HowArgs) -> usize {
-    how.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get), usize::from)
+/// So many runs at a time: as `asked`, otherwise one for each core.
+pub fn threads(asked: Option<u16>) -> usize {
+    asked.map_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get), usize::from)
 }
 
 fn create(path: &Path, manifest: &Manifest, text: &str, files: &Files) -> Result<Folder, Failure> {

@@ -6,14 +6,20 @@ use headway_engine::{EventQueue, Source, Streams};
 use headway_units::{Bytes, Time};
 
 use crate::graph::{Graph, LinkId};
+use crate::managed::Seat;
 use crate::packet::Packet;
 use crate::pool::{Loose, Pool};
 use crate::port::{Offered, Port, PortCounters};
+use crate::queue::SharedBuffer;
 use crate::routes::{Endpoint, Hop, Routes};
 
 /// The class of arrival events; the entity is the link. Lower than any class of the hosts: what has arrived by an
 /// instant is there for the timers that fire at it.
 pub const ARRIVALS: u8 = 0;
+
+/// The class of departure events of ports whose queue is no FIFO; the entity is the link. Higher than any class of the
+/// hosts: what is sent at an instant is there for a port that chooses at it.
+pub const DEPARTURES: u8 = 6;
 
 /// What an arrival led to.
 #[derive(Debug)]
@@ -22,28 +28,53 @@ pub enum Step<B> {
     Forwarded,
     /// The frame reached the end of its route.
     Delivered(Endpoint, Packet<B>),
-    /// The frame, meant for this endpoint, was dropped by a queue or damaged on a wire.
+    /// The frame, meant for this endpoint, was refused by a queue or damaged on a wire.
     Discarded(Endpoint, Packet<B>),
+}
+
+/// What ports share.
+#[derive(Debug)]
+pub(crate) struct Shared<B> {
+    pub pool: Pool<B>,
+    /// One for each switch that has one.
+    pub buffers: Vec<SharedBuffer>,
+    /// Frames that queues dropped after they had accepted them, and that nobody has been told of.
+    pub evicted: Vec<Loose>,
 }
 
 /// The network in motion.
 #[derive(Debug)]
 pub struct Fabric<B> {
     ports: Vec<Port<B>>,
-    pool: Pool<B>,
+    shared: Shared<B>,
     /// Where packets go.
     pub routes: Routes,
     hops: u64,
 }
 
 impl<B: Copy> Fabric<B> {
-    /// The network of `graph`, empty. Random loss on link `i` draws from the stream `link/i`.
+    /// The network of `graph`, empty. Random loss on link `i` draws from the stream `link/i`, its queue from `queue/i`.
+    ///
+    /// # Panics
+    /// If a switch's buffer is smaller than its ports' reserves.
     pub fn new(graph: &Graph, streams: Streams) -> Fabric<B> {
-        let ports = graph.links().iter().enumerate().map(|(i, link)| {
+        let mut buffers = Vec::new();
+        let mut seats = vec![None; graph.links().len()];
+        for node in graph.switches() {
+            let Some(spec) = &graph.node(node).buffer else { continue };
+            let ports = graph.interfaces(node);
+            for (port, link) in (0..).zip(ports) {
+                seats[link.index()] = Some(Seat { buffer: buffers.len() as u32, port });
+            }
+            buffers.push(SharedBuffer::new(spec, ports.len()));
+        }
+        let ports = graph.links().iter().zip(seats).enumerate().map(|(i, (link, seat))| {
             let latency = graph.nodes()[link.to.0 as usize].latency;
-            Port::new(&link.wire, latency, streams.stream(&format!("link/{i}")))
+            Port::new(&link.wire, latency, seat, streams, i)
         });
-        Fabric { ports: ports.collect(), pool: Pool::new(), routes: Routes::default(), hops: 0 }
+        let ports = ports.collect();
+        let shared = Shared { pool: Pool::new(), buffers, evicted: Vec::new() };
+        Fabric { ports, shared, routes: Routes::default(), hops: 0 }
     }
 
     /// Queues a frame at the port its `hop` points to. Gives the frame back, with its endpoint, if it was dropped.
@@ -56,7 +87,7 @@ impl<B: Copy> Fabric<B> {
     #[inline]
     pub fn send(&mut self, queue: &mut EventQueue, now: Time, packet: Packet<B>) -> Result<(), (Endpoint, Packet<B>)> {
         let Hop::Port(port) = self.routes.hop(packet.hop) else { panic!("a frame is sent from its route's start") };
-        let frame = self.pool.insert(packet);
+        let frame = self.shared.pool.insert(packet);
         self.forward(queue, now, port, frame)
     }
 
@@ -66,16 +97,16 @@ impl<B: Copy> Fabric<B> {
     /// If it is not.
     #[inline]
     pub fn arrival(&mut self, queue: &mut EventQueue, now: Time, link: u32) -> Step<B> {
-        let (frame, intact, next) = self.ports[link as usize].arrive(&mut self.pool);
+        let (frame, intact, next) = self.ports[link as usize].arrive(&mut self.shared.pool);
         match next {
             Some(time) => queue.reschedule(time),
             None => queue.pop(),
         }
         self.hops += 1;
-        let at = self.pool.slot(&frame).packet.hop;
+        let at = self.shared.pool.slot(&frame).packet.hop;
         match self.routes.hop(at) {
-            _ if !intact => Step::Discarded(self.routes.end(at), self.pool.remove(frame)),
-            Hop::End(endpoint) => Step::Delivered(endpoint, self.pool.remove(frame)),
+            _ if !intact => Step::Discarded(self.routes.end(at), self.shared.pool.remove(frame)),
+            Hop::End(endpoint) => Step::Delivered(endpoint, self.shared.pool.remove(frame)),
             Hop::Port(port) => match self.forward(queue, now, port, frame) {
                 Ok(()) => Step::Forwarded,
                 Err((endpoint, packet)) => Step::Discarded(endpoint, packet),
@@ -92,16 +123,40 @@ impl<B: Copy> Fabric<B> {
         port: u32,
         frame: Loose,
     ) -> Result<(), (Endpoint, Packet<B>)> {
-        self.pool.slot(&frame).packet.hop += 1;
-        match self.ports[port as usize].offer(now, frame, &mut self.pool) {
+        self.shared.pool.slot(&frame).packet.hop += 1;
+        match self.ports[port as usize].offer(now, frame, &mut self.shared) {
             Offered::First(arrival) => queue.push(arrival, Source::new(ARRIVALS, port), 0),
             Offered::Behind => {}
+            Offered::Waits(departure) => queue.push(departure, Source::new(DEPARTURES, port), 0),
             Offered::Dropped(frame) => {
-                let packet = self.pool.remove(frame);
+                let packet = self.shared.pool.remove(frame);
                 return Err((self.routes.end(packet.hop), packet));
             }
         }
         Ok(())
+    }
+
+    /// Handles the departure event of `link`'s port, which must be the earliest in `queue`. Frames may have been dropped
+    /// then or since the last departure: [`evicted`](Self::evicted) has to be asked until it is `None`.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub fn departure(&mut self, queue: &mut EventQueue, now: Time, link: u32) {
+        let (next, arrival) = self.ports[link as usize].depart(now, &mut self.shared);
+        match next {
+            Some(time) => queue.reschedule(time),
+            None => queue.pop(),
+        }
+        if let Some(arrival) = arrival {
+            queue.push(arrival, Source::new(ARRIVALS, link), 0);
+        }
+    }
+
+    /// Takes out a frame that was dropped after a queue had accepted it, with its endpoint. Until it is taken it counts
+    /// as in flight; whoever handles departures takes all.
+    pub fn evicted(&mut self) -> Option<(Endpoint, Packet<B>)> {
+        let packet = self.shared.pool.remove(self.shared.evicted.pop()?);
+        Some((self.routes.end(packet.hop), packet))
     }
 
     /// The frame that arrives next over `link`.
@@ -109,12 +164,12 @@ impl<B: Copy> Fabric<B> {
     /// # Panics
     /// If none is on its way.
     pub fn arriving(&self, link: LinkId) -> &Packet<B> {
-        self.ports[link.0 as usize].arriving(&self.pool)
+        self.ports[link.0 as usize].arriving(&self.shared.pool)
     }
 
     /// A time before which nothing arrives over `link`, whatever is sent from `now` on.
     pub fn earliest_arrival(&self, now: Time, link: LinkId) -> Time {
-        self.ports[link.0 as usize].earliest_arrival(now, &self.pool)
+        self.ports[link.0 as usize].earliest_arrival(now, &self.shared.pool)
     }
 
     /// When the last frame queued at the first port of the route at `hop` will have left it, if that is known: a
@@ -128,7 +183,7 @@ impl<B: Copy> Fabric<B> {
 
     /// Bytes and frames waiting or being transmitted at `link`'s port.
     pub fn occupancy(&mut self, now: Time, link: LinkId) -> (Bytes, u32) {
-        self.ports[link.0 as usize].occupancy(now, &self.pool)
+        self.ports[link.0 as usize].occupancy(now, &self.shared.pool)
     }
 
     /// What passed the port of `link` so far.
@@ -148,14 +203,23 @@ impl<B: Copy> Fabric<B> {
 
     /// Frames in queues and on wires.
     pub fn in_flight(&self) -> u64 {
-        self.ports.iter().map(|port| port.in_flight(&self.pool).frames).sum()
+        let frames: u64 = self.ports.iter().map(|port| port.in_flight(&self.shared.pool).frames).sum();
+        frames + self.shared.evicted.len() as u64
     }
 
-    /// Checks at every port that what came in was delivered, damaged or is still there.
+    /// Checks at every port that what came in was delivered, damaged, dropped or is still there, and at every shared
+    /// buffer that it holds what its ports do.
     ///
     /// # Panics
     /// If it does not: a bug.
     pub fn assert_conserved(&self) {
-        self.ports.iter().for_each(|port| port.assert_conserved(&self.pool));
+        self.ports.iter().for_each(|port| port.assert_conserved(&self.shared.pool));
+        let mut waiting: Vec<Vec<u64>> = self.shared.buffers.iter().map(|buffer| vec![0; buffer.ports()]).collect();
+        for (backlog, seat) in self.ports.iter().map(Port::backlog) {
+            if let Some(seat) = seat {
+                waiting[seat.buffer as usize][seat.port as usize] = backlog.bytes;
+            }
+        }
+        self.shared.buffers.iter().zip(&waiting).for_each(|(buffer, waiting)| buffer.assert_conserved(waiting));
     }
 }

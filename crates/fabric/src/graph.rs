@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use headway_units::{Bytes, Rate, Span};
 use thiserror::Error;
 
+use crate::queue::{QueueSpec, SharedBufferSpec};
+
 /// Index of a node in [`Graph::nodes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
@@ -53,24 +55,8 @@ pub struct Node {
     pub kind: NodeKind,
     /// Time from a packet's full arrival here until it is queued at its output port.
     pub latency: Span,
-}
-
-/// How much an output queue holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// Bytes of frames.
-    Bytes(Bytes),
-    /// Frames of any size.
-    Packets(u32),
-}
-
-/// The queue of an output port: drop-tail with optional ECN threshold marking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueSpec {
-    /// Arrivals that would make the queue exceed this are dropped. `None`: never drops.
-    pub limit: Option<Limit>,
-    /// Arrivals that find more than this queued are marked CE if ECN-capable (RFC 8257 §3.1). `None`: never marks.
-    pub mark: Option<Limit>,
+    /// The buffer that its output ports share. `None`: every port has its own.
+    pub buffer: Option<SharedBufferSpec>,
 }
 
 /// One direction of a cable: the rate and queue of the port that sends, and the wire behind it.
@@ -194,7 +180,7 @@ impl Graph {
         }
         let id = NodeId(self.nodes.len() as u32);
         self.names.insert(name.clone(), id);
-        self.nodes.push(Node { name, kind, latency });
+        self.nodes.push(Node { name, kind, latency, buffer: None });
         self.interfaces.push(Vec::new());
         Ok(id)
     }
@@ -237,6 +223,11 @@ impl Graph {
             return Err(GraphError::Loss { from: name(from), to: name(to), loss: wire.loss });
         }
         Ok(())
+    }
+
+    /// Lets all output ports of `node` share one buffer. What their queues allow each stays as it is.
+    pub fn share_buffer(&mut self, node: NodeId, buffer: SharedBufferSpec) {
+        self.nodes[node.index()].buffer = Some(buffer);
     }
 
     /// All nodes; a [`NodeId`] is an index here.
@@ -294,7 +285,7 @@ mod tests {
             delay: Span::from_micros(1),
             gap: Bytes::new(20),
             loss: 0.0,
-            queue: QueueSpec { limit: None, mark: None },
+            queue: QueueSpec::DropTail { limit: None, mark: None },
         }
     }
 

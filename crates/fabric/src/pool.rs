@@ -11,7 +11,7 @@ use crate::packet::Packet;
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(crate) struct Slot<B> {
-    /// When the frame is at the far end of its link.
+    /// When the frame is at the far end of its link; while it waits for its turn, when it came.
     pub arrival: Time,
     pub packet: Packet<B>,
 }
@@ -51,6 +51,13 @@ impl Cursor {
 /// A slot that is in no list: a frame between two ports. Goes to a list or is taken out.
 #[derive(Debug)]
 pub(crate) struct Loose(u32);
+
+impl Loose {
+    /// Whether this is the frame that stood at `cursor`.
+    pub fn is_at(&self, cursor: Cursor) -> bool {
+        self.0 == cursor.0
+    }
+}
 
 impl<B: Copy> Pool<B> {
     pub fn new() -> Pool<B> {

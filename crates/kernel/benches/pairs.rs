@@ -84,7 +84,7 @@ fn guest(n: usize, link: LinkId, wire: &Wire) -> GuestPlan {
 }
 
 fn run(image: &Image, hosts: usize, fast_path: bool, threads: usize) {
-    let queue = QueueSpec { limit: Some(Limit::Packets(100)), mark: None };
+    let queue = QueueSpec::DropTail { limit: Some(Limit::Packets(100)), mark: None };
     let wire = Wire { rate: Rate::from_mbps(100), delay: Span::from_millis(5), gap: Bytes::new(20), loss: 0.0, queue };
     let mut graph = Graph::new();
     let (mut guests, mut addresses) = (Vec::new(), BTreeMap::new());

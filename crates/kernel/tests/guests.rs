@@ -50,7 +50,7 @@ struct Lab {
 
 /// 100 Mb/s, and so much delay, loss and room for packets.
 fn wire(delay: Span, loss: f64, packets: u32) -> Wire {
-    let queue = QueueSpec { limit: Some(Limit::Packets(packets)), mark: None };
+    let queue = QueueSpec::DropTail { limit: Some(Limit::Packets(packets)), mark: None };
     Wire { rate: Rate::from_mbps(100), delay, gap: Bytes::new(20), loss, queue }
 }
 

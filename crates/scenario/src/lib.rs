@@ -22,9 +22,10 @@ mod stack;
 
 pub use claims::{Case, Verdict};
 pub use document::{Document, Overrides, json_schema};
+pub use headway_transport::Traced;
 pub use language::{
     Amount, Map, Name, OneOrMany, Problem, Problems, Quantity, QueueLimit, Ratio, Scalar, Settings, Sweep, SweepPoint,
     SweepValues,
 };
-pub use run::{Ended, Experiment, KernelOptions, Options, Progress, Results, RunError, kernel_facts};
+pub use run::{Ended, Experiment, KernelOptions, Options, Progress, Results, RunError, controls, kernel_facts};
 pub use schema::ScenarioRecord;

@@ -10,6 +10,7 @@ use headway_kernel::image::Image;
 use headway_results::{
     Cell, CommandRecord, Counters, Folder, Job, Kernel, Manifest, Outcome, Output, Summary, SummaryBuilder, SweepValue,
 };
+use headway_transport::Traced;
 use thiserror::Error;
 
 use crate::Document;
@@ -123,6 +124,11 @@ pub struct Ended {
     pub command: CommandRecord,
     /// The first line it wrote: to its standard error if it failed, otherwise to its standard output.
     pub line: String,
+}
+
+/// The congestion controls that modelled hosts have, by the names that scenarios use.
+pub fn controls() -> &'static [&'static str] {
+    headway_control::congestion::Congestion::NAMES
 }
 
 /// What a run gave.
@@ -290,6 +296,35 @@ impl Experiment {
         let captures = folder.join("captures").join(format!("{}-{}", job.cell, job.repeat));
         let image = Arc::clone(&kernel.image);
         Some(Machine { image, processors: own.into_iter().collect(), threads: 1, captures: Some(captures) })
+    }
+
+    /// Runs `job` alone and gives what came of it. `worker` chooses among the processors that `options` has; captures
+    /// go below `folder`, nothing else is written.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    ///
+    /// # Panics
+    /// If the cell is not there, or a simulated run breaks an invariant: a bug.
+    pub fn outcome(&self, job: Job, folder: &Path, options: &Options, worker: usize) -> Result<Outcome, RunError> {
+        let machine = self.machine(job, folder, options, worker);
+        self.run_job(job, options, machine.as_ref())
+    }
+
+    /// Runs `job`, whose hosts are modelled, and gives the segments that passed its senders, each with the name of its
+    /// host, in order of time.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    ///
+    /// # Panics
+    /// As [`Experiment::outcome`].
+    pub fn trace(&self, job: Job, seed: u64) -> Result<Vec<(Arc<str>, Traced)>, RunError> {
+        let plan = &self.plans[job.cell as usize];
+        let mut rows = Vec::new();
+        let never = Arc::new(AtomicBool::new(false));
+        plan.run_traced(seed, job, None, &never, Some(&mut rows)).map_err(|error| self.failed(job, error))?;
+        Ok(rows.into_iter().map(|row| (plan.host(row.host), row)).collect())
     }
 
     /// Runs what `completed` does not have yet of the runs of `manifest` into `folder`, telling `progress`, until

@@ -4,12 +4,14 @@ use headway_scenario::schema::{FlowsRecord, HostKind, JudgeRecord, Pairs, Protoc
 use headway_scenario::{Amount, Document, Overrides, Quantity, QueueLimit, Scalar, ScenarioRecord};
 use headway_units::{Bytes, Rate, Span};
 
-const ALL: [(&str, &str); 5] = [
+const ALL: [(&str, &str); 7] = [
     ("lanes.toml", include_str!("valid/lanes.toml")),
     ("dumbbell.toml", include_str!("valid/dumbbell.toml")),
     ("graph.toml", include_str!("valid/graph.toml")),
     ("fat-tree.toml", include_str!("valid/fat-tree.toml")),
     ("kernels.toml", include_str!("valid/kernels.toml")),
+    ("queues.toml", include_str!("valid/queues.toml")),
+    ("stacks.toml", include_str!("valid/stacks.toml")),
 ];
 
 fn flows(scenario: &ScenarioRecord, index: usize) -> &FlowsRecord {
@@ -112,7 +114,9 @@ fn overrides_reach_defaults_names_and_indices() {
     let scenario = document.scenario(&document.points()[0]).unwrap();
     assert_eq!(scenario.policy[0].transport.initial_window, Some(3));
     assert!(matches!(&flows(&scenario, 0).size.0, SizeKind::Fixed(size) if size.bytes == Bytes::from_kb(1000)));
-    let headway_scenario::schema::QueueRecord::DropTail(queue) = &scenario.topology.queue;
+    let headway_scenario::schema::QueueRecord::DropTail(queue) = &scenario.topology.queue else {
+        panic!("another kind of queue");
+    };
     assert_eq!(queue.limit, QueueLimit::AtMost(Amount::Packets(100)));
     assert_eq!(scenario.measure.interval, Span::from_millis(1));
     assert_eq!(scenario.repeats, 3);

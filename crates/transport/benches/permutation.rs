@@ -21,7 +21,7 @@ fn wire(limit: Option<Limit>) -> Wire {
         delay: Span::from_nanos(500),
         gap: Bytes::new(20),
         loss: 0.0,
-        queue: QueueSpec { limit, mark: None },
+        queue: QueueSpec::DropTail { limit, mark: None },
     }
 }
 

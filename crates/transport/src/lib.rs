@@ -20,6 +20,7 @@ mod segment;
 mod sender;
 mod simulation;
 mod stack;
+mod trace;
 
 pub use external::{Departure, External, ExternalError};
 pub use ports::Ports;
@@ -29,3 +30,4 @@ pub use profile::{
 pub use rtt::RttEstimator;
 pub use simulation::{FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};
 pub use stack::Stack;
+pub use trace::Traced;

@@ -5,8 +5,9 @@ use headway_fabric::{Endpoint, Fabric};
 use headway_units::Time;
 
 use crate::segment::{Frame, NO_EXTRA, Segment};
+use crate::trace::Trace;
 
-/// Classes of events, after the fabric's arrivals.
+/// Classes of events, after the fabric's arrivals and before its departures.
 pub(crate) mod class {
     pub const SENDER_TIMER: u8 = 1;
     pub const RECEIVER_TIMER: u8 = 2;
@@ -14,8 +15,8 @@ pub(crate) mod class {
     pub const SAMPLE: u8 = 4;
     /// Frames that leave external hosts; after these hosts have acted, which is after all that is above.
     pub const EXTERNAL: u8 = 5;
-    /// A sender whose card or pace held it back may go on.
-    pub const WAKE: u8 = 6;
+    /// A sender whose card or pace held it back may go on. (6 is the fabric's: departures from ports that choose.)
+    pub const WAKE: u8 = 7;
 }
 
 /// Up to four selective acknowledgement blocks, most recent first (RFC 2018 §3).
@@ -50,6 +51,11 @@ impl Extras {
             self.free.push(index);
             self.blocks[index as usize]
         })
+    }
+
+    /// The blocks at `index`, which stay.
+    pub fn peek(&self, index: u32) -> Option<SackBlocks> {
+        (index != NO_EXTRA).then(|| self.blocks[index as usize])
     }
 
     /// Blocks on their way.
@@ -89,13 +95,24 @@ pub(crate) struct Network {
     pub delivered: u64,
     /// Frames dropped or damaged.
     pub discarded: u64,
+    /// What passes senders, if that is asked for.
+    pub trace: Option<Box<Trace>>,
 }
 
 impl Network {
+    /// Notes a frame that is sent to `to`, or has reached it.
+    #[inline]
+    pub fn note(&mut self, now: Time, to: Endpoint, out: bool, frame: &Frame) {
+        if let Some(trace) = &mut self.trace {
+            trace.note(now, to, out, frame, self.extras.peek(frame.body.extra));
+        }
+    }
+
     /// Sends a frame on its route.
     #[inline]
     pub fn send(&mut self, now: Time, to: Endpoint, frame: Frame) {
         self.sent += 1;
+        self.note(now, to, true, &frame);
         match self.fabric.send(&mut self.queue, now, frame) {
             Ok(()) => self.inbound[to.0 as usize] += 1,
             Err((_, frame)) => {

@@ -122,6 +122,7 @@ pub struct LanePlan {
 
 /// Everything a connection is set up with.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each switches one part of the protocol; together they mean nothing")]
 pub struct Profile {
     /// A fresh congestion control, copied for each subflow.
     pub control: Congestion,

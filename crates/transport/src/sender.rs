@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use headway_control::congestion::{Ack, Cause, Congestion, Event, Goal, Sibling, State, Window};
+use headway_control::congestion::{Ack, Cause, Congestion, Event, Goal, Sibling, Start, State, Window};
 use headway_control::lanes::Permit;
 use headway_engine::Source;
 use headway_fabric::ecn;
@@ -281,7 +281,7 @@ impl Sender {
     /// Sends new data, `len` bytes at connection position `data`; `fin` ends the subflow.
     #[inline]
     pub fn send_new(&mut self, now: Time, data: u64, len: u32, fin: bool, profile: &Profile, net: &mut Network) {
-        if self.outstanding() == 0 && now.since(self.last_sent) > self.rtt.rto() && self.permit == Permit::Normal {
+        if self.outstanding() == 0 && self.nxt > 1 && self.permit == Permit::Normal {
             self.restart(now, profile);
         }
         let seq = self.nxt;
@@ -294,28 +294,29 @@ impl Sender {
         self.data_segment(now, seq, data, len, fin, true, profile, net);
     }
 
-    /// A window that has not been used for an RTO says nothing about the path any more.
+    /// Data flows again after nothing was outstanding. A window that has not been used for an RTO says nothing about the
+    /// path any more.
     fn restart(&mut self, now: Time, profile: &Profile) {
         let initial = u64::from(profile.initial_window) * u64::from(profile.mss);
-        let idle = now.since(self.last_sent);
-        match profile.idle_restart {
-            _ if self.control.owns_window() => {}
-            IdleRestart::Keep => return,
-            // RFC 5681 §4.1
-            IdleRestart::Restart => self.window.cwnd = self.window.cwnd.min(initial),
-            // RFC 2861; `tcp_cwnd_restart`
-            IdleRestart::Decay => {
-                let most = self.window.cwnd;
-                if self.window.ssthresh != u64::MAX {
-                    self.window.ssthresh = self.window.ssthresh.max(most / 4 * 3);
+        let (idle, rto) = (now.since(self.last_sent), self.rtt.rto());
+        if idle > rto && !self.control.owns_window() {
+            match profile.idle_restart {
+                IdleRestart::Keep => {}
+                // RFC 5681 §4.1
+                IdleRestart::Restart => self.window.cwnd = self.window.cwnd.min(initial),
+                // RFC 2861; `tcp_cwnd_restart`
+                IdleRestart::Decay => {
+                    let most = self.window.cwnd;
+                    if self.window.ssthresh != u64::MAX {
+                        self.window.ssthresh = self.window.ssthresh.max(most / 4 * 3);
+                    }
+                    let mut left = idle.saturating_sub(rto);
+                    while !left.is_zero() && self.window.cwnd > initial {
+                        self.window.cwnd /= 2;
+                        left = left.saturating_sub(rto);
+                    }
+                    self.window.cwnd = self.window.cwnd.max(initial.min(most));
                 }
-                let rto = self.rtt.rto();
-                let mut left = idle.saturating_sub(rto);
-                while !left.is_zero() && self.window.cwnd > initial {
-                    self.window.cwnd /= 2;
-                    left = left.saturating_sub(rto);
-                }
-                self.window.cwnd = self.window.cwnd.max(initial.min(most));
             }
         }
         self.control.on_restart(now, idle, &mut self.window);
@@ -347,12 +348,29 @@ impl Sender {
     }
 
     fn resend(&mut self, now: Time, index: usize, profile: &Profile, net: &mut Network) {
-        let (seq, data, len, fin) = self.board.resent(index, now);
+        let segment = self.board.resent(index, now);
+        if self.modern.is_some() {
+            self.note_resent(now, u64::from(segment.2) + u64::from(segment.3));
+        }
+        self.send_again(now, index, segment, profile, net);
+    }
+
+    /// Sends the segment again without counting it as on its way twice.
+    fn resend_probe(&mut self, now: Time, index: usize, profile: &Profile, net: &mut Network) {
+        let segment = self.board.probed(index, now);
+        self.send_again(now, index, segment, profile, net);
+    }
+
+    fn send_again(
+        &mut self,
+        now: Time,
+        index: usize,
+        (seq, data, len, fin): (u64, u64, u32, bool),
+        profile: &Profile,
+        net: &mut Network,
+    ) {
         self.counters.retransmissions += 1;
         self.stamp_sent(Some(index));
-        if self.modern.is_some() {
-            self.note_resent(now, u64::from(len) + u64::from(fin));
-        }
         self.data_segment(now, seq, data, len, fin, false, profile, net);
     }
 
@@ -430,6 +448,9 @@ impl Sender {
         if self.handshake_retries > u32::from(profile.modern.is_some()) {
             self.window.cwnd = u64::from(self.window.mss);
         }
+        // whatever it is, it is the same in every run
+        let seed = (u64::from(self.connection) << 32 | u64::from(self.id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.control.on_start(&Start { now, rtt: self.rtt.srtt(), seed }, &mut self.window);
         if let Some(modern) = &mut self.modern {
             modern.established(now);
             self.update_rate(profile);
@@ -444,6 +465,10 @@ impl Sender {
         }
         self.phase = Phase::Established;
         self.timer.cancel();
+        if profile.modern.is_some() {
+            // Linux answers before the application is told, so no data rides on it.
+            self.control_segment(now, 1, flag::ACK, profile, net);
+        }
         Progress { established: true, sampled: self.rtt.srtt().is_some(), closed: false }
     }
 
@@ -498,6 +523,7 @@ impl Sender {
             limited: self.limited,
             state: self.state(),
             delivery: None,
+            departure: None,
             goal: context.goal,
             siblings: context.siblings,
         }

@@ -4,7 +4,8 @@ use headway_control::congestion::{Goal, Sibling};
 use headway_control::lanes::Lanes;
 use headway_engine::{EventQueue, Source, Streams};
 use headway_fabric::{
-    ARRIVALS, Choice, Fabric, Graph, LinkId, NoPath, NodeId, Packet, Paths, Step, flow_hash, pair_hash,
+    ARRIVALS, Choice, DEPARTURES, Endpoint, Fabric, Graph, LinkId, NoPath, NodeId, Packet, Paths, Step, flow_hash,
+    pair_hash,
 };
 use headway_units::{Bytes, Span, Time};
 
@@ -16,6 +17,7 @@ use crate::profile::{Multipath, Profile};
 use crate::receiver::{Arrival, Receiver};
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
 use crate::sender::{Context, Phase, Sender};
+use crate::trace::Traced;
 
 mod sampling;
 
@@ -197,6 +199,7 @@ impl Simulation {
             sent: 0,
             delivered: 0,
             discarded: 0,
+            trace: None,
         };
         Simulation {
             net,
@@ -275,6 +278,12 @@ impl Simulation {
                 }
                 class::EXTERNAL => self.on_departure(now, LinkId(source.entity())),
                 class::WAKE => self.on_wake(now, source.entity(), sequence),
+                DEPARTURES => {
+                    self.net.fabric.departure(&mut self.net.queue, now, source.entity());
+                    while let Some((end, frame)) = self.net.fabric.evicted() {
+                        self.on_discard(end, &frame);
+                    }
+                }
                 _ => {
                     self.take_samples(now);
                     let next = now + self.measure.interval;
@@ -466,6 +475,9 @@ impl Simulation {
         let c = &mut self.connections[connection as usize];
         c.subflows.push(place);
         c.joined |= profile.multipath.is_none();
+        if let Some(trace) = &mut self.net.trace {
+            trace.open(place, start.source);
+        }
         self.senders[place as usize].open(now, profile, &mut self.net);
         Ok(())
     }
@@ -505,12 +517,7 @@ impl Simulation {
         }
         match self.net.fabric.arrival(&mut self.net.queue, now, link) {
             Step::Forwarded => {}
-            Step::Discarded(end, frame) if external::interface(end).is_some() => self.outside_lost(&frame),
-            Step::Discarded(end, frame) => {
-                self.net.discarded += 1;
-                self.net.extras.take(frame.body.extra);
-                self.left(end.0);
-            }
+            Step::Discarded(end, frame) => self.on_discard(end, &frame),
             Step::Delivered(end, frame) => {
                 if let Some(to) = external::interface(end) {
                     let outside = self.outside.as_mut().expect("an external host's frame means external hosts");
@@ -519,6 +526,7 @@ impl Simulation {
                     return;
                 }
                 self.net.delivered += 1;
+                self.net.note(now, end, false, &frame);
                 let (subflow, half) = side(end);
                 match half {
                     Side::Receiver => self.on_segment(now, subflow, &frame),
@@ -529,7 +537,27 @@ impl Simulation {
         }
     }
 
+    /// A frame for `end` was dropped or damaged.
+    fn on_discard(&mut self, end: Endpoint, frame: &Frame) {
+        if external::interface(end).is_some() {
+            return self.outside_lost(frame);
+        }
+        self.net.discarded += 1;
+        self.net.extras.take(frame.body.extra);
+        self.left(end.0);
+    }
+
     // ---- external hosts --------------------------------------------------------------------------------------
+
+    /// Notes from now on what passes senders, see [`Simulation::traced`].
+    pub fn trace(&mut self) {
+        self.net.trace = Some(Box::default());
+    }
+
+    /// What has passed senders since [`Simulation::trace`], in order of time.
+    pub fn traced(&mut self) -> Vec<Traced> {
+        self.net.trace.take().map_or_else(Vec::new, |trace| trace.rows)
+    }
 
     /// Lets `hosts`, which have interfaces in the graph, take part from now on.
     pub fn attach(&mut self, hosts: Box<dyn External>) {

@@ -9,11 +9,46 @@ use std::fmt;
 
 use headway_units::{Rate, Span, Time};
 
+mod balia;
+mod bbr;
+mod bic;
+mod compound;
+mod cubic;
+mod d2tcp;
+mod dctcp;
+mod fast;
+mod h_tcp;
+mod highspeed;
+mod hystart;
+mod illinois;
 mod lia;
+mod linux;
 mod new_reno;
+mod olia;
+mod rounds;
+mod scalable;
+mod vegas;
+mod westwood;
+mod wvegas;
 
+pub use balia::Balia;
+pub use bbr::Bbr;
+pub use bic::Bic;
+pub use compound::Compound;
+pub use cubic::Cubic;
+pub use d2tcp::D2tcp;
+pub use dctcp::Dctcp;
+pub use fast::Fast;
+pub use h_tcp::Htcp;
+pub use highspeed::HighSpeed;
+pub use illinois::Illinois;
 pub use lia::Lia;
 pub use new_reno::NewReno;
+pub use olia::Olia;
+pub use scalable::Scalable;
+pub use vegas::Vegas;
+pub use westwood::Westwood;
+pub use wvegas::WVegas;
 
 /// A sender's congestion window, in bytes of payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +166,17 @@ pub struct Goal {
     pub deadline: Time,
 }
 
+/// What a control learns when its connection is established.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Start {
+    /// When that is.
+    pub now: Time,
+    /// The round trip of the handshake, if it was measured.
+    pub rtt: Option<Span>,
+    /// What a control's random choices follow from: the same for the same connection of the same run.
+    pub seed: u64,
+}
+
 /// What a control learns from an acknowledgement.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack<'a> {
@@ -162,6 +208,8 @@ pub struct Ack<'a> {
     pub limited: bool,
     /// In which repair the transport is.
     pub state: State,
+    /// When pacing lets the next segment go, if that is later than now (Linux: `tcp_wstamp_ns`).
+    pub departure: Option<Time>,
     /// The rate at which data was delivered, for controls that [want it](Congestion::wants_delivery).
     pub delivery: Option<Delivery>,
     /// The flow's deadline, if it has one.
@@ -188,6 +236,7 @@ impl Ack<'_> {
             echo: false,
             limited: true,
             state: State::Open,
+            departure: None,
             delivery: None,
             goal: None,
             siblings: &[],
@@ -284,11 +333,20 @@ pub trait Control: Default {
     const COUPLED: bool = false;
     /// Wants [`Ack::delivery`], which costs the transport time and memory.
     const WANTS_DELIVERY: bool = false;
-    /// Sets cwnd itself in every state; the transport neither reduces nor grows it (BBR).
+    /// Sets cwnd itself in every state; the transport neither reduces nor grows it (BBR). For such a control
+    /// [`observe`](Control::observe) comes last, after an acknowledgement's losses and what follows from them
+    /// (`net/ipv4/tcp_input.c: tcp_cong_control`), and it sets cwnd after a time-out itself, in
+    /// [`on_congestion`](Control::on_congestion).
     const OWNS_WINDOW: bool = false;
+    /// [`on_ack`](Control::on_ack) is for it also when the window was not what kept the sender from sending
+    /// ([`Ack::limited`] tells): Vegas and what follows it, which look at delay instead.
+    const ALWAYS_ASKED: bool = false;
     /// Needs ECN; echoes are for [`observe`](Control::observe) to count, and the receiver tells marks exactly
     /// (RFC 8257 §3.2).
     const COUNTS_MARKS: bool = false;
+
+    /// The connection is established; called once, before anything else.
+    fn on_start(&mut self, _start: &Start, _window: &mut Window) {}
 
     /// News of any kind arrived, in any state: measurements. Called before growth or reduction.
     fn observe(&mut self, _ack: &Ack<'_>, _window: &mut Window) {}
@@ -420,6 +478,12 @@ macro_rules! controls {
                 match self { $(Congestion::$control(_) => <$control as Control>::OWNS_WINDOW,)+ }
             }
 
+            /// See [`Control::ALWAYS_ASKED`].
+            #[inline]
+            pub fn always_asked(&self) -> bool {
+                match self { $(Congestion::$control(_) => <$control as Control>::ALWAYS_ASKED,)+ }
+            }
+
             /// See [`Control::COUNTS_MARKS`].
             #[inline]
             pub fn counts_marks(&self) -> bool {
@@ -429,6 +493,11 @@ macro_rules! controls {
             /// What can be set.
             pub fn parameters(&self) -> &'static [Parameter] {
                 match self { $(Congestion::$control(_) => <$control as Control>::parameters(),)+ }
+            }
+
+            /// See [`Control::on_start`].
+            pub fn on_start(&mut self, start: &Start, window: &mut Window) {
+                match self { $(Congestion::$control(c) => c.on_start(start, window),)+ }
             }
 
             /// See [`Control::observe`].
@@ -499,7 +568,29 @@ impl Congestion {
 controls! {
     "new-reno" => NewReno in NewReno;
     "lia" => Lia in Lia;
+    "cubic" => Cubic in Box<Cubic>;
+    "bic" => Bic in Box<Bic>;
+    "highspeed" => HighSpeed in HighSpeed;
+    "scalable" => Scalable in Scalable;
+    "h-tcp" => Htcp in Box<Htcp>;
+    "westwood" => Westwood in Box<Westwood>;
+    "illinois" => Illinois in Box<Illinois>;
+    "dctcp" => Dctcp in Box<Dctcp>;
+    "d2tcp" => D2tcp in Box<D2tcp>;
+    "bbr" => Bbr in Box<Bbr>;
+    "vegas" => Vegas in Box<Vegas>;
+    "olia" => Olia in Olia;
+    "balia" => Balia in Balia;
+    "wvegas" => WVegas in Box<WVegas>;
+    "compound" => Compound in Box<Compound>;
+    "fast" => Fast in Box<Fast>;
 }
 
 #[cfg(test)]
+mod bottleneck;
+#[cfg(test)]
+mod coupled_tests;
+#[cfg(test)]
 mod harness;
+#[cfg(test)]
+mod response;

@@ -4,7 +4,8 @@ use headway_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
 
 use super::*;
-use crate::graph::{NodeKind, QueueSpec, Wire};
+use crate::graph::{NodeKind, Wire};
+use crate::queue::QueueSpec;
 use crate::topology::tests::{dual_homed_fat_tree, dual_homed_pod};
 use crate::topology::{FatTree, ParallelPaths};
 
@@ -14,7 +15,7 @@ pub(crate) fn wire() -> Wire {
         delay: Span::from_micros(1),
         gap: Bytes::new(20),
         loss: 0.0,
-        queue: QueueSpec { limit: None, mark: None },
+        queue: QueueSpec::DropTail { limit: None, mark: None },
     }
 }
 

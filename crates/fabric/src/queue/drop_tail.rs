@@ -3,12 +3,12 @@
 //! A frame that would make the queue exceed its limit is dropped; one that finds more than the threshold queued
 //! is marked (RFC 8257 §3.1: "instantaneous queue length", arriving packet, occupancy > K). The frame being
 //! transmitted counts as queued until its last bit has left, since it still occupies its buffer.
-//! Leaves out: buffer cells (a frame takes its size, not a multiple of 64 B or so), buffer shared between ports.
+//! Leaves out: buffer cells (a frame takes its size, not a multiple of 64 B or so).
 
 use headway_units::Bytes;
 
 use super::Verdict;
-use crate::graph::{Limit, QueueSpec};
+use super::spec::Limit;
 
 /// Limits in the units that are compared; what is not limited is at its maximum.
 #[derive(Debug, Clone, Copy)]
@@ -20,15 +20,10 @@ pub struct DropTail {
 }
 
 impl DropTail {
-    /// The queue a scenario describes.
-    pub fn new(spec: &QueueSpec) -> DropTail {
-        let split = |limit: Option<Limit>| match limit {
-            None => (u64::MAX, u32::MAX),
-            Some(Limit::Bytes(bytes)) => (bytes.get(), u32::MAX),
-            Some(Limit::Packets(packets)) => (u64::MAX, packets),
-        };
-        let (limit_bytes, limit_packets) = split(spec.limit);
-        let (mark_bytes, mark_packets) = split(spec.mark);
+    /// A queue with these limits, `None` for no limit.
+    pub fn new(limit: Option<Limit>, mark: Option<Limit>) -> DropTail {
+        let (limit_bytes, limit_packets) = Limit::split(limit);
+        let (mark_bytes, mark_packets) = Limit::split(mark);
         DropTail { limit_bytes, limit_packets, mark_packets, mark_bytes }
     }
 
@@ -55,7 +50,7 @@ mod tests {
     use super::*;
 
     fn offer(limit: Option<Limit>, mark: Option<Limit>, bytes: u64, packets: u32) -> Verdict {
-        DropTail::new(&QueueSpec { limit, mark }).offer(Bytes::new(bytes), packets, 1500)
+        DropTail::new(limit, mark).offer(Bytes::new(bytes), packets, 1500)
     }
 
     #[test]

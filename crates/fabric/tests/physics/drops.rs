@@ -8,7 +8,7 @@ use headway_units::{Bytes, Rate, Span, Time};
 use super::open_loop::{Chain, Fate, Offer, plain, run};
 
 fn limited(limit: Limit) -> Vec<(Wire, Span)> {
-    let queue = QueueSpec { limit: Some(limit), mark: None };
+    let queue = QueueSpec::DropTail { limit: Some(limit), mark: None };
     vec![(Wire { queue, delay: Span::from_micros(3), ..plain(Rate::from_gbps(10)) }, Span::ZERO)]
 }
 
@@ -29,7 +29,7 @@ fn a_burst_fills_the_queue_and_the_rest_is_dropped() {
         (Limit::Packets(1), 9000, 1),
     ] {
         let n = 2500;
-        let chain = run(&limited(limit), 1, (0..n).map(|_| Offer::at(Time::ZERO, size)), |_| {});
+        let chain = run(&limited(limit), 1, (0..n).map(|_| Offer::at(Time::ZERO, size)), |_, _| {});
         assert_eq!(survivors(&chain), (0..fit).collect::<Vec<_>>(), "{limit:?} and {size} B");
         let dropped = (n - fit) as u64;
         assert_eq!(
@@ -46,7 +46,7 @@ fn a_burst_fills_the_queue_and_the_rest_is_dropped() {
 fn a_limit_in_bytes_counts_bytes() {
     let sizes = [1500, 1500, 1400, 200, 100, 1];
     let limit = Limit::Bytes(Bytes::new(4500));
-    let chain = run(&limited(limit), 1, sizes.map(|size| Offer::at(Time::ZERO, size)), |_| {});
+    let chain = run(&limited(limit), 1, sizes.map(|size| Offer::at(Time::ZERO, size)), |_, _| {});
     assert_eq!(survivors(&chain), [0, 1, 2, 4]);
 }
 
@@ -58,7 +58,7 @@ fn at_twice_the_rate_every_other_frame_is_dropped() {
     let half = Span::from_nanos(600); // 1500 B at 10 Gb/s take 1.2 µs
     let offers = (0..n).map(|i| Offer::at(Time::ZERO + half * i, 1500));
     for limit in [Limit::Packets(room), Limit::Bytes(Bytes::new(1500 * u64::from(room)))] {
-        let chain = run(&limited(limit), 1, offers.clone(), |_| {});
+        let chain = run(&limited(limit), 1, offers.clone(), |_, _| {});
         assert_eq!(chain.totals.accepted.frames, u64::from(room) + (n - 1) / 2, "{limit:?}");
         assert_eq!(chain.totals.dropped.frames, n - u64::from(room) - (n - 1) / 2, "{limit:?}");
         // Odd arrivals from the first that finds the queue full: 2L − 1 is the first with L in the system.
@@ -72,7 +72,7 @@ fn at_twice_the_rate_every_other_frame_is_dropped() {
 fn without_a_limit_nothing_is_dropped() {
     let n = 100_000;
     let links = [(plain(Rate::from_gbps(10)), Span::ZERO)];
-    let chain = run(&links, 1, (0..n).map(|_| Offer::at(Time::ZERO, 1250)), |_| {});
+    let chain = run(&links, 1, (0..n).map(|_| Offer::at(Time::ZERO, 1250)), |_, _| {});
     assert_eq!(chain.totals.dropped.frames, 0);
     assert_eq!(chain.fates[n - 1].time(), Time::ZERO + Span::from_micros(1) * n as u64);
 }

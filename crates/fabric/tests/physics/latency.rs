@@ -41,7 +41,7 @@ fn a_frame_is_stored_and_forwarded_at_every_hop() {
             for size in [64, 1518, 9018] {
                 let links = vec![(wire(rate, delay), latency); hops as usize];
                 let start = Time::from_picos(99);
-                let chain = run(&links, 1, [Offer::at(start, size)], |_| {});
+                let chain = run(&links, 1, [Offer::at(start, size)], |_, _| {});
                 let expected = hops * (transmission(size, rate) + delay.picos() + latency.picos());
                 assert_eq!((chain.fates[0].time() - start).picos(), expected, "{size} B, {hops} hops, {rate}");
             }
@@ -57,7 +57,7 @@ fn every_link_adds_its_own_time() {
         .zip(1..)
         .map(|(rate, i)| (wire(rate, Span::from_nanos(100 * i)), Span::from_nanos(7 * i)))
         .collect();
-    let chain = run(&links, 1, [Offer::at(Time::ZERO, 1518)], |_| {});
+    let chain = run(&links, 1, [Offer::at(Time::ZERO, 1518)], |_, _| {});
     // 100 + 7 ns times 1 + 2 + … + 8
     let expected = rates().map(|rate| transmission(1518, rate)).iter().sum::<u64>() + 107_000 * 36;
     assert_eq!(chain.fates[0].time().picos(), expected);
@@ -71,7 +71,7 @@ fn a_train_is_pipelined() {
     let (n, hops, size) = (1000u64, 3, 1518);
     for rate in rates() {
         let links = vec![(wire(rate, Span::from_micros(2)), Span::from_micros(1)); hops as usize];
-        let chain = run(&links, 1, (0..n).map(|_| Offer::at(Time::ZERO, size)), |_| {});
+        let chain = run(&links, 1, (0..n).map(|_| Offer::at(Time::ZERO, size)), |_, _| {});
         let each = transmission(size, rate);
         for (i, fate) in (0..).zip(&chain.fates) {
             assert_eq!(fate.time().picos(), hops * (each + 3_000_000) + i * each, "frame {i} at {rate}");
@@ -87,7 +87,7 @@ fn a_train_is_pipelined() {
 fn the_slowest_link_sets_the_pace() {
     let (fast, slow) = (Rate::from_gbps(40), Rate::from_gbps(3));
     let links = [fast, slow, fast].map(|rate| (wire(rate, Span::from_micros(1)), Span::ZERO));
-    let chain = run(&links, 1, (0..50).map(|_| Offer::at(Time::ZERO, 1518)), |_| {});
+    let chain = run(&links, 1, (0..50).map(|_| Offer::at(Time::ZERO, 1518)), |_, _| {});
     let first = 2 * transmission(1518, fast) + transmission(1518, slow) + 3_000_000;
     for (i, fate) in (0..).zip(&chain.fates) {
         assert_eq!(fate.time().picos(), first + i * transmission(1518, slow), "frame {i}");

@@ -28,11 +28,11 @@ fn assert_binomial(what: &str, count: u64, trials: u64, p: f64) {
 #[test]
 fn the_frequency_of_loss_is_its_probability() {
     for p in [1e-4, 1e-3, 0.01, 0.1, 0.5] {
-        let chain = run(&[lossy(p)], 5, offers(), |_| {});
+        let chain = run(&[lossy(p)], 5, offers(), |_, _| {});
         assert_binomial(&format!("losses at {p}"), chain.totals.lost.frames, N, p);
     }
     for (p, lost) in [(0.0, 0), (1.0, N)] {
-        assert_eq!(run(&[lossy(p)], 5, offers(), |_| {}).totals.lost.frames, lost);
+        assert_eq!(run(&[lossy(p)], 5, offers(), |_, _| {}).totals.lost.frames, lost);
     }
 }
 
@@ -41,12 +41,12 @@ fn the_frequency_of_loss_is_its_probability() {
 #[test]
 fn losses_are_independent() {
     let (p, q) = (0.1, 0.2);
-    let chain = run(&[lossy(p)], 5, offers(), |_| {});
+    let chain = run(&[lossy(p)], 5, offers(), |_, _| {});
     let lost: Vec<bool> = chain.fates.iter().map(|&fate| fate == Fate::Discarded).collect();
     let pairs = lost.windows(2).filter(|pair| pair[0]).count() as u64;
     let both = lost.windows(2).filter(|pair| pair[0] && pair[1]).count() as u64;
     assert_binomial("losses after a loss", both, pairs, p);
-    let chain = run(&[lossy(p), lossy(q)], 5, offers(), |_| {});
+    let chain = run(&[lossy(p), lossy(q)], 5, offers(), |_, _| {});
     assert_binomial(
         "frames over two wires",
         chain.totals.delivered.frames - chain.ports[0].delivered.frames,
@@ -58,7 +58,7 @@ fn losses_are_independent() {
 /// Two runs of one seed lose the same frames; another seed loses others.
 #[test]
 fn the_seed_decides_which_frames_are_lost() {
-    let fates = |seed| run(&[lossy(0.01)], seed, offers().take(10_000), |_| {}).fates;
+    let fates = |seed| run(&[lossy(0.01)], seed, offers().take(10_000), |_, _| {}).fates;
     assert!(fates(1) == fates(1));
     assert!(fates(1) != fates(2));
 }
@@ -67,13 +67,13 @@ fn the_seed_decides_which_frames_are_lost() {
 /// or is still there, and at the end every frame offered has one of three fates.
 #[test]
 fn frames_are_conserved_under_loss_and_drops() {
-    let queue = QueueSpec { limit: Some(Limit::Packets(5)), mark: None };
+    let queue = QueueSpec::DropTail { limit: Some(Limit::Packets(5)), mark: None };
     let links = [(10, 0.05), (9, 0.1), (8, 0.01)].map(|(gbps, loss)| {
         let (wire, latency) = lossy(loss);
         (Wire { queue, rate: Rate::from_gbps(gbps), ..wire }, latency)
     });
     let mut moments = 0;
-    let chain = run(&links, 5, offers().take(50_000), |fabric| {
+    let chain = run(&links, 5, offers().take(50_000), |_, fabric| {
         fabric.assert_conserved();
         moments += 1;
     });

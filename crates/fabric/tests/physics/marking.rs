@@ -9,12 +9,12 @@ use headway_units::{Bytes, Rate, Span, Time};
 use super::open_loop::{Chain, Fate, Offer, plain, run};
 
 fn marking(mark: Limit) -> Vec<(Wire, Span)> {
-    let queue = QueueSpec { limit: None, mark: Some(mark) };
+    let queue = QueueSpec::DropTail { limit: None, mark: Some(mark) };
     vec![(Wire { queue, delay: Span::from_micros(5), ..plain(Rate::from_gbps(10)) }, Span::ZERO)]
 }
 
 fn capable(at: Time, size: u16) -> Offer {
-    Offer { at, size, tos: ecn::CAPABLE }
+    Offer::at(at, size).capable()
 }
 
 fn marked(chain: &Chain) -> Vec<usize> {
@@ -32,7 +32,7 @@ fn a_burst_is_marked_from_the_frame_that_finds_more_than_k() {
         (Limit::Bytes(Bytes::new(29_999)), 20),
         (Limit::Packets(100), 100), // nobody finds more
     ] {
-        let chain = run(&marking(mark), 1, (0..100).map(|_| capable(Time::ZERO, 1500)), |_| {});
+        let chain = run(&marking(mark), 1, (0..100).map(|_| capable(Time::ZERO, 1500)), |_, _| {});
         assert_eq!(marked(&chain), (first..100).collect::<Vec<_>>(), "{mark:?}");
         assert_eq!(chain.totals.marked, 100 - first as u64, "{mark:?}");
         assert_eq!(chain.totals.dropped.frames, 0);
@@ -43,8 +43,8 @@ fn a_burst_is_marked_from_the_frame_that_finds_more_than_k() {
 #[test]
 fn only_capable_frames_are_marked_and_marks_stay() {
     let tos = |i: usize| [0, ecn::CAPABLE, 0b01, ecn::CE][i % 4];
-    let offers = (0..40).map(|i| Offer { at: Time::ZERO, size: 1500, tos: tos(i) });
-    let chain = run(&marking(Limit::Packets(10)), 1, offers, |_| {});
+    let offers = (0..40).map(|i| Offer { tos: tos(i), ..Offer::at(Time::ZERO, 1500) });
+    let chain = run(&marking(Limit::Packets(10)), 1, offers, |_, _| {});
     for (i, &fate) in chain.fates.iter().enumerate() {
         let Fate::Arrived(_, got) = fate else { panic!("frame {i} was dropped") };
         let expected = if tos(i) != 0 && i > 10 { ecn::CE } else { tos(i) };
@@ -66,7 +66,7 @@ fn random_arrivals_are_marked_by_what_they_find() {
                 capable(now, 1500)
             })
             .collect();
-        let chain = run(&marking(Limit::Packets(k)), 1, offers.iter().copied(), |_| {});
+        let chain = run(&marking(Limit::Packets(k)), 1, offers.iter().copied(), |_, _| {});
         let mut departures: VecDeque<Time> = VecDeque::new();
         let mut expected = Vec::new();
         for (i, offer) in offers.iter().enumerate() {

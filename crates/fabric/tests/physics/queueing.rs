@@ -28,7 +28,7 @@ fn check(rho: f64, mean: Span, expected: f64, width: f64, mut size: impl FnMut()
             Offer::at(now, size())
         })
         .collect();
-    let chain = run(&[(plain(rate), Span::ZERO)], 1, offers.iter().copied(), |_| {});
+    let chain = run(&[(plain(rate), Span::ZERO)], 1, offers.iter().copied(), |_, _| {});
     let waits: Vec<f64> = offers
         .iter()
         .zip(&chain.fates)

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use headway_units::Rate;
+use headway_units::{Rate, Span};
 
 use super::Checker;
-use crate::language::{Amount, Name, QueueLimit, suggest_help};
+use crate::language::{Name, QueueLimit, suggest_help};
 use crate::schema::{
-    FatTreeRecord, GraphRecord, HostsRecord, LinkChangeRecord, LinkRecord, Place, QueueRecord, ScenarioRecord,
-    ShapeRecord,
+    FatTreeRecord, GraphRecord, HostsRecord, LinkChangeRecord, LinkRecord, Place, QueueRecord, RedRecord,
+    ScenarioRecord, ShapeRecord,
 };
 
 /// A network has at most this many hosts, and four times as many cables.
@@ -44,23 +44,76 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     groups(scenario, extent.hosts, checker);
 }
 
+/// What is wrong with a queue, at `path`.
 fn queue(queue: &QueueRecord, path: &[&str], checker: &mut Checker) {
-    let QueueRecord::DropTail(queue) = queue;
+    let limit = match queue {
+        QueueRecord::DropTail(queue) => queue.limit,
+        QueueRecord::Red(queue) => queue.limit,
+        QueueRecord::Codel(queue) => queue.limit,
+        QueueRecord::FqCodel(queue) => queue.limit,
+        QueueRecord::Drr(queue) => queue.limit,
+    };
     let at = |key| [path, &[key]].concat();
     let name = path.join(".");
-    let QueueLimit::AtMost(limit) = queue.limit else { return };
-    if limit.is_zero() {
+    if let QueueLimit::AtMost(limit) = limit
+        && limit.is_zero()
+    {
         let help = "a queue holds at least one packet";
         checker.problem(&at("limit"), format!("`{name}.limit` must be more than nothing"), "this is 0", Some(help));
     }
-    let never = match (limit, queue.mark) {
-        (Amount::Bytes(limit), Some(Amount::Bytes(mark))) => mark >= limit,
-        (Amount::Packets(limit), Some(Amount::Packets(mark))) => mark >= limit,
-        _ => false,
-    };
-    if never {
-        let message = format!("`{name}` never marks: it is full at {limit}");
-        checker.problem(&at("mark"), message, "not less than the limit", Some("mark at less than `limit`"));
+    match queue {
+        QueueRecord::DropTail(queue) => {
+            if let (QueueLimit::AtMost(limit), Some(mark)) = (limit, queue.mark)
+                && mark.reaches(limit) == Some(true)
+            {
+                let message = format!("`{name}` never marks: it is full at {limit}");
+                checker.problem(&at("mark"), message, "not less than the limit", Some("mark at less than `limit`"));
+            }
+        }
+        QueueRecord::Red(queue) => red(queue, path, checker),
+        QueueRecord::Codel(queue) => control(queue.target, queue.interval, path, checker),
+        QueueRecord::FqCodel(queue) => control(queue.target, queue.interval, path, checker),
+        QueueRecord::Drr(_) => {}
+    }
+}
+
+fn red(queue: &RedRecord, path: &[&str], checker: &mut Checker) {
+    let at = |key| [path, &[key]].concat();
+    let name = path.join(".");
+    match queue.min.reaches(queue.max) {
+        None => {
+            let message = format!("`{name}` has `min` and `max` in different units: {} and {}", queue.min, queue.max);
+            let help = "the average is in bytes or in packets: give both in one";
+            checker.problem(&at("max"), message, "not in the unit of `min`", Some(help));
+        }
+        Some(true) => {
+            let message = format!("`{name}.max` must be more than `min`, {}", queue.min);
+            checker.problem(&at("max"), message, "not more", Some("a usual choice is three times `min`"));
+        }
+        Some(false) => {}
+    }
+    if let QueueLimit::AtMost(limit) = queue.limit
+        && queue.min.reaches(limit) == Some(true)
+    {
+        let message = format!("`{name}` is full at {limit}, before its average can reach `min`, {}", queue.min);
+        checker.problem(
+            &at("limit"),
+            message,
+            "not more than `min`",
+            Some("`limit` is what bursts may reach: above `max`"),
+        );
+    }
+    if queue.hard_drop && !queue.ecn {
+        let message = format!("`{name}.hard-drop` means nothing without `ecn`: everything is dropped anyway");
+        checker.problem(&at("hard-drop"), message, "", Some("add `ecn = true`, or leave `hard-drop` out"));
+    }
+}
+
+fn control(target: Span, interval: Span, path: &[&str], checker: &mut Checker) {
+    if target >= interval {
+        let message = format!("`{}.target` must be less than `interval`, {interval}", path.join("."));
+        let help = "RFC 8289 §4.3 advises 5 % to 10 % of `interval`";
+        checker.problem(&[path, &["target"]].concat(), message, "not less", Some(help));
     }
 }
 

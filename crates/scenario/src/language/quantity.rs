@@ -77,6 +77,15 @@ impl Amount {
     pub fn is_zero(self) -> bool {
         matches!(self, Amount::Bytes(Bytes::ZERO) | Amount::Packets(0))
     }
+
+    /// Whether this is at least `other`; `None` if one is in bytes and the other in packets.
+    pub fn reaches(self, other: Amount) -> Option<bool> {
+        match (self, other) {
+            (Amount::Bytes(one), Amount::Bytes(other)) => Some(one >= other),
+            (Amount::Packets(one), Amount::Packets(other)) => Some(one >= other),
+            _ => None,
+        }
+    }
 }
 
 impl FromStr for Amount {
@@ -144,6 +153,8 @@ pub struct Ratio(f64);
 impl Ratio {
     /// Nothing.
     pub const ZERO: Ratio = Ratio(0.0);
+    /// Two in a hundred.
+    pub const PERCENT_2: Ratio = Ratio(0.02);
 
     /// `share` as a ratio if it is from 0 to 1.
     pub fn new(share: f64) -> Option<Ratio> {

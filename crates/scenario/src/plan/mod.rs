@@ -4,6 +4,7 @@ mod combination;
 mod kernel;
 mod network;
 mod profile;
+mod queue;
 mod traffic;
 
 use std::path::Path;
@@ -15,7 +16,7 @@ use headway_engine::Streams;
 use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
 use headway_kernel::{GuestError, Guests, Work};
 use headway_results::{Counters, FlowRecord, Job, Outcome, Sample};
-use headway_transport::{FlowEnd, FlowStart, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped};
+use headway_transport::{FlowEnd, FlowStart, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped, Traced};
 use headway_units::{Bytes, Span, Time};
 
 use crate::Document;
@@ -128,6 +129,11 @@ impl Plan {
         Ok(Plan { network, profiles, traffics, names, kernels, measure, duration, end })
     }
 
+    /// The name of a host.
+    pub(crate) fn host(&self, host: NodeId) -> Arc<str> {
+        self.network.name(host)
+    }
+
     /// The folder that its kernel hosts see.
     pub(crate) fn files(&self) -> Option<&Path> {
         self.kernels.as_ref()?.files.as_deref()
@@ -147,9 +153,24 @@ impl Plan {
         machine: Option<&Machine>,
         abort: &Arc<AtomicBool>,
     ) -> Result<Outcome, Failure> {
+        self.run_traced(seed, job, machine, abort, None)
+    }
+
+    /// As [`Plan::run`]; what passes modelled senders goes to `trace`.
+    pub(crate) fn run_traced(
+        &self,
+        seed: u64,
+        job: Job,
+        machine: Option<&Machine>,
+        abort: &Arc<AtomicBool>,
+        trace: Option<&mut Vec<Traced>>,
+    ) -> Result<Outcome, Failure> {
         let streams = Streams::new(seed).part("repeat", u64::from(job.repeat));
         let graph = self.network.built.graph.clone();
         let mut simulation = Simulation::new(graph, self.profiles.clone(), self.measure.clone(), streams);
+        if trace.is_some() {
+            simulation.trace();
+        }
         let started = self.start(streams, machine)?;
         if let Some(started) = &started {
             let guests = Guests::boot(&started.plan, abort)?;
@@ -160,6 +181,9 @@ impl Plan {
             }
         }
         simulation.run(self.end, &mut self.starts(false, streams))?;
+        if let Some(trace) = trace {
+            *trace = simulation.traced();
+        }
         let mut joined = Joined::default();
         let mut work = Work::default();
         if let (Some(started), Some(kernels)) = (&started, &self.kernels) {

@@ -8,8 +8,7 @@ use headway_fabric::topology::{
 use headway_fabric::{Graph, GraphError, Limit, LinkId, NodeId, NodeKind, QueueSpec, Wire};
 use headway_units::{Rate, Span};
 
-use super::{Fault, Hosts};
-use crate::language::{Amount, QueueLimit};
+use super::{Fault, Hosts, queue};
 use crate::schema::{
     GraphRecord, LinkChangeRecord, LinkRecord, Place, QueueRecord, ScenarioRecord, ShapeRecord, TopologyRecord,
 };
@@ -59,8 +58,9 @@ impl Network {
             return Err(Fault::new(&["topology"], "a cable of this topology loses everything"));
         }
         check_queues(topology)?;
+        share_buffers(topology, &mut built.graph)?;
         let frame = topology.mtu.get() + 18;
-        let narrow = |queue: &QueueSpec| matches!(queue.limit, Some(Limit::Bytes(bytes)) if bytes.get() < frame);
+        let narrow = |queue: &QueueSpec| matches!(queue.limit(), Some(Limit::Bytes(bytes)) if bytes.get() < frame);
         if built.graph.links().iter().any(|link| narrow(&link.wire.queue)) {
             return Err(Fault::new(
                 &["topology"],
@@ -113,14 +113,36 @@ impl Network {
 fn check_queues(topology: &TopologyRecord) -> Result<(), Fault> {
     let frame = topology.mtu.get() + 18;
     for (key, record) in [("queue", &topology.queue), ("host-queue", &topology.host_queue)] {
-        let QueueRecord::DropTail(queue) = record;
-        if let QueueLimit::AtMost(Amount::Bytes(bytes)) = queue.limit
+        if let Some((of, bytes)) = queue::bytes(record)
             && bytes.get() < frame
         {
             let message = format!("a queue of {bytes} has no room for a frame of {frame} B");
-            let fault = Fault::new(&["topology", key, "limit"], message);
+            let fault = Fault::new(&["topology", key, of], message);
             return Err(fault.help("a frame is `mtu` and 18 B of Ethernet header and checksum"));
         }
+    }
+    Ok(())
+}
+
+/// Gives every switch its buffer, if there is one; it must hold its ports' reserves and a full frame of every port.
+fn share_buffers(topology: &TopologyRecord, graph: &mut Graph) -> Result<(), Fault> {
+    let Some(record) = &topology.shared_buffer else { return Ok(()) };
+    let spec = queue::buffer(record);
+    let frame = topology.mtu.get() + 18;
+    let switches: Vec<NodeId> = graph.switches().collect();
+    for switch in switches {
+        let ports = graph.interfaces(switch).len() as u64;
+        let free = record.reserve.get().checked_mul(ports).and_then(|all| record.size.get().checked_sub(all));
+        if free.is_none_or(|free| free < frame) {
+            let name = &graph.node(switch).name;
+            let message = format!(
+                "the reserves of the {ports} ports of `{name}` leave no room for a frame of {frame} B in {}",
+                record.size
+            );
+            let fault = Fault::new(&["topology", "shared-buffer", "size"], message);
+            return Err(fault.help("`size` includes a `reserve` for every port, also for those to hosts"));
+        }
+        graph.share_buffer(switch, spec);
     }
     Ok(())
 }
@@ -149,24 +171,8 @@ fn parts(graph: &Graph) -> Vec<u32> {
     parts
 }
 
-fn limit(amount: Amount) -> Limit {
-    match amount {
-        Amount::Bytes(bytes) => Limit::Bytes(bytes),
-        Amount::Packets(packets) => Limit::Packets(packets),
-    }
-}
-
-fn queue(record: &QueueRecord) -> QueueSpec {
-    let QueueRecord::DropTail(record) = record;
-    let most = match record.limit {
-        QueueLimit::Unlimited => None,
-        QueueLimit::AtMost(amount) => Some(limit(amount)),
-    };
-    QueueSpec { limit: most, mark: record.mark.map(limit) }
-}
-
 fn wire(link: &LinkRecord, own: &QueueRecord) -> Wire {
-    Wire { rate: link.rate, delay: link.delay, gap: link.gap, loss: link.loss.get(), queue: queue(own) }
+    Wire { rate: link.rate, delay: link.delay, gap: link.gap, loss: link.loss.get(), queue: queue::spec(own) }
 }
 
 /// The wires of a topology: hosts' ports, switches' ports to hosts, and changed links between switches.

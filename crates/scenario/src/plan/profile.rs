@@ -69,11 +69,11 @@ fn profile(
     }
     if modelled {
         combination::check(transport, &own, &control, at)?;
-        for (key, &value) in transport.control_parameters.iter() {
-            control.set(key, value).map_err(|error| {
-                let path = [at, &["control-parameters", key]].concat();
-                parameter_fault(&path, &error)
-            })?;
+        for (key, value) in transport.control_parameters.iter() {
+            // longer names are none, and too long for a message
+            let short: String = key.chars().take(60).collect();
+            let path = [at, &["control-parameters", key]].concat();
+            control.set(&short, value).map_err(|error| parameter_fault(&path, &error))?;
         }
     }
     let timestamps = if timestamps { TIMESTAMPS } else { 0 };
@@ -101,17 +101,13 @@ fn profile(
 fn parameter_fault(path: &[&str], error: &BadParameter) -> Fault {
     let fault = Fault::new(path, error.to_string());
     match error {
-        BadParameter::Unknown { known, .. } if known.is_empty() => fault,
-        BadParameter::Unknown { name, known, .. } => {
-            let near = suggest_nearest(name, known.iter().copied());
-            fault.help(
-                near.map_or_else(
-                    || format!("known are {}", known.join(", ")),
-                    |near| format!("did you mean `{near}`?"),
-                ),
-            )
+        BadParameter::Unknown { name, known, .. } => match suggest_nearest(name, known.iter().copied()) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault,
+        },
+        BadParameter::Range { parameter, .. } => {
+            fault.help(format!("{} (default {})", parameter.about, parameter.default))
         }
-        BadParameter::Range { parameter, .. } => fault.help(parameter.about),
     }
 }
 

@@ -3,6 +3,7 @@
 mod claim;
 mod hosts;
 mod policy;
+mod queue;
 mod topology;
 mod traffic;
 mod transport;
@@ -13,10 +14,10 @@ pub use policy::{
     DeadlineRecord, JudgeRecord, LanesRecord, LinkCostRecord, LinuxPolicyRecord, MptcpRecord, PolicyRecord, Protocol,
     ReplicateRecord, Scheduler, TcpRecord,
 };
+pub use queue::{CodelRecord, DropTailRecord, DrrRecord, FqCodelRecord, QueueRecord, RedRecord, SharedBufferRecord};
 pub use topology::{
-    CableRecord, DropTailRecord, DualHomedFatTreeRecord, DualHomedPodRecord, DumbbellRecord, FatTreeRecord,
-    GraphRecord, LinkChangeRecord, LinkRecord, ParallelPathsRecord, QueueRecord, ShapeRecord, TopologyRecord,
-    TwoTierRecord,
+    CableRecord, DualHomedFatTreeRecord, DualHomedPodRecord, DumbbellRecord, FatTreeRecord, GraphRecord,
+    LinkChangeRecord, LinkRecord, ParallelPathsRecord, ShapeRecord, TopologyRecord, TwoTierRecord,
 };
 pub use traffic::{
     ArrivalRecord, CdfRecord, CommandRecord, ExponentialRecord, FixedRecord, FlowsRecord, LoadRecord, OnceRecord,

@@ -3,6 +3,7 @@
 use headway_units::{Bytes, Rate, Span};
 
 use super::LONGEST;
+use super::queue::{DropTailRecord, QueueRecord, SharedBufferRecord};
 use crate::language::{Amount, Name, QueueLimit, Ratio, choice, record};
 
 record! {
@@ -52,24 +53,6 @@ impl LinkChangeRecord {
 }
 
 record! {
-    /// First in, first out; a packet that does not fit is dropped.
-    pub struct DropTailRecord {
-        /// How much fits: bytes ("128KB"), packets ("100pkt"), or "none" for no limit.
-        pub limit: QueueLimit,
-        /// Packets that find more than this are marked (ECN); none when left out.
-        pub mark: Option<Amount>,
-    }
-}
-
-choice! {
-    /// The queue of a port.
-    pub enum QueueRecord by "kind" {
-        /// First in, first out; a packet that does not fit is dropped.
-        "drop-tail" => DropTail(DropTailRecord),
-    }
-}
-
-record! {
     /// Switches, cables and queues.
     pub struct TopologyRecord {
         /// Every cable that is not described by a key of its own.
@@ -81,6 +64,8 @@ record! {
             limit: QueueLimit::AtMost(Amount::Packets(1000)),
             mark: None,
         }),
+        /// The buffer that all ports of a switch share, beside the limits of their queues; each has its own when left out.
+        pub shared_buffer: Option<SharedBufferRecord>,
         /// The time a packet takes through a switch before it is queued.
         #[range(Span::ZERO..=LONGEST)]
         pub switch_latency: Span = Span::ZERO,

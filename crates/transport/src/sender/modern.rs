@@ -147,6 +147,7 @@ impl Modern {
 }
 
 /// What `on_ack_modern` hands from step to step: Linux' `flag` and `sack_state`.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own; together they are no state machine")]
 struct Facts {
     advanced: bool,
     sacked: bool,
@@ -241,7 +242,7 @@ impl Sender {
         }
         self.on_probe_answered(now, ack, &facts, context, profile);
         let dubious = facts.sacked || facts.echo || facts.duplicate || !facts.advanced || self.repair != Repair::None;
-        if dubious || self.is_disordered() || self.more().undo_from.is_some() {
+        if dubious || self.is_disordered() {
             self.alert(now, &mut facts, context, profile, net);
         }
         if self.outstanding() == 0 {
@@ -311,8 +312,7 @@ impl Sender {
     ) -> Option<Span> {
         let whole = |span: Span| Span::from_millis(span.picos().div_ceil(1_000_000_000).max(1));
         let (long, short) = match (sample, facts.news.sacked) {
-            (Some((first, last)), _) => (now.since(first), now.since(last)),
-            (None, Some((first, last))) => (now.since(first), now.since(last)),
+            (Some((first, last)), _) | (None, Some((first, last))) => (now.since(first), now.since(last)),
             (None, None) if profile.timestamps && facts.advanced => {
                 let sent = facts.news.again?;
                 (whole(now.since(sent)), whole(now.since(sent)))
@@ -352,7 +352,8 @@ impl Sender {
     fn told<'a>(&self, now: Time, rtt: Option<Span>, facts: &Facts, context: &Context<'a>) -> Ack<'a> {
         let limited = self.is_window_limited();
         let delivery = self.delivery(now, facts);
-        Ack { echo: facts.echo, limited, delivery, ..self.account(now, facts.before, rtt, context) }
+        let departure = self.modern.as_ref().map(|modern| modern.output.departure());
+        Ack { echo: facts.echo, limited, delivery, departure, ..self.account(now, facts.before, rtt, context) }
     }
 
     /// A rate sample (draft-cheng-iccrg-delivery-rate-estimation §3.3; `tcp_rate_gen`).
@@ -393,7 +394,7 @@ impl Sender {
         }
         let complete = self.una >= self.point;
         match self.repair {
-            Repair::None => self.more().first_again = None,
+            Repair::None if !self.is_disordered() => self.more().first_again = None,
             Repair::Reducing if complete && self.una != self.point => {
                 self.end_reduction(now, true);
                 self.repair = Repair::None;
@@ -505,8 +506,9 @@ impl Sender {
                 self.more().prior_ssthresh = Some(self.current_ssthresh());
             }
             self.begin_reduction(now, Cause::Loss, context, profile);
-        } else {
-            self.point = self.nxt;
+        } else if self.control.counts_marks() {
+            // `dctcp_state`: loss weighs more than the marks for which the window is coming down
+            self.congested(now, Cause::Loss, context, profile);
         }
         self.repair = Repair::Fast;
         self.force = true;
@@ -673,7 +675,8 @@ impl Sender {
             return;
         }
         let raises = facts.advanced || self.more().reordering > profile.duplicate_threshold && facts.sacked;
-        if raises && told.acked > 0 && told.limited && self.permit == Permit::Normal {
+        let asked = told.limited || self.control.always_asked();
+        if raises && told.acked > 0 && asked && self.permit == Permit::Normal {
             told.echo = facts.echo;
             self.control.on_ack(&told, &mut self.window);
         }
@@ -725,7 +728,7 @@ impl Sender {
     }
 
     /// `tcp_cwnd_validate`: what of the window is used.
-    fn validate(&mut self, now: Time, full: bool, profile: &Profile) {
+    fn validate(&mut self, now: Time, full: bool, drained: bool, profile: &Profile) {
         let (una, nxt, out, cwnd) = (self.una, self.nxt, self.outstanding(), self.window.cwnd);
         let rto = self.rtt.rto();
         let modern = self.more();
@@ -742,14 +745,16 @@ impl Sender {
         }
         let modern = self.more();
         modern.used = modern.used.max(out);
-        // `tcp_cwnd_application_limited` (RFC 2861): a window of which less was used for an RTO comes half way down.
-        let decay = profile.idle_restart == crate::profile::IdleRestart::Decay && !self.control.owns_window();
+        // `tcp_cwnd_application_limited` (RFC 2861): a window of which the application used less for an RTO comes half
+        // way down.
+        let decay =
+            drained && profile.idle_restart == crate::profile::IdleRestart::Decay && !self.control.owns_window();
         if decay && now.since(self.more().validated) >= rto {
             let initial = u64::from(profile.initial_window) * self.mss();
             let used = self.more().used.max(initial);
             if self.repair == Repair::None && used < cwnd {
                 self.window.ssthresh = self.current_ssthresh();
-                self.window.cwnd = (cwnd + used) / 2 / self.mss() * self.mss();
+                self.window.cwnd = u64::midpoint(cwnd, used) / self.mss() * self.mss();
             }
             let modern = self.more();
             modern.used = 0;
@@ -841,16 +846,16 @@ impl Sender {
     /// See [`Sender::end_turn`].
     pub(super) fn end_modern_turn(&mut self, now: Time, unsent: u64, profile: &Profile, net: &mut Network) {
         let sent = std::mem::take(&mut self.more().sent);
-        if self.more().output.probe_due {
-            self.more().output.probe_due = false;
+        let probe = std::mem::take(&mut self.more().output.probe_due);
+        if probe {
             self.finish_probe(now, profile, net);
         }
         let deferred = std::mem::take(&mut self.more().output.deferred);
         let full = self.pipe() + self.mss() > self.window.cwnd || deferred;
         if sent || full {
-            self.validate(now, full, profile);
+            self.validate(now, full, unsent == 0, profile);
         }
-        if sent && profile.modern.is_some() && self.more().probe.is_none() {
+        if sent && !probe && profile.modern.is_some() {
             self.set_probe_timer(now, false, profile, net);
         }
         // `tcp_rate_check_app_limited`
@@ -917,13 +922,14 @@ impl Sender {
         }
     }
 
-    /// `tcp_send_loss_probe`, after new data had its chance.
+    /// `tcp_send_loss_probe`, after new data had its chance: the last segment again, if there was none. It is no
+    /// retransmission to the accounts (`__tcp_retransmit_skb`).
     fn finish_probe(&mut self, now: Time, profile: &Profile, net: &mut Network) {
         let again = self.more().probing;
         self.more().probing = false;
         if again {
             let Some(last) = self.board.last() else { return };
-            self.resend(now, last, profile, net);
+            self.resend_probe(now, last, profile, net);
         }
         let nxt = self.nxt;
         let modern = self.more();

@@ -42,6 +42,11 @@ pub(super) struct Output {
 }
 
 impl Output {
+    /// When the last burst left, or the next may if paced.
+    pub fn departure(&self) -> Time {
+        self.stamp
+    }
+
     /// Whether a sender with this profile needs the state.
     pub fn needed(profile: &Profile) -> bool {
         profile.offload.is_some() || profile.pacing == Pacing::Always || profile.control.owns_window()

@@ -113,7 +113,7 @@ impl Sender {
                     self.control.on_recovered(now, &mut self.window);
                 }
                 self.departed = self.departed.saturating_sub(acked.div_ceil(mss) as u32);
-                if self.limited && self.permit == Permit::Normal {
+                if (self.limited || self.control.always_asked()) && self.permit == Permit::Normal {
                     // in sequence only: RFC 5681 and RFC 6675 know no other growth
                     self.control.on_ack(&headway_control::congestion::Ack { acked, ..told }, &mut self.window);
                 }

@@ -393,7 +393,8 @@ impl Scoreboard {
         let mut kept = 0;
         while let Some(&(sent, seq)) = timed.again.get(kept) {
             let index = self.index_of(seq);
-            let current = self.segments.get(index).filter(|s| s.seq == seq && s.at == sent && s.again());
+            let open = |s: &&Sent| s.state & state::SACKED == 0 && !s.waits();
+            let current = self.segments.get(index).filter(|s| s.seq == seq && s.at == sent).filter(open);
             let Some(segment) = current else {
                 timed.again.remove(kept);
                 continue;
@@ -557,6 +558,18 @@ impl Scoreboard {
                 self.twice += segment.span();
             }
         }
+        if let Some(timed) = &mut self.timed {
+            timed.again.push_back((now, segment.seq));
+        }
+        (segment.seq, segment.data, segment.len, segment.state & state::FIN != 0)
+    }
+
+    /// As [`resent`](Self::resent), for a probe: it is not counted as sent again, but gives no sample either.
+    pub fn probed(&mut self, index: usize, now: Time) -> (u64, u64, u32, bool) {
+        let segment = &mut self.segments[index];
+        segment.state |= state::AMBIGUOUS;
+        segment.at = now;
+        let segment = *segment;
         if let Some(timed) = &mut self.timed {
             timed.again.push_back((now, segment.seq));
         }

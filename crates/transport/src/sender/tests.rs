@@ -56,7 +56,7 @@ impl Script {
             delay: Span::ZERO,
             gap: Bytes::ZERO,
             loss: 0.0,
-            queue: QueueSpec { limit: None, mark: None },
+            queue: QueueSpec::DropTail { limit: None, mark: None },
         };
         let (link, _) = graph.connect(a, b, wire, wire).unwrap();
         let mut net = Network {
@@ -67,6 +67,7 @@ impl Script {
             sent: 0,
             delivered: 0,
             discarded: 0,
+            trace: None,
         };
         let route = net.fabric.routes.insert(&[link], Endpoint(1));
         let mut sender = Sender::new(0, 0, route, false, &profile, (Timer::OFF, Timer::OFF));

@@ -29,12 +29,14 @@ pub const EMPTY: u64 = 64 + GAP;
 
 /// A wire with an unlimited queue and no loss.
 pub fn wire(rate: Rate, delay: Span) -> Wire {
-    Wire { rate, delay, gap: Bytes::new(GAP), loss: 0.0, queue: QueueSpec { limit: None, mark: None } }
+    Wire { rate, delay, gap: Bytes::new(GAP), loss: 0.0, queue: QueueSpec::DropTail { limit: None, mark: None } }
 }
 
 /// The wire with a queue of at most `limit`.
 pub fn limited(mut wire: Wire, limit: Limit) -> Wire {
-    wire.queue.limit = Some(limit);
+    if let QueueSpec::DropTail { limit: own, .. } = &mut wire.queue {
+        *own = Some(limit);
+    }
     wire
 }
 
@@ -45,13 +47,15 @@ pub fn lossy(wire: Wire, loss: f64) -> Wire {
 
 /// The wire with a marking threshold.
 pub fn marking(mut wire: Wire, mark: Limit) -> Wire {
-    wire.queue.mark = Some(mark);
+    if let QueueSpec::DropTail { mark: own, .. } = &mut wire.queue {
+        *own = Some(mark);
+    }
     wire
 }
 
 /// The wire's rate and delay without its loss, limit and marks.
 pub fn clean(wire: Wire) -> Wire {
-    Wire { loss: 0.0, queue: QueueSpec { limit: None, mark: None }, ..wire }
+    Wire { loss: 0.0, queue: QueueSpec::DropTail { limit: None, mark: None }, ..wire }
 }
 
 /// A network under construction, with names given in passing.

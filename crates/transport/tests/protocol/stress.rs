@@ -3,14 +3,44 @@
 
 use headway_control::congestion::Congestion;
 use headway_control::lanes::{Deadline, Judge, LinkCost};
-use headway_fabric::{Limit, Wire};
+use headway_fabric::{CodelLaw, CodelSpec, DrrSpec, FqCodelSpec, Limit, QueueSpec, RedSpec, Wire};
 use headway_transport::{
     DelayedAck, LanePlan, Measure, Modern, Multipath, Offload, Pacing, Profile, Recovery, Reduction,
 };
 use headway_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
 
-use crate::common::{MSS, Net, Outcome, Setup, limited, lossy, marking, profile, wire};
+use crate::common::{MSS, Net, Outcome, Setup, lossy, profile, wire};
+
+/// A short queue of any kind.
+fn any_queue() -> impl Strategy<Value = QueueSpec> {
+    let limit = || (1u32..=10).prop_map(|packets| Some(Limit::Packets(packets)));
+    let mark = prop_oneof![2 => Just(None), 1 => (0u32..5).prop_map(|packets| Some(Limit::Packets(packets)))];
+    let law = |ecn| CodelLaw { target: Span::from_millis(1), interval: Span::from_millis(20), ecn, mark: None };
+    let red = move |(limit, ecn, gentle)| RedSpec {
+        limit,
+        min: Limit::Packets(1),
+        max: Limit::Packets(5),
+        probability: 0.1,
+        weight: 0.1,
+        packet: Bytes::new(1000),
+        gentle,
+        ecn,
+        hard_drop: false,
+    };
+    prop_oneof![
+        6 => (limit(), mark).prop_map(|(limit, mark)| QueueSpec::DropTail { limit, mark }),
+        1 => (limit(), any::<bool>(), any::<bool>()).prop_map(move |parts| QueueSpec::Red(red(parts))),
+        1 => (limit(), any::<bool>())
+            .prop_map(move |(limit, ecn)| QueueSpec::Codel(CodelSpec { limit, law: law(ecn) })),
+        1 => (limit(), any::<bool>(), 1u32..4).prop_map(move |(limit, ecn, queues)| {
+            let memory = Bytes::new(20_000);
+            QueueSpec::FqCodel(FqCodelSpec { limit, memory, queues, quantum: 1514, batch: 4, law: law(ecn) })
+        }),
+        1 => (limit(), 1u32..4)
+            .prop_map(|(limit, queues)| QueueSpec::Drr(DrrSpec { limit, queues, quantum: 1518 })),
+    ]
+}
 
 /// One direction of a cable.
 fn any_wire(hops: usize) -> impl Strategy<Value = Wire> {
@@ -18,11 +48,9 @@ fn any_wire(hops: usize) -> impl Strategy<Value = Wire> {
     let delay = prop_oneof![Just(0u64), Just(1), Just(50), Just(5000)];
     // the loss of a whole path is at most 30 %
     let loss = prop_oneof![2 => Just(0.0), 1 => 0.0..0.05, 1 => 0.0..0.3];
-    let mark = prop_oneof![2 => Just(None), 1 => (0u32..5).prop_map(Some)];
-    (rate, delay, loss, 1u32..=10, mark).prop_map(move |(mbps, us, loss, packets, mark)| {
+    (rate, delay, loss, any_queue()).prop_map(move |(mbps, us, loss, queue)| {
         let clean = wire(Rate::from_mbps(mbps), Span::from_micros(us));
-        let wire = lossy(limited(clean, Limit::Packets(packets)), loss / hops as f64);
-        mark.map_or(wire, |mark| marking(wire, Limit::Packets(mark)))
+        Wire { queue, ..lossy(clean, loss / hops as f64) }
     })
 }
 
@@ -166,7 +194,9 @@ fn break_path(path: &mut [(Wire, Wire)], fault: Fault) {
         Fault::None => {}
         Fault::Dead => forth.loss = 1.0,
         Fault::Mute => back.loss = 1.0,
-        Fault::BlackHole => forth.queue.limit = Some(Limit::Bytes(Bytes::new(200))),
+        Fault::BlackHole => {
+            forth.queue = QueueSpec::DropTail { limit: Some(Limit::Bytes(Bytes::new(200))), mark: None };
+        }
     }
 }
 

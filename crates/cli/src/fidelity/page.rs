@@ -1,0 +1,156 @@
+//! `docs/fidelity.md` and its plots.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::compare::{Line, Metric};
+use super::points::QUICK;
+use super::{Compared, count, plot, store, table};
+use crate::failure::Failure;
+
+const HEAD: &str = "# How close the model is to Linux\n\n\
+    Made by `headway fidelity`; not written by hand. Every point is one sweep point of a scenario in `fidelity/`. \
+    It is \
+    run twice with the seed of its file (1 unless it says otherwise): with modelled hosts, and with \
+    [kernel hosts](kernel-hosts.md), which are real Linux kernels in virtual time. Topology, queues, flows and \
+    their start times are the same; what a run of either side \
+    gives is the same to the last digit every time.\n\n";
+
+const METHOD: &str = "## Method\n\n\
+    * **Again**: `headway fidelity` runs the model at all points and holds it against `fidelity/kernel.jsonl`, \
+    what the \
+    kernels did; `--kernel-hosts` runs those again, too (needs `headway kernel build`). `headway fidelity NAME…` takes \
+    the points whose names contain a NAME, `--set KEY=VALUE` changes the model's side. Any point by hand: \
+    `headway run fidelity/FILE.toml --hosts linux --set 'sweep.control=\"cubic\"'`.\n\
+    * **Packet by packet**: `headway fidelity NAME --trace DIR` writes the segments that pass the senders on both \
+    sides, in one form, and says where they part.\n\
+    * **A new point** is a value more in a `[sweep]`, or a scenario more in `fidelity/` with one policy; names of the \
+    sweep that are controls are called `control` and `rival`. Lines that end in `# model only` are settings which \
+    kernels do not have: they do not make the kernels' numbers old. `--accept` keeps the errors found as \
+    `fidelity/baseline.csv`; `--check` fails where a number that misses its goal is further off than there, by more \
+    than a third of the goal.\n\
+    * **Error** is (model − kernel) / kernel.\n\
+    * **Throughput**: what all flows of a traffic without end delivered, from the first start to the end of the \
+    run, so \
+    with slow start. **FCT**: over the flows of all repeats. **Retransmissions**: segments sent again, of all \
+    flows and \
+    repeats; the kernel's are `tcpi_total_retrans`, its timeouts `tcpi_total_rto`. **Fairness**: Jain's index. \
+    **rtt**, **cwnd**: means over samples of the smoothed round-trip time and of the congestion window \
+    (`tcpi_rtt`, `tcpi_snd_cwnd`); **rtt(t)**, **cwnd(t)**: root of the mean squared difference of the two sides' \
+    samples of the first flow, over the kernel's mean.\n\
+    * **Goals**: throughput within 3 %, median FCT 5 %, 99th percentile and retransmissions 15 %.\n\
+    * **Noise** (`~`): beyond the goal, but no further apart than two sets of runs of one thing may be. Both sides \
+    draw \
+    the same random numbers, but as soon as one packet differs, other packets are lost. Throughput: the 95 % interval \
+    of the difference of means over repeats (two-sample t-test), where there are repeats. FCT: the 95 % intervals of \
+    the quantiles, from 20 flows on. Counts: 2·√n, so that 2 and 3 are not 50 % apart. `!` is beyond both.\n\
+    * Loss is drawn for each packet of a cable in both directions, so acknowledgements are lost, too.\n\
+    * A `receive-window` of 6 MB is `tcp_rmem` up to 12 MB with the kernel's autotuning; the modelled window is \
+    6 MB from the start.\n\n";
+
+/// Writes the page and its plots to `docs`. `files` are the names of the scenarios.
+pub fn write(docs: &Path, files: &BTreeSet<&str>, compared: &[Compared], notes: &[String]) -> Result<(), Failure> {
+    let lines: Vec<Line> = compared.iter().flat_map(|one| one.lines.iter().cloned()).collect();
+    let mut page = HEAD.to_owned();
+    let kernels: BTreeSet<String> =
+        compared.iter().map(|one| format!("Linux {} (`{:.12}`)", one.record.linux, one.record.linux_sha256)).collect();
+    let kernels: Vec<String> = kernels.into_iter().collect();
+    let _ = writeln!(
+        page,
+        "{} points of {} scenarios, {}.\n\n## Summary\n",
+        compared.len(),
+        files.len(),
+        kernels.join(", ")
+    );
+    page += &summary(&lines);
+    for note in table::folded(notes) {
+        let _ = writeln!(page, "* {note}");
+    }
+    page += "\n";
+    page += METHOD;
+    page += &plots(docs, compared, &lines)?;
+    page += &all(&lines);
+    store::write(&docs.join("fidelity.md"), &page)
+}
+
+/// Counts by scenario and metric.
+fn summary(lines: &[Line]) -> String {
+    let goals: Vec<Metric> = Metric::ALL.into_iter().filter(|metric| metric.goal().is_some()).collect();
+    let mut text = "Numbers within the goal + within noise / compared:\n\n| scenario |".to_owned();
+    for metric in &goals {
+        let _ = write!(text, " {metric} ({} %) |", metric.goal().unwrap_or_default() * 100.0);
+    }
+    text += "\n|---|---|---|---|---|\n";
+    let mut families: BTreeMap<&str, Vec<&Line>> = BTreeMap::new();
+    for line in lines {
+        families.entry(family(&line.point)).or_default().push(line);
+    }
+    let everything: Vec<&Line> = lines.iter().collect();
+    for (family, own) in families.into_iter().chain([("**all**", everything)]) {
+        let _ = write!(text, "| {family} |");
+        for &metric in &goals {
+            let [met, noise, missed] = count(own.iter().copied().filter(|line| line.metric == metric));
+            let all = met + noise + missed;
+            let _ = if all == 0 { write!(text, " |") } else { write!(text, " {met} + {noise} / {all} |") };
+        }
+        text += "\n";
+    }
+    text + "\n"
+}
+
+fn family(point: &str) -> &str {
+    point.split(':').next().unwrap_or(point)
+}
+
+fn plots(docs: &Path, compared: &[Compared], lines: &[Line]) -> Result<String, Failure> {
+    let mut text = "## Plots\n\n".to_owned();
+    for metric in Metric::ALL {
+        let Some(goal) = metric.goal() else { continue };
+        let own = lines.iter().filter(|line| line.metric == metric);
+        let rows: Vec<(String, f64)> = own.map(|line| (label(line), line.error)).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let file = format!("{}.svg", metric.name().replace('.', "-"));
+        let title = format!("{metric}: error of the model, goal ± {} %", goal * 100.0);
+        store::write(&docs.join("fidelity").join(&file), &plot::errors(&title, goal, &rows))?;
+        let _ = writeln!(text, "![{title}](fidelity/{file})\n");
+    }
+    for one in compared.iter().filter(|one| QUICK.contains(&one.point.name.as_str())) {
+        for (name, kernel) in &one.record.measured.0 {
+            let Some(model) = one.model.0.get(name).filter(|_| !kernel.cwnds.is_empty()) else { continue };
+            let title = format!("{}, {name}", one.point.name);
+            let longest = kernel.cwnds.iter().map(Vec::len).max().unwrap_or(1).max(1);
+            let step = kernel.end_us.first().copied().unwrap_or(0) as f64 / 1e6 / longest as f64;
+            let file = |what: &str| {
+                format!("{}-{name}-{what}.svg", one.point.name.replace([':', ',', '='], "-").replace('.', "_"))
+            };
+            let window = plot::paths(&title, "congestion window, kB", step, 1e3, &kernel.cwnds, &model.cwnds);
+            let rtt = plot::paths(&title, "smoothed round-trip time, ms", step, 1e3, &kernel.rtts, &model.rtts);
+            for (what, svg) in [("cwnd", window), ("rtt", rtt)] {
+                let file = file(what);
+                store::write(&docs.join("fidelity").join(&file), &svg)?;
+                let _ = writeln!(text, "![{title}: {what}](fidelity/{file})\n");
+            }
+        }
+    }
+    Ok(text)
+}
+
+fn label(line: &Line) -> String {
+    let name = line.point.replace("control=", "").replace("buffer=", "");
+    if line.traffic == "bulk" || line.traffic == "answers" { name } else { format!("{name} {}", line.traffic) }
+}
+
+fn all(lines: &[Line]) -> String {
+    let mut text = "## All points\n\nErrors of the model; retransmissions and timeouts as kernel→model.\n\n".to_owned();
+    let mut rows = table::cells(lines).into_iter();
+    let heads = rows.next().unwrap_or_default();
+    let _ = writeln!(text, "| {} |", heads.join(" | "));
+    let _ = writeln!(text, "|{}", "---|".repeat(heads.len()));
+    for row in rows {
+        let _ = writeln!(text, "| {} |", row.join(" | "));
+    }
+    text
+}

@@ -1,0 +1,90 @@
+//! A list of frames that wait for their turn, with the bytes in them and the time each came.
+
+use headway_units::{Span, Time};
+
+use crate::packet::ecn;
+use crate::pool::{Cursor, List, Loose, Pool};
+
+/// Frames of one queue. While a frame waits, its slot's `arrival` is when it came.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fifo {
+    list: List,
+    pub bytes: u64,
+}
+
+/// A frame taken from a queue.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub frame: Loose,
+    pub size: u64,
+    /// How long it has waited.
+    pub sojourn: Span,
+}
+
+impl Fifo {
+    pub const EMPTY: Fifo = Fifo { list: List::EMPTY, bytes: 0 };
+
+    pub fn is_empty(&self) -> bool {
+        self.list.len == 0
+    }
+
+    pub fn push<B: Copy>(&mut self, now: Time, frame: Loose, pool: &mut Pool<B>) -> Cursor {
+        let slot = pool.slot(&frame);
+        slot.arrival = now;
+        self.bytes += u64::from(slot.packet.size);
+        pool.push(&mut self.list, frame)
+    }
+
+    /// Bytes of the first frame.
+    pub fn first_size<B: Copy>(&self, pool: &Pool<B>) -> Option<u64> {
+        pool.iter(&self.list).next().map(|slot| u64::from(slot.packet.size))
+    }
+
+    pub fn pop<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>) -> Option<Taken> {
+        if self.is_empty() {
+            return None;
+        }
+        let (frame, _) = pool.pop(&mut self.list);
+        let slot = pool.slot(&frame);
+        let (size, sojourn) = (u64::from(slot.packet.size), now.since(slot.arrival));
+        self.bytes -= size;
+        Some(Taken { frame, size, sojourn })
+    }
+
+    /// Frames and bytes, counted.
+    pub fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
+        pool.iter(&self.list).fold(Backlog::default(), |mut sum, slot| {
+            sum.add(u64::from(slot.packet.size));
+            sum
+        })
+    }
+}
+
+/// What waits for its turn at a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Backlog {
+    pub frames: u32,
+    pub bytes: u64,
+}
+
+impl Backlog {
+    pub fn add(&mut self, size: u64) {
+        self.frames += 1;
+        self.bytes += size;
+    }
+
+    pub fn remove(&mut self, size: u64) {
+        self.frames -= 1;
+        self.bytes -= size;
+    }
+}
+
+/// Marks a frame CE (RFC 3168 §5). False if its sender does not understand ECN.
+pub(crate) fn mark<B: Copy>(frame: &Loose, pool: &mut Pool<B>) -> bool {
+    let tos = &mut pool.slot(frame).packet.tos;
+    let capable = *tos & ecn::MASK != 0;
+    if capable {
+        *tos |= ecn::CE;
+    }
+    capable
+}
