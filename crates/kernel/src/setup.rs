@@ -62,6 +62,10 @@ pub struct Stack {
     pub quick_ack: bool,
     /// What a receiver accepts ahead of the application, in bytes.
     pub receive_window: u64,
+    /// The same in the beginning, if not as Linux comes.
+    pub first_window: Option<u64>,
+    /// What a sender may have written that is not acknowledged, in bytes; twice the receive window when left out.
+    pub send_buffer: Option<u64>,
     /// Whether ECN is asked for and granted.
     pub ecn: bool,
     /// Whether packets carry timestamps.
@@ -69,6 +73,8 @@ pub struct Stack {
     /// Whether lost packets are found by selective acknowledgements, RACK and tail loss probes; by duplicate
     /// acknowledgements alone otherwise.
     pub sack: bool,
+    /// Further kernel settings of it, each with its value.
+    pub settings: Vec<(&'static str, String)>,
 }
 
 /// How MPTCP of a host is set up.
@@ -168,12 +174,12 @@ impl Setup {
             let flag = |on: bool| if on { "1" } else { "0" };
             // Linux gives about half of the buffer to the window.
             let receive = (2 * stack.receive_window).max(LEAST_RECEIVE);
-            let send = (2 * stack.receive_window).max(LEAST_BUFFER);
+            let send = stack.send_buffer.unwrap_or((2 * stack.receive_window).max(LEAST_BUFFER));
             add(Of::Kernel, "net.core.rmem_max", &receive.to_string());
             add(Of::Kernel, "net.core.wmem_max", &send.to_string());
-            let start = receive.min(131_072);
+            let start = stack.first_window.map_or(131_072, |first| (2 * first).max(LEAST_RECEIVE)).min(receive);
             add(Of::Host, "net.ipv4.tcp_rmem", &format!("4096 {start} {receive}"));
-            add(Of::Host, "net.ipv4.tcp_wmem", &format!("4096 16384 {send}"));
+            add(Of::Host, "net.ipv4.tcp_wmem", &format!("4096 {} {send}", send.min(16_384)));
             // Pages of all connections together: Linux' own choice is next to nothing in a small guest.
             let pages = self.memory / 4096;
             add(Of::Kernel, "net.ipv4.tcp_mem", &format!("{} {} {}", pages / 8, pages * 3 / 16, pages / 4));
@@ -184,6 +190,9 @@ impl Setup {
                 add(Of::Host, "net.ipv4.tcp_dsack", "0");
                 add(Of::Host, "net.ipv4.tcp_recovery", "0");
                 add(Of::Host, "net.ipv4.tcp_early_retrans", "0");
+            }
+            for (name, value) in &stack.settings {
+                add(Of::Host, name, value);
             }
         }
         if let Some(control) = &self.control {
@@ -403,9 +412,12 @@ mod tests {
             min_rto_ms: 200,
             quick_ack: false,
             receive_window: 6_000_000,
+            first_window: None,
+            send_buffer: None,
             ecn: false,
             timestamps: false,
             sack: true,
+            settings: Vec::new(),
         }
     }
 
@@ -485,6 +497,12 @@ route add ::/0 via fe80::1 dev eth0
             assert_eq!(value(&reno, &format!("net.ipv4.tcp_{name}")).unwrap(), wanted, "{name}");
         }
         assert_eq!(value(&reno, "net.ipv4.tcp_rmem").unwrap(), "4096 8192 8192");
+        let settings = vec![("net.ipv4.tcp_frto", "0".to_owned())];
+        let small = Stack { first_window: Some(10_000), send_buffer: Some(8_000), settings, ..stack() };
+        let small = Setup { stack: Some(small), ..setup() };
+        assert_eq!(value(&small, "net.ipv4.tcp_rmem").unwrap(), "4096 20000 12000000", "half of it is the window");
+        assert_eq!(value(&small, "net.ipv4.tcp_wmem").unwrap(), "4096 8000 8000");
+        assert_eq!(value(&small, "net.ipv4.tcp_frto").unwrap(), "0");
     }
 
     #[test]

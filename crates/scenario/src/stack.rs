@@ -50,7 +50,7 @@ pub(crate) fn resolve(scenario: &mut ScenarioRecord) {
 fn complete(record: &mut TransportRecord) {
     let stack = transport::Stack::from(record.stack);
     let own = stack.profile();
-    let modern = own.modern.unwrap_or(LETTER);
+    let modern = modern(&own);
     record.recovery.get_or_insert(own.recovery.into());
     record.reduction.get_or_insert(modern.reduction.into());
     record.tail_loss_probe.get_or_insert(modern.tail_loss_probe);
@@ -86,8 +86,13 @@ fn complete(record: &mut TransportRecord) {
 }
 
 /// What a sender does without [`Modern`].
-const LETTER: Modern =
+pub(crate) const LETTER: Modern =
     Modern { reduction: transport::Reduction::AtOnce, tail_loss_probe: false, f_rto: false, undo: false };
+
+/// How `profile` repairs losses.
+pub(crate) fn modern(profile: &Profile) -> Modern {
+    profile.modern.unwrap_or(LETTER)
+}
 
 const NO_RULES: DelayedAckRecord = DelayedAckRecord { packets: None, timeout: None, quick: None, adaptive: None };
 
@@ -121,7 +126,7 @@ fn complete_window(window: &mut Option<ReceiveWindow>, own: &Profile) {
 /// The profile of a complete record, but for its control and what depends on packets.
 pub(crate) fn profile(record: &TransportRecord) -> Profile {
     let own = transport::Stack::from(record.stack).profile();
-    let letter = own.modern.unwrap_or(LETTER);
+    let letter = modern(&own);
     let recovery = record.recovery.map_or(own.recovery, Into::into);
     let modern = Modern {
         reduction: record.reduction.map_or(letter.reduction, Into::into),

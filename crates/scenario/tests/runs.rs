@@ -132,6 +132,14 @@ fn values_at_the_ends_of_their_ranges_run() {
         vec!["policy.plain.transport.receive-window=1GiB", "policy.plain.transport.initial-window=1000"],
         vec!["policy.plain.transport={kind=\"mptcp\",subflows=8,backup=[0,1,2,3,4,5,6,7]}"],
         vec!["policy.plain.replicate={below=\"1GB\",copies=64}"],
+        vec!["policy.plain.transport.stack=linux", "policy.plain.transport.segmentation-offload=1B"],
+        vec!["policy.plain.transport.stack=linux", "policy.plain.transport.segmentation-offload=1MiB"],
+        vec!["policy.plain.transport.stack=linux", "policy.plain.transport.send-buffer=4KiB"],
+        vec!["policy.plain.transport.stack=linux", "policy.plain.transport.receive-window={initial=\"1B\"}"],
+        vec!["policy.plain.transport.stack=linux", "policy.plain.transport.duplicate-threshold=300"],
+        vec!["policy.plain.transport.stack=windows-xp", "policy.plain.transport.duplicate-threshold=1"],
+        vec!["policy.plain.transport.stack=linux-2.6", "policy.plain.transport.slow-start-growth=1000"],
+        vec!["policy.plain.transport.pacing=always", "traffic.flows.deadline=1ps"],
         vec!["duration=720h", "drain=720h", "traffic.flows.arrival={kind=\"periodic\",period=\"500h\"}"],
     ] {
         let results = run(SMALL, &sets);
@@ -164,6 +172,37 @@ proptest! {
                  delayed-ack={{packets={packets},quick={quick}}}}}"
             ),
             format!("policy.plain.replicate={{below=\"100KB\",copies={copies}}}"),
+        ];
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        run(SMALL, &sets);
+    }
+
+    /// Stacks with random parts, as far as they go together: they run, twice alike.
+    #[test]
+    fn any_legal_stack_runs(
+        stack in prop::sample::select(vec!["rfc", "linux", "linux-2.6", "windows-xp"]),
+        kind in prop::sample::select(vec!["tcp", "mptcp"]),
+        recovery in prop::sample::select(vec!["sack", "rack"]),
+        reduction in prop::sample::select(vec!["at-once", "proportional", "halving"]),
+        switches in any::<[bool; 8]>(), threshold in 1u32..10, growth in 1u32..50,
+        reduces in prop::sample::select(vec!["flight", "cwnd"]),
+        idle in prop::sample::select(vec!["keep", "restart", "decay"]),
+        rto in prop::sample::select(vec!["rfc6298", "linux"]),
+        initial in 1u64..100_000, most in 100_000u64..1_000_000, offload in 1u32..1_000_000,
+        loss in 0.0f64..0.2,
+    ) {
+        let [probe, f_rto, undo, adaptive, scaling, queues, paced, ecn] = switches;
+        let pacing = if paced { "always" } else { "control" };
+        let sets = [
+            format!("topology.link.loss={loss}"),
+            format!(
+                "policy.plain.transport={{kind=\"{kind}\",stack=\"{stack}\",control=\"new-reno\",\
+                 recovery=\"{recovery}\",reduction=\"{reduction}\",tail-loss-probe={probe},f-rto={f_rto},undo={undo},\
+                 duplicate-threshold={threshold},slow-start-growth={growth},reduces=\"{reduces}\",\
+                 idle-restart=\"{idle}\",rto-rule=\"{rto}\",delayed-ack={{adaptive={adaptive}}},\
+                 receive-window={{initial=\"{initial}B\",most=\"{most}B\"}},window-scaling={scaling},\
+                 segmentation-offload=\"{offload}B\",small-queues={queues},pacing=\"{pacing}\",ecn={ecn}}}"
+            ),
         ];
         let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
         run(SMALL, &sets);

@@ -85,11 +85,12 @@ fn as_json(text: &str) -> Value {
     json(toml_edit::Document::parse(text).unwrap().into_mut().as_item())
 }
 
-const VALID: [&str; 4] = [
+const VALID: [&str; 5] = [
     include_str!("valid/lanes.toml"),
     include_str!("valid/dumbbell.toml"),
     include_str!("valid/graph.toml"),
     include_str!("valid/fat-tree.toml"),
+    include_str!("valid/stacks.toml"),
 ];
 
 #[test]

@@ -4,13 +4,14 @@ use headway_scenario::schema::{FlowsRecord, HostKind, JudgeRecord, Pairs, Protoc
 use headway_scenario::{Amount, Document, Overrides, Quantity, QueueLimit, Scalar, ScenarioRecord};
 use headway_units::{Bytes, Rate, Span};
 
-const ALL: [(&str, &str); 6] = [
+const ALL: [(&str, &str); 7] = [
     ("lanes.toml", include_str!("valid/lanes.toml")),
     ("dumbbell.toml", include_str!("valid/dumbbell.toml")),
     ("graph.toml", include_str!("valid/graph.toml")),
     ("fat-tree.toml", include_str!("valid/fat-tree.toml")),
     ("kernels.toml", include_str!("valid/kernels.toml")),
     ("queues.toml", include_str!("valid/queues.toml")),
+    ("stacks.toml", include_str!("valid/stacks.toml")),
 ];
 
 fn flows(scenario: &ScenarioRecord, index: usize) -> &FlowsRecord {
@@ -125,7 +126,7 @@ fn overrides_reach_defaults_names_and_indices() {
 fn defaults_that_follow_from_a_swept_choice_are_not_shown() {
     let shown = parse(ALL[1].1, &[]).show().unwrap();
     let chosen = shown.split("[[policy]]").nth(1).unwrap();
-    assert!(chosen.contains("kind = \"$kind\"") && !chosen.contains("control"), "{shown}");
+    assert!(chosen.contains("kind = \"$kind\"") && !chosen.contains("\ncontrol ="), "{shown}");
     assert!(shown.contains("initial-rto = \"1s\""), "{shown}");
 }
 

@@ -5,7 +5,6 @@
 //! the pace of Linux 3.12 in older ones, limits of how often a segment is sent again (`TcpMaxDataRetransmissions`: 5;
 //! `tcp_retries2`: 15), and Windows' send window of its socket layer.
 
-use headway_control::congestion::Congestion;
 use headway_units::{Bytes, Span};
 
 use crate::profile::{DelayedAck, IdleRestart, Modern, Offload, Pacing, Profile, Recovery, Reduction, RtoRule};
@@ -24,24 +23,17 @@ pub enum Stack {
     WindowsXp,
 }
 
-/// The congestion control that each stack comes with, and the one that stands in for it while there is none of that
-/// name among [`Congestion::NAMES`].
-const CONTROLS: [(Stack, &str, &str); 4] = [
-    (Stack::Rfc, "new-reno", "new-reno"),
-    // net/ipv4/Kconfig: DEFAULT_CUBIC, since 2.6.19; BIC from 2.6.8 on
-    (Stack::Linux, "cubic", "new-reno"),
-    (Stack::Linux26, "cubic", "new-reno"),
-    (Stack::WindowsXp, "new-reno", "new-reno"),
-];
-
 impl Stack {
     /// All of them.
     pub const ALL: [Stack; 4] = [Stack::Rfc, Stack::Linux, Stack::Linux26, Stack::WindowsXp];
 
     /// The name of the congestion control of plain TCP.
     pub fn control(self) -> &'static str {
-        let (_, own, instead) = CONTROLS.iter().find(|(stack, ..)| *stack == self).expect("each has one");
-        if Congestion::NAMES.contains(own) { own } else { instead }
+        match self {
+            Stack::Rfc | Stack::WindowsXp => "new-reno",
+            // net/ipv4/Kconfig: DEFAULT_CUBIC since 2.6.19; BIC from 2.6.8 on
+            Stack::Linux | Stack::Linux26 => "cubic",
+        }
     }
 
     /// Whether windows may be larger than 65,535 bytes (RFC 7323 §2). Windows XP scales them only if the other end
@@ -111,16 +103,18 @@ fn windows_xp() -> Profile {
         modern: None,
         // TcpMaxDupAcks = 2
         duplicate_threshold: 2,
-        // new in Windows Vista, as RFC 3517, RFC 2883 and F-RTO are
+        // in no list of what these versions support; RFC 3517, RFC 2883 and F-RTO came with Windows Vista
         limited_transmit: false,
         // Tcp1323Opts unset: only if the other end asks for them
         timestamps: false,
         sack_blocks: 4,
+        // RFC 2581, as growth, reductions and idle restart
         initial_window: 2,
         growth_limit: 1,
         reduces_cwnd: false,
         idle_restart: IdleRestart::Restart,
         rto_rule: RtoRule::Rfc6298,
+        // not documented: what later versions have (`Get-NetTCPSetting`: MinRto)
         min_rto: Span::from_millis(300),
         // TcpInitialRtt = 3
         initial_rto: Span::from_secs(3),
@@ -138,6 +132,8 @@ fn windows_xp() -> Profile {
 
 #[cfg(test)]
 mod tests {
+    use headway_control::congestion::Congestion;
+
     use super::*;
 
     #[test]

@@ -91,6 +91,7 @@ impl<T: Field> Field for OrOff<T> {
     fn read(node: &Node, reader: &mut Reader) -> Option<OrOff<T>> {
         match node.value {
             Value::Bool(false) => Some(OrOff::Off),
+            Value::Bool(true) => reader.wrong_kind(node, "false, or how much"),
             _ => T::read(node, reader).map(OrOff::On),
         }
     }

@@ -6,6 +6,7 @@
 mod limit;
 mod lists;
 mod macros;
+mod parameters;
 mod problem;
 mod quantity;
 mod read;
@@ -21,6 +22,7 @@ mod tree;
 
 pub use limit::{Limit, OrOff};
 pub use lists::{Map, Name, OneOrMany};
+pub use parameters::Parameters;
 pub use problem::{Problem, Problems};
 pub use quantity::{Amount, Quantity, QueueLimit, Ratio};
 pub use settings::Settings;

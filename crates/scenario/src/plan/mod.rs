@@ -1,5 +1,6 @@
 //! From the records of one sweep point and one policy to a network, its hosts and its flows.
 
+mod combination;
 mod kernel;
 mod network;
 mod profile;

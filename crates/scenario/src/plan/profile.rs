@@ -4,7 +4,7 @@ use headway_control::congestion::{BadParameter, Congestion};
 use headway_control::lanes::{Deadline, Judge, LinkCost};
 use headway_transport::{LanePlan, Multipath, Profile};
 
-use super::Fault;
+use super::{Fault, combination};
 use crate::language::suggest_nearest;
 use crate::schema::{JudgeRecord, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord, TrafficRecord, TransportRecord};
 use crate::stack;
@@ -68,11 +68,12 @@ fn profile(
         return Err(fault("control", message).help("use `new-reno`, or kind = \"mptcp\""));
     }
     if modelled {
-        for (key, &value) in transport.control_parameters.iter() {
-            control.set(key, value).map_err(|error| {
-                let path = [at, &["control-parameters", key]].concat();
-                parameter_fault(&path, &error)
-            })?;
+        combination::check(transport, &own, &control, at)?;
+        for (key, value) in transport.control_parameters.iter() {
+            // longer names are none, and too long for a message
+            let short: String = key.chars().take(60).collect();
+            let path = [at, &["control-parameters", key]].concat();
+            control.set(&short, value).map_err(|error| parameter_fault(&path, &error))?;
         }
     }
     let timestamps = if timestamps { TIMESTAMPS } else { 0 };
@@ -100,17 +101,13 @@ fn profile(
 fn parameter_fault(path: &[&str], error: &BadParameter) -> Fault {
     let fault = Fault::new(path, error.to_string());
     match error {
-        BadParameter::Unknown { known, .. } if known.is_empty() => fault,
-        BadParameter::Unknown { name, known, .. } => {
-            let near = suggest_nearest(name, known.iter().copied());
-            fault.help(
-                near.map_or_else(
-                    || format!("known are {}", known.join(", ")),
-                    |near| format!("did you mean `{near}`?"),
-                ),
-            )
+        BadParameter::Unknown { name, known, .. } => match suggest_nearest(name, known.iter().copied()) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault,
+        },
+        BadParameter::Range { parameter, .. } => {
+            fault.help(format!("{} (default {})", parameter.about, parameter.default))
         }
-        BadParameter::Range { parameter, .. } => fault.help(parameter.about),
     }
 }
 

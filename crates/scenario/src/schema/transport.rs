@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::LONGEST;
 use super::policy::Protocol;
-use crate::language::{Definitions, Field, Json, Limit, Map, Node, OrOff, Reader, Shown, Value, record, words};
+use crate::language::{Definitions, Field, Json, Limit, Node, OrOff, Parameters, Reader, Shown, Value, record, words};
 
 record! {
     /// A transport protocol and its settings. What is left out is as `stack` has it.
@@ -72,7 +72,7 @@ record! {
         /// Carries timestamps, 12 bytes in every packet (RFC 7323).
         pub timestamps: Option<bool>,
         /// Settings of the congestion control by name.
-        pub control_parameters: Map<f64> = Map::new(),
+        pub control_parameters: Parameters = Parameters::new(),
         /// What is different on kernel hosts.
         pub linux: Option<LinuxTransportRecord>,
     }

@@ -3,13 +3,17 @@
 //! Every key is either mapped or, where it asks for something that Linux does otherwise, refused. Sources: `net/ipv4`
 //! and `net/mptcp` of Linux 6.12; Documentation/networking/ip-sysctl.rst.
 
+mod parts;
+
 use headway_control::congestion::Congestion;
 use headway_kernel::setup::{MOST_EXTRA_SUBFLOWS, Stack};
 use headway_transport::{Profile, Recovery};
 use headway_units::{Bytes, Span};
 
 use crate::plan::Fault;
-use crate::schema::{DelayedAckRecord, LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, TransportRecord};
+use crate::schema::{
+    self, DelayedAckRecord, LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, TransportRecord,
+};
 use crate::stack;
 
 /// Linux' retransmission timeout before a round trip is measured (`TCP_TIMEOUT_INIT`).
@@ -58,6 +62,16 @@ impl Resolved {
         };
         let linux = transport.linux.as_ref().unwrap_or(&none);
         let own = stack::profile(transport);
+        if matches!(transport.stack, schema::Stack::Linux26 | schema::Stack::WindowsXp) {
+            let what = format!("stack = \"{}\", and a kernel is a Linux of today", transport.stack.as_str());
+            let help = "kernel hosts are stack = \"linux\", or \"rfc\"; --policy runs the other policies";
+            return Err(refusal.without_help("stack", &what).help(help));
+        }
+        if !transport.control_parameters.is_empty() {
+            let what = "parameters of a control, and a kernel's have settings of their own";
+            let help = "for kernel hosts, put the kernel's settings into `linux.sysctl` of the policy";
+            return Err(refusal.without_help("control-parameters", what).help(help));
+        }
         if matches!(&transport.protocol, Protocol::Mptcp(record) if record.lanes.is_some()) {
             let help = "lanes of kernel hosts are a matter of a daemon, which this version does not have; \
                         --policy runs the other policies";
@@ -92,14 +106,19 @@ impl Resolved {
             let what = "`dctcp`, which needs packets to be marked, without ECN";
             return Err(refusal.of("ecn", what, "ecn = true"));
         }
+        parts::refuse(policy, transport, &own, &refusal)?;
+        let recovery = linux.recovery.map_or(own.recovery, Into::into);
         let stack = Stack {
             initial_window: own.initial_window,
             min_rto_ms: (min_rto.picos() / MILLISECOND) as u32,
             quick_ack: quick_ack(linux.delayed_ack.as_ref().or(transport.delayed_ack.as_ref()), &refusal)?,
             receive_window: own.receive_window.get(),
+            first_window: own.autotuning.filter(|_| own.autotuning != Profile::linux().autotuning).map(Bytes::get),
+            send_buffer: own.send_buffer.map(Bytes::get),
             ecn,
             timestamps: linux.timestamps.unwrap_or(own.timestamps),
-            sack: linux.recovery.map_or(own.recovery, Into::into) != Recovery::NewReno,
+            sack: recovery != Recovery::NewReno,
+            settings: parts::settings(transport, &own, recovery),
         };
         let mptcp = match &transport.protocol {
             Protocol::Tcp(_) => None,
@@ -205,9 +224,12 @@ mod tests {
             min_rto_ms: 200,
             quick_ack: false,
             receive_window: 6_000_000,
+            first_window: None,
+            send_buffer: None,
             ecn: false,
             timestamps: false,
             sack: true,
+            settings: Vec::new(),
         };
         assert_eq!(resolved, Resolved { control: "reno".to_owned(), stack, mptcp: None });
     }
@@ -224,11 +246,55 @@ mod tests {
             min_rto_ms: 10,
             quick_ack: true,
             receive_window: 64_000,
+            first_window: None,
+            send_buffer: None,
             ecn: true,
             timestamps: true,
             sack: false,
+            settings: Vec::new(),
         };
         assert_eq!(resolved, Resolved { control: "bbr".to_owned(), stack, mptcp: None });
+    }
+
+    #[test]
+    fn linux_is_as_linux_comes() {
+        let resolved = resolve("{ kind = \"tcp\", stack = \"linux\", control = \"cubic\" }").unwrap();
+        let stack = Stack {
+            initial_window: 10,
+            min_rto_ms: 200,
+            quick_ack: false,
+            receive_window: 6_000_000,
+            first_window: None,
+            // Documentation/networking/ip-sysctl.rst, tcp_wmem: 4 MB at most
+            send_buffer: Some(4 << 20),
+            ecn: false,
+            timestamps: true,
+            sack: true,
+            settings: Vec::new(),
+        };
+        assert_eq!(resolved, Resolved { control: "cubic".to_owned(), stack, mptcp: None });
+    }
+
+    /// Documentation/networking/ip-sysctl.rst of Linux 6.12 has each of them.
+    #[test]
+    fn parts_that_a_kernel_can_switch_are_switched() {
+        let of = |stack: &str, keys: &str| {
+            let resolved = resolve(&format!("{{ kind = \"tcp\", stack = \"{stack}\", {keys} }}")).unwrap();
+            let text = |(name, value): &(&'static str, String)| format!("{name}={value}").replace("net.ipv4.tcp_", "");
+            resolved.stack.settings.iter().map(text).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of("linux", "recovery = \"sack\""), "recovery=0");
+        assert_eq!(of("linux", "tail-loss-probe = false"), "early_retrans=0");
+        assert_eq!(of("linux", "f-rto = false"), "frto=0");
+        assert_eq!(of("linux", "idle-restart = \"keep\""), "slow_start_after_idle=0");
+        assert_eq!(of("linux", "window-scaling = false"), "window_scaling=0");
+        assert_eq!(of("linux", "duplicate-threshold = 5"), "reordering=5");
+        assert_eq!(of("rfc", "recovery = \"sack\", idle-restart = \"keep\""), "slow_start_after_idle=0", "as before");
+        assert_eq!(of("rfc", "tail-loss-probe = true, f-rto = true, undo = true, recovery = \"rack\""), "");
+        let windows = "receive-window = { initial = \"20KB\", most = \"2MB\" }, send-buffer = \"1MB\"";
+        let stack = resolve(&format!("{{ kind = \"tcp\", {windows} }}")).unwrap().stack;
+        assert_eq!((stack.first_window, stack.receive_window), (Some(20_000), 2_000_000));
+        assert_eq!(stack.send_buffer, Some(1_000_000));
     }
 
     #[test]
@@ -255,6 +321,20 @@ mod tests {
             ("{ kind = \"tcp\", initial-ssthresh = \"64KB\" }", "initial-ssthresh"),
             ("{ kind = \"tcp\", delayed-ack = { packets = 4 } }", "delayed-ack"),
             ("{ kind = \"tcp\", control = \"dctcp\" }", "ecn"),
+            ("{ kind = \"tcp\", stack = \"linux-2.6\" }", "stack"),
+            ("{ kind = \"tcp\", stack = \"windows-xp\" }", "stack"),
+            ("{ kind = \"tcp\", control-parameters = { hystart = 0 } }", "control-parameters"),
+            ("{ kind = \"tcp\", reduction = \"halving\" }", "reduction"),
+            ("{ kind = \"tcp\", stack = \"linux\", reduction = \"at-once\" }", "reduction"),
+            ("{ kind = \"tcp\", stack = \"linux\", undo = false }", "undo"),
+            ("{ kind = \"tcp\", stack = \"linux\", reduces = \"flight\" }", "reduces"),
+            ("{ kind = \"tcp\", slow-start-growth = 2 }", "slow-start-growth"),
+            ("{ kind = \"tcp\", stack = \"linux\", idle-restart = \"restart\" }", "idle-restart"),
+            ("{ kind = \"tcp\", stack = \"linux\", rto-rule = \"rfc6298\" }", "rto-rule"),
+            ("{ kind = \"tcp\", stack = \"linux\", segmentation-offload = false }", "segmentation-offload"),
+            ("{ kind = \"tcp\", stack = \"linux\", small-queues = false }", "small-queues"),
+            ("{ kind = \"tcp\", stack = \"linux\", delayed-ack = { adaptive = false } }", "delayed-ack"),
+            ("{ kind = \"tcp\", pacing = \"always\" }", "pacing"),
             ("{ kind = \"mptcp\" }", "control"),
             ("{ kind = \"mptcp\", control = \"new-reno\", join-after = \"1KB\" }", "join-after"),
             ("{ kind = \"mptcp\", control = \"new-reno\", subflows = 2, lanes = { judge = \"deadline\" } }", "lanes"),
