@@ -119,14 +119,10 @@ impl Receiver {
         {
             more.acks.window_grew();
         }
-        // What is held back says of two ranges what the next one would have to leave out (`tcp_sack_new_ofo_skb`).
+        // What is held back leaves before its news is pushed out of the first two blocks (`tcp_sack_new_ofo_skb`). That
+        // was this segment's acknowledgement, too, though it says nothing of it.
         if place == Place::Beyond && more.acks.compressed > 0 && self.ranges.place(seq, end) >= 2 {
-            let duplicate = more.duplicate;
             self.acknowledge(now, flag::ACK, before, profile, net);
-            self.pending = 1;
-            if let Some(more) = &mut self.more {
-                more.duplicate = duplicate;
-            }
         }
     }
 
@@ -135,7 +131,9 @@ impl Receiver {
     pub(super) fn answer_adaptively(&mut self, now: Time, inflow: Inflow, profile: &Profile, net: &mut Network) {
         let Some(more) = &mut self.more else { return };
         let full = u64::from(more.acks.full) * u64::from(profile.delayed_ack.packets.saturating_sub(1));
-        let wait = if self.next - more.acked > full || more.acks.quick > 0 {
+        let wait = if self.pending == 0 {
+            Wait::AsSet // it has just been acknowledged
+        } else if self.next - more.acked > full || more.acks.quick > 0 {
             Wait::Over
         } else if self.ranges.is_empty() {
             more.acks.delay(now)
@@ -161,8 +159,7 @@ impl Receiver {
         let closed = self.finished();
         let Some(more) = &mut self.more else { return };
         more.delivered = false;
-        let mut at_once =
-            profile.delayed_ack.adaptive && self.pending > 0 && more.acks.pushed && self.ranges.is_empty();
+        let mut at_once = profile.delayed_ack.adaptive && self.pending > 0 && more.acks.pushed && inflow.held == 0;
         if let Some(offer) = &mut more.offer {
             offer.adjust(now, inflow.in_order, more.round.estimate, profile);
             at_once |= !closed && offer.has_news(inflow, more.acks.full);

@@ -349,7 +349,8 @@ fn at_most_44_duplicates_are_compressed() {
     assert_eq!(ends, [1, 2, 3, 48, 93]);
 }
 
-/// `tcp_sack_new_ofo_skb`: what is held back leaves before a third range would push its news out of the first two blocks.
+/// `tcp_sack_new_ofo_skb`: what is held back leaves before a further range pushes its news out of the first two blocks. In
+/// Linux the segment with that range needs no acknowledgement after it (`tcp_ack_snd_check`).
 #[test]
 fn a_new_range_ends_a_compression() {
     let mut s = Script::new(slow());
@@ -363,7 +364,14 @@ fn a_new_range_ends_a_compression() {
     s.segment(10);
     let seen = s.answers();
     assert_eq!(seen.len(), 1);
-    assert_eq!(seen[0].blocks[0], (7 * MSS, 9 * MSS));
+    assert_eq!(seen[0].blocks, [(7 * MSS, 9 * MSS), (5 * MSS, 6 * MSS), (3 * MSS, 4 * MSS)]);
+    s.wait(Span::from_millis(5));
+    assert_eq!(s.answers(), []);
+    s.segment(11);
+    s.wait(Span::from_millis(5));
+    let seen = s.answers();
+    assert_eq!(seen.len(), 1);
+    assert_eq!(seen[0].blocks[0], (10 * MSS, 12 * MSS));
 }
 
 /// RFC 8257 §3.2: the acknowledgement of what waited has the old state, that of the marked segment the new one. Without a
