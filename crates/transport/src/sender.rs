@@ -16,7 +16,7 @@ use headway_units::{Span, Time};
 use crate::network::{Network, SackBlocks, Side, Timer, class, endpoint};
 use crate::profile::{IdleRestart, Profile};
 use crate::rtt::{RttEstimator, expiry};
-use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
+use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, syn_options, unwrap};
 
 mod modern;
 mod output;
@@ -418,7 +418,7 @@ impl Sender {
     fn control_segment(&self, now: Time, number: u64, tag: u8, profile: &Profile, net: &mut Network) {
         let frame = Frame {
             hop: self.route,
-            size: frame_size(0, profile.overhead),
+            size: frame_size(if tag & flag::SYN != 0 { syn_options(profile) } else { 0 }, profile.overhead),
             tos: 0,
             tag,
             body: Segment { number: number as u32, data_number: 0, amount: 0, extra: NO_EXTRA },
@@ -499,7 +499,11 @@ impl Sender {
             return progress;
         }
         if profile.modern.is_some() {
-            self.on_ack_modern(now, ack, frame.tag, blocks, context, profile, net)
+            let progress = self.on_ack_modern(now, ack, frame.tag, blocks, context, profile, net);
+            if frame.tag & flag::FIN != 0 {
+                self.control_segment(now, self.nxt, flag::ACK, profile, net);
+            }
+            progress
         } else {
             self.on_ack_rfc(now, ack, frame.tag, blocks, context, profile, net)
         }
