@@ -290,6 +290,11 @@ impl Sender {
         }
         self.nxt += u64::from(len) + u64::from(fin);
         self.board.push(seq, now, data, len, fin);
+        if let Some(modern) = &mut self.modern
+            && std::mem::take(&mut modern.output.fresh)
+        {
+            self.board.mark_head();
+        }
         self.stamp_sent(None);
         self.data_segment(now, seq, data, len, fin, true, profile, net);
     }
@@ -519,6 +524,7 @@ impl Sender {
             acked: total - before.0,
             total,
             lost: self.board.lost_ever() - before.2,
+            lost_ever: self.board.lost_ever(),
             flight_before: before.1,
             flight: self.pipe(),
             una: self.una,

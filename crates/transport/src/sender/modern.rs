@@ -312,7 +312,10 @@ impl Sender {
     ) -> Option<Span> {
         let whole = |span: Span| Span::from_millis(span.picos().div_ceil(1_000_000_000).max(1));
         let (long, short) = match (sample, facts.news.sacked) {
-            (Some((first, last)), _) | (None, Some((first, last))) => (now.since(first), now.since(last)),
+            // the variation follows the segment at the head, the shortest round trip what was reported last
+            (Some((first, _)), Some((_, last))) | (Some((first, last)), None) | (None, Some((first, last))) => {
+                (now.since(first), now.since(last))
+            }
             (None, None) if profile.timestamps && facts.advanced => {
                 let sent = facts.news.again?;
                 (whole(now.since(sent)), whole(now.since(sent)))
@@ -511,7 +514,8 @@ impl Sender {
             self.congested(now, Cause::Loss, context, profile);
         }
         self.repair = Repair::Fast;
-        self.force = true;
+        // A control that owns the window leaves room for what this acknowledgement tells to have arrived.
+        self.force = !self.control.owns_window();
     }
 
     /// `tcp_current_ssthresh`: what an undo returns to.
@@ -810,7 +814,8 @@ impl Sender {
         self.board.stamp(index, stamp);
     }
 
-    /// Sends again what is lost, as far as the window allows.
+    /// Sends again what is lost, as far as the window and the pace allow: what left in one burst and was lost side by
+    /// side leaves in one burst again (`tcp_xmit_retransmit_queue`, which goes by `sk_buff`).
     pub(super) fn repair_modern(&mut self, now: Time, more_data: bool, profile: &Profile, net: &mut Network) {
         if self.more().try_new {
             self.more().try_new = false;
@@ -821,15 +826,21 @@ impl Sender {
         }
         let mut head = false;
         while self.board.lost() > 0 {
-            let room = self.pipe() + self.mss() <= self.repair_window();
-            if !(room || self.force) || self.is_held(now, net, profile) {
+            // `tcp_retransmit_timer` waits for nothing
+            let forced = self.force && self.repair == Repair::Timeout;
+            let room = self.repair_window().saturating_sub(self.pipe()) / self.mss();
+            if room == 0 && !self.force || !forced && self.is_repair_held(now, profile, net) {
                 break;
             }
+            let most = if forced { 1 } else { room.max(1).min(self.burst_size(profile) / self.mss()) };
             self.force = false;
-            let Some(index) = self.board.next_lost() else { break };
-            self.resend(now, index, profile, net);
-            self.note_output(now, self.mss(), profile, net);
-            head |= index == 0;
+            let Some(lost) = self.board.next_lost_burst(most as usize) else { break };
+            head |= lost.start == 0;
+            let bytes = lost.len() as u64 * self.mss();
+            for index in lost {
+                self.resend(now, index, profile, net);
+            }
+            self.note_output(now, bytes, profile, net);
         }
         self.force = false;
         if head && self.more().pending != Pending::Reordering {
@@ -972,9 +983,8 @@ impl Sender {
             self.congested(now, Cause::Timeout, context, profile);
             self.begin_undo();
         }
-        if !self.control.owns_window() {
-            self.window.cwnd = self.pipe() + self.mss();
-        }
+        self.window.cwnd = self.pipe() + self.mss();
+        self.control.on_timeout(self.board.lost_ever());
         self.failed = true;
         self.repair = Repair::Timeout;
         self.point = self.nxt;
