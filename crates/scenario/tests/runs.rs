@@ -104,6 +104,27 @@ arrival = "once"
     assert!(fct(&own, "other") > fct(&[], "other"), "a window of one segment is slower");
 }
 
+/// Whether D2TCP does with them what its paper says is tested where it is; DCTCP is the same control without deadlines.
+#[test]
+fn deadlines_reach_controls_that_know_them() {
+    let fct = |control: &str, deadline: &str| {
+        let results = run(
+            SMALL,
+            &[
+                "topology.queue={kind=\"drop-tail\",limit=\"1000pkt\",mark=\"20pkt\"}",
+                "traffic.flows.arrival=once",
+                "traffic.flows.size=500KB",
+                &format!("traffic.flows.deadline={deadline}"),
+                &format!("policy.plain.transport={{kind=\"tcp\",control=\"{control}\",ecn=true}}"),
+            ],
+        );
+        let found = |r: &&headway_results::Row| r.policy == "plain" && r.metric.to_string() == "fct.mean";
+        results.summary.rows.iter().find(found).unwrap().estimate.value.unwrap().to_bits()
+    };
+    assert_ne!(fct("d2tcp", "900ms"), fct("d2tcp", "1000s"));
+    assert_eq!(fct("dctcp", "900ms"), fct("dctcp", "1000s"));
+}
+
 /// Each of these is accepted, so it must run, to whatever end.
 #[test]
 fn values_at_the_ends_of_their_ranges_run() {

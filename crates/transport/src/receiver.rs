@@ -1,7 +1,7 @@
 //! The receiving half of a subflow: reassembly, acknowledgements (RFC 5681 §4.2, RFC 2018), ECN echo (RFC 3168, RFC 8257).
 //!
-//! What only some stacks have beyond that is in [`adaptive`] (when Linux acknowledges) and [`window`] (what it offers),
-//! with reports of duplicates (RFC 2883) and what stands for timestamps (RFC 7323).
+//! What only some stacks have beyond that is in [`more`], [`adaptive`] (when Linux acknowledges) and [`window`] (what it
+//! offers), with reports of duplicates (RFC 2883) and what stands for timestamps (RFC 7323).
 //!
 //! Leaves out: segments beyond the window, which senders never send, and old duplicates that PAWS would drop, since the
 //! frames of a path stay in order.
@@ -11,19 +11,18 @@ use headway_fabric::ecn;
 use headway_units::{Span, Time};
 
 use crate::network::{Network, SackBlocks, Side, Timer, class, endpoint};
-use crate::profile::{Profile, Recovery, RtoRule};
+use crate::profile::{Profile, Recovery};
 use crate::ranges::Ranges;
-use crate::rtt::expiry;
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
 
 mod adaptive;
+mod more;
 #[cfg(test)]
 mod tests;
 mod window;
 
-use adaptive::{Adaptive, Wait};
+use more::More;
 pub(crate) use window::first as first_window;
-use window::{Offer, RoundTrip};
 
 /// What a connection's receiver has.
 #[derive(Debug, Clone, Copy)]
@@ -61,62 +60,8 @@ enum Place {
     Old,
 }
 
-/// What only some stacks have.
 #[derive(Debug)]
-struct More {
-    acks: Adaptive,
-    offer: Option<Offer>,
-    round: RoundTrip,
-    /// `TS.Recent` (RFC 7323 §4.3), as far as it is modelled.
-    recent: u8,
-    /// `Last.ACK.sent`, Linux' `rcv_wup`.
-    acked: u64,
-    /// What the next acknowledgement reports to have come twice (RFC 2883).
-    duplicate: Option<(u64, u64)>,
-    /// The last segment brought data in order, which was read.
-    delivered: bool,
-    /// SYN-ACKs sent, and when the last left.
-    handshake: (u32, Time),
-}
-
-impl More {
-    fn new(profile: &Profile) -> Option<Box<More>> {
-        let needed = profile.delayed_ack.adaptive
-            || profile.autotuning.is_some()
-            || profile.timestamps
-            || profile.modern.is_some();
-        needed.then(|| {
-            Box::new(More {
-                acks: Adaptive::new(profile, first_window(profile)),
-                offer: Offer::new(profile),
-                round: RoundTrip::default(),
-                recent: 0,
-                acked: 0,
-                duplicate: None,
-                delivered: false,
-                handshake: (0, Time::ZERO),
-            })
-        })
-    }
-
-    /// The handshake is over.
-    #[cold]
-    fn established(&mut self, now: Time, inflow: Inflow, profile: &Profile) {
-        if let (1, sent) = self.handshake {
-            self.acks.established(now.since(sent), profile);
-        }
-        if let Some(offer) = &mut self.offer {
-            offer.established(now, inflow);
-        }
-    }
-
-    /// The window still open.
-    fn open(&self, inflow: Inflow, profile: &Profile) -> u64 {
-        self.offer.as_ref().map_or(profile.receive_window.get(), |offer| offer.open(inflow.in_order))
-    }
-}
-
-#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own; together they are no state machine")]
 pub(crate) struct Receiver {
     /// The connection this belongs to.
     pub connection: u32,
@@ -134,6 +79,8 @@ pub(crate) struct Receiver {
     quick: u32,
     /// Acknowledgements echo congestion; RFC 8257's DCTCP.CE.
     echo: bool,
+    /// Marks are echoed one by one.
+    counts_marks: bool,
     timer: Timer,
     syn_timeout: Span,
     more: Option<Box<More>>,
@@ -153,6 +100,7 @@ impl Receiver {
             pending: 0,
             quick: if profile.delayed_ack.adaptive { 0 } else { profile.delayed_ack.quick },
             echo: false,
+            counts_marks: profile.ecn && profile.control.counts_marks(),
             timer,
             syn_timeout: profile.initial_rto,
             more: More::new(profile),
@@ -256,7 +204,7 @@ impl Receiver {
         // Linux: the sender's window may be so small now that it waits (`tcp_ecn_accept_cwr`).
         let reduced = frame.tag & flag::CWR != 0;
         let mut at_once = reduced && profile.delayed_ack.adaptive;
-        if profile.ecn && profile.control.counts_marks() {
+        if self.counts_marks {
             // RFC 8257 §3.2: every acknowledgement says of all that it acknowledges whether it was marked. So what waits
             // leaves with the old state first (`net/ipv4/tcp_dctcp.h: dctcp_ece_ack_update`).
             if codepoint != 0 && marked != self.echo {
@@ -285,68 +233,6 @@ impl Receiver {
         at_once
     }
 
-    /// What stacks with more do with a segment of data before it is put in its place. `span` is where it begins and ends.
-    fn take_more(
-        &mut self,
-        now: Time,
-        frame: &Frame,
-        span: (u64, u64, Place),
-        before: Inflow,
-        profile: &Profile,
-        net: &mut Network,
-    ) {
-        let (seq, end, place) = span;
-        let len = frame.body.amount;
-        let Some(more) = &mut self.more else { return };
-        let window = more.open(before, profile);
-        // a segment outside the window is none that is looked at further (`tcp_sequence`)
-        let acceptable = end >= more.acked;
-        if acceptable && profile.timestamps {
-            if seq <= more.acked {
-                more.recent = frame.tag & flag::EPOCH; // RFC 7323 §4.3
-            }
-            more.round.echoed(now, frame.tag, len >= more.acks.full);
-        }
-        more.duplicate = None;
-        more.delivered = place == Place::Next;
-        if profile.modern.is_some() {
-            let known = self.ranges.overlap(seq.max(self.next), end);
-            more.duplicate = if seq < self.next { Some((seq, end.min(self.next))) } else { known };
-        }
-        if place == Place::Old {
-            more.acks.enter_quick_fully(window);
-            // `tcp_send_dupack` sends without having scheduled
-            self.pending -= u32::from(!acceptable);
-            return;
-        }
-        let position = unwrap(before.in_order, frame.body.data_number) + u64::from(len);
-        let last = profile.multipath.is_some() && position == before.total;
-        let push = frame.tag & flag::FIN != 0 || last || len < profile.mss;
-        if len > 0 {
-            more.acks.measure(len, push, profile);
-        }
-        if place == Place::Next && len > 0 {
-            more.round.measure(now, end, window);
-            more.acks.arrived(now, window);
-        }
-        // `tcp_event_data_recv`, `tcp_data_queue_ofo`
-        if let Some(offer) = &mut more.offer
-            && (place == Place::Beyond || len >= 128)
-            && offer.grow(len, before.held, profile)
-        {
-            more.acks.window_grew();
-        }
-        // What is held back says of two ranges what the next one would have to leave out (`tcp_sack_new_ofo_skb`).
-        if place == Place::Beyond && more.acks.compressed > 0 && self.ranges.place(seq, end) >= 2 {
-            let duplicate = more.duplicate;
-            self.acknowledge(now, flag::ACK, before, profile, net);
-            self.pending = 1;
-            if let Some(more) = &mut self.more {
-                more.duplicate = duplicate;
-            }
-        }
-    }
-
     /// Acknowledges as `answer` says, now that the connection has what `inflow` says.
     #[inline]
     pub fn answer(&mut self, now: Time, answer: Answer, inflow: Inflow, profile: &Profile, net: &mut Network) {
@@ -372,48 +258,6 @@ impl Receiver {
         }
         if self.more.as_ref().is_some_and(|more| more.delivered) {
             self.read(now, inflow, profile, net);
-        }
-    }
-
-    /// `__tcp_ack_snd_check`. That its rule of every second segment looks at the window does not matter: receivers read
-    /// at once, and reading acknowledges without looking.
-    fn answer_adaptively(&mut self, now: Time, inflow: Inflow, profile: &Profile, net: &mut Network) {
-        let Some(more) = &mut self.more else { return };
-        let full = u64::from(more.acks.full) * u64::from(profile.delayed_ack.packets.saturating_sub(1));
-        let wait = if self.next - more.acked > full || more.acks.quick > 0 {
-            Wait::Over
-        } else if self.ranges.is_empty() {
-            more.acks.delay(now)
-        } else if profile.recovery == Recovery::NewReno {
-            Wait::Over
-        } else {
-            more.acks.compress(self.next, more.round.estimate)
-        };
-        let source = self.timer_source();
-        match wait {
-            Wait::Over => self.acknowledge(now, flag::ACK, inflow, profile, net),
-            Wait::AsSet => {}
-            Wait::Ticks(ms) => {
-                let deadline = expiry(now, Span::from_millis(u64::from(ms)), RtoRule::Linux);
-                self.timer.set(deadline, &mut net.queue, source);
-            }
-            Wait::For(span) => self.timer.set(now + span, &mut net.queue, source),
-        }
-    }
-
-    /// The receiver has read what came in order (`tcp_rcv_space_adjust`, `__tcp_cleanup_rbuf`).
-    fn read(&mut self, now: Time, inflow: Inflow, profile: &Profile, net: &mut Network) {
-        let closed = self.finished();
-        let Some(more) = &mut self.more else { return };
-        more.delivered = false;
-        let mut at_once =
-            profile.delayed_ack.adaptive && self.pending > 0 && more.acks.pushed && self.ranges.is_empty();
-        if let Some(offer) = &mut more.offer {
-            offer.adjust(now, inflow.in_order, more.round.estimate, profile);
-            at_once |= !closed && offer.has_news(inflow, more.acks.full);
-        }
-        if at_once {
-            self.acknowledge(now, flag::ACK, inflow, profile, net);
         }
     }
 

@@ -3,6 +3,7 @@
 mod common;
 
 mod protocol {
+    mod autotuning;
     mod delivery;
     mod ecn;
     mod handshake;

@@ -10,8 +10,11 @@ use super::Fault;
 use crate::schema::{ReceiveWindow, TransportRecord};
 use crate::stack::{LETTER, modern};
 
+/// A part of [`Modern`].
+type PartOf = (&'static str, fn(&Modern) -> bool, &'static str);
+
 /// The parts of [`Modern`]: their keys, whether they are as the letter of the RFCs has them, and what to write for that.
-const PARTS: [(&str, fn(&Modern) -> bool, &str); 4] = [
+const PARTS: [PartOf; 4] = [
     ("reduction", |m| m.reduction == LETTER.reduction, "reduction = \"at-once\""),
     ("tail-loss-probe", |m| !m.tail_loss_probe, "tail-loss-probe = false"),
     ("f-rto", |m| !m.f_rto, "f-rto = false"),

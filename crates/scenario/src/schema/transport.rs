@@ -229,14 +229,12 @@ pub enum ReceiveWindow {
 
 impl Field for ReceiveWindow {
     fn read(node: &Node, reader: &mut Reader) -> Option<ReceiveWindow> {
-        match &node.value {
-            Value::Table(_) => WindowRecord::read(node, reader).map(ReceiveWindow::Growing),
-            _ => {
-                let window = Bytes::read(node, reader);
-                let range = Bytes::new(1)..=Bytes::new(1 << 30);
-                reader.limited_at(node.at, window, &range).map(ReceiveWindow::Fixed)
-            }
+        if let Value::Table(_) = &node.value {
+            return WindowRecord::read(node, reader).map(ReceiveWindow::Growing);
         }
+        let window = Bytes::read(node, reader);
+        let range = Bytes::new(1)..=Bytes::new(1 << 30);
+        reader.limited_at(node.at, window, &range).map(ReceiveWindow::Fixed)
     }
 
     fn show(&self) -> Option<Shown> {

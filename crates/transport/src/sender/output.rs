@@ -37,6 +37,8 @@ pub(super) struct Output {
     held_bytes: u64,
     /// The window was full but for a burst that waits for more room.
     pub deferred: bool,
+    /// The next segment is the last of a burst.
+    push: bool,
     /// A probe goes out in this turn.
     pub probe_due: bool,
 }
@@ -71,6 +73,16 @@ impl Sender {
     #[inline]
     pub fn has_bursts(&self) -> bool {
         self.modern.is_some()
+    }
+
+    /// The next new segment is the last of a burst.
+    pub fn push_next(&mut self) {
+        self.output().push = true;
+    }
+
+    /// Whether the segment that is being sent is the last of a burst.
+    pub(super) fn take_push(&mut self) -> bool {
+        self.modern.as_mut().is_some_and(|modern| std::mem::take(&mut modern.output.push))
     }
 
     /// How much of `available` new bytes may leave now. `unsent` is all that the connection has to send, `room` what
