@@ -283,6 +283,8 @@ impl Sender {
     pub fn send_new(&mut self, now: Time, data: u64, len: u32, fin: bool, profile: &Profile, net: &mut Network) {
         if self.outstanding() == 0 && self.nxt > 1 && self.permit == Permit::Normal {
             self.restart(now, profile);
+        } else {
+            self.note_start(now);
         }
         let seq = self.nxt;
         if self.modern.is_some() {
@@ -327,6 +329,15 @@ impl Sender {
         self.control.on_restart(now, idle, &mut self.window);
     }
 
+    /// Something is about to be sent. If there is something outstanding but nothing in the network, because all of it
+    /// was found lost, Linux' controls take it for a start as well (`tcp_output.c: tcp_event_data_sent`).
+    fn note_start(&mut self, now: Time) {
+        let start = self.modern.is_some() && self.outstanding() > 0 && self.pipe() == 0;
+        if start && !self.control.owns_window() {
+            self.control.on_restart(now, now.since(self.last_sent), &mut self.window);
+        }
+    }
+
     /// Sends again what is known to be lost, as far as the window allows, then as much as the stack's rules do.
     /// `more_data` waits in the connection.
     pub fn repair(&mut self, now: Time, more_data: bool, profile: &Profile, net: &mut Network) {
@@ -353,6 +364,7 @@ impl Sender {
     }
 
     fn resend(&mut self, now: Time, index: usize, profile: &Profile, net: &mut Network) {
+        self.note_start(now);
         let segment = self.board.resent(index, now);
         if self.modern.is_some() {
             self.note_resent(now, u64::from(segment.2) + u64::from(segment.3));
@@ -545,6 +557,7 @@ impl Sender {
     /// The repair as controls know it.
     fn state(&self) -> State {
         match self.repair {
+            Repair::None if self.modern.as_ref().is_some_and(|m| m.is_disordered()) => State::Disorder,
             Repair::None => State::Open,
             Repair::Reducing => State::Reducing,
             Repair::Fast => State::Recovery,
