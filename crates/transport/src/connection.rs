@@ -227,6 +227,9 @@ impl Connection {
             let mut left = burst;
             while left > 0 {
                 let len = left.min(u64::from(profile.mss));
+                if len == left && left < burst {
+                    sender.end_burst();
+                }
                 let at = self.next;
                 let fin = self.hand_out(len, profile);
                 sender.send_new(now, at, len as u32, fin, profile, net);

@@ -35,6 +35,8 @@ pub(super) struct Output {
     /// Bursts in the host's card: when they have left, and what they take.
     held: VecDeque<(Time, u64)>,
     held_bytes: u64,
+    /// What is sent next ends a burst of several segments.
+    pub ends: bool,
     /// What is sent next begins a burst.
     pub fresh: bool,
     /// The window was full but for a burst that waits for more room.
@@ -198,6 +200,12 @@ impl Sender {
         let source = Source::new(class::WAKE, self.id);
         self.wake.set(next, &mut net.queue, source);
         true
+    }
+
+    /// The next segment is the last of a burst of several: its receiver acknowledges it at once (`__tcp_transmit_skb`
+    /// sets PSH on what is more than one segment).
+    pub fn end_burst(&mut self) {
+        self.output().ends = true;
     }
 
     /// Accounts for a burst of `bytes` that was just given to the card.
