@@ -227,11 +227,11 @@ impl Connection {
             let mut left = burst;
             while left > 0 {
                 let len = left.min(u64::from(profile.mss));
+                if len == left && left < burst {
+                    sender.end_burst();
+                }
                 let at = self.next;
                 let fin = self.hand_out(len, profile);
-                if left == len && burst > len {
-                    sender.push_next();
-                }
                 sender.send_new(now, at, len as u32, fin, profile, net);
                 left -= len;
             }

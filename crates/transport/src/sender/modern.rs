@@ -858,7 +858,10 @@ impl Sender {
             let Some(lost) = self.board.next_lost_burst(most as usize) else { break };
             head |= lost.start == 0;
             let bytes = lost.len() as u64 * self.mss();
-            for index in lost {
+            for index in lost.clone() {
+                if index + 1 == lost.end && lost.len() > 1 {
+                    self.end_burst();
+                }
                 self.resend(now, index, profile, net);
             }
             self.note_output(now, bytes, profile, net);

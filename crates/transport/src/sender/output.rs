@@ -35,12 +35,12 @@ pub(super) struct Output {
     /// Bursts in the host's card: when they have left, and what they take.
     held: VecDeque<(Time, u64)>,
     held_bytes: u64,
+    /// What is sent next ends a burst of several segments.
+    pub ends: bool,
     /// What is sent next begins a burst.
     pub fresh: bool,
     /// The window was full but for a burst that waits for more room.
     pub deferred: bool,
-    /// The next segment is the last of a burst.
-    push: bool,
     /// A probe goes out in this turn.
     pub probe_due: bool,
 }
@@ -75,16 +75,6 @@ impl Sender {
     #[inline]
     pub fn has_bursts(&self) -> bool {
         self.modern.is_some()
-    }
-
-    /// The next new segment is the last of a burst.
-    pub fn push_next(&mut self) {
-        self.output().push = true;
-    }
-
-    /// Whether the segment that is being sent is the last of a burst.
-    pub(super) fn take_push(&mut self) -> bool {
-        self.modern.as_mut().is_some_and(|modern| std::mem::take(&mut modern.output.push))
     }
 
     /// How much of `available` new bytes may leave now. `unsent` is all that the connection has to send, `room` what
@@ -210,6 +200,12 @@ impl Sender {
         let source = Source::new(class::WAKE, self.id);
         self.wake.set(next, &mut net.queue, source);
         true
+    }
+
+    /// The next segment is the last of a burst of several: its receiver acknowledges it at once (`__tcp_transmit_skb`
+    /// sets PSH on what is more than one segment).
+    pub fn end_burst(&mut self) {
+        self.output().ends = true;
     }
 
     /// Accounts for a burst of `bytes` that was just given to the card.
