@@ -21,6 +21,7 @@ mod sender;
 mod simulation;
 mod stack;
 mod trace;
+mod writer;
 
 pub use external::{Departure, External, ExternalError};
 pub use ports::Ports;

@@ -414,7 +414,7 @@ impl Simulation {
         });
         let place = self.connection_places.take();
         let total = start.size.map_or(UNLIMITED, Bytes::get);
-        put(&mut self.connections, place, Connection::new(flow, start.profile, copy, total, lanes));
+        put(&mut self.connections, place, Connection::new(flow, (start.profile, profile), copy, total, lanes));
         self.flows[flow as usize].connections.push(place);
         self.open_subflow(now, place)
     }
