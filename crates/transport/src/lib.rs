@@ -10,6 +10,7 @@
 
 mod connection;
 mod external;
+mod host;
 mod network;
 mod ports;
 mod profile;
@@ -21,6 +22,7 @@ mod sender;
 mod simulation;
 
 pub use external::{Departure, External, ExternalError};
+pub use host::{Costs, HostCounters, HostModel};
 pub use ports::Ports;
 pub use profile::{
     DelayedAck, IdleRestart, LanePlan, Modern, Multipath, Offload, Pacing, Profile, Recovery, Reduction, RtoRule,
