@@ -253,6 +253,10 @@ pub struct Counters {
     pub overruns: u64,
     /// IP packets of kernel hosts to addresses that nobody has.
     pub astray: u64,
+    /// Packets that found the receive ring of a modelled host full; they are among the drops.
+    pub ring_drops: u64,
+    /// Packets that found the backlog of a modelled host's core full; they are among the drops.
+    pub backlog_drops: u64,
 }
 
 impl AddAssign for Counters {
@@ -263,6 +267,8 @@ impl AddAssign for Counters {
         self.marks += other.marks;
         self.overruns += other.overruns;
         self.astray += other.astray;
+        self.ring_drops += other.ring_drops;
+        self.backlog_drops += other.backlog_drops;
     }
 }
 

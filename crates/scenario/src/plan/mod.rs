@@ -1,5 +1,6 @@
 //! From the records of one sweep point and one policy to a network, its hosts and its flows.
 
+mod host;
 mod kernel;
 mod network;
 mod profile;
@@ -14,7 +15,7 @@ use headway_engine::Streams;
 use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
 use headway_kernel::{GuestError, Guests, Work};
 use headway_results::{Counters, FlowRecord, Job, Outcome, Sample};
-use headway_transport::{FlowEnd, FlowStart, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped};
+use headway_transport::{FlowEnd, FlowStart, HostModel, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped};
 use headway_units::{Bytes, Span, Time};
 
 use crate::Document;
@@ -94,6 +95,8 @@ pub(crate) struct Plan {
     /// Of all traffic, commands included.
     names: Vec<Arc<str>>,
     kernels: Option<Kernels>,
+    /// Hosts that take time.
+    models: Vec<(NodeId, HostModel)>,
     measure: Measure,
     duration: Time,
     end: Time,
@@ -124,7 +127,8 @@ impl Plan {
         let duration = Time::ZERO + scenario.duration;
         let end = duration.saturating_add(scenario.drain);
         let measure = measure(scenario, &network)?;
-        Ok(Plan { network, profiles, traffics, names, kernels, measure, duration, end })
+        let models = host::models(scenario, &network)?;
+        Ok(Plan { network, profiles, traffics, names, kernels, models, measure, duration, end })
     }
 
     /// The folder that its kernel hosts see.
@@ -149,6 +153,9 @@ impl Plan {
         let streams = Streams::new(seed).part("repeat", u64::from(job.repeat));
         let graph = self.network.built.graph.clone();
         let mut simulation = Simulation::new(graph, self.profiles.clone(), self.measure.clone(), streams);
+        for &(host, model) in &self.models {
+            simulation.model_host(host, model);
+        }
         let started = self.start(streams, machine)?;
         if let Some(started) = &started {
             let guests = Guests::boot(&started.plan, abort)?;
@@ -244,9 +251,11 @@ impl Plan {
         let counters = Counters {
             events: totals.events,
             packet_hops: totals.hops,
-            drops: totals.drops + totals.lost + work.cards.overruns,
+            drops: totals.drops + totals.lost + totals.ring_drops + totals.backlog_drops + work.cards.overruns,
             marks: totals.marks,
             overruns: work.cards.overruns,
+            ring_drops: totals.ring_drops,
+            backlog_drops: totals.backlog_drops,
             astray: work.astray,
         };
         Outcome { job, flows, samples, commands: joined.commands, failed, counters, digest, end: self.end }

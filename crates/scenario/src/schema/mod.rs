@@ -7,7 +7,7 @@ mod topology;
 mod traffic;
 
 pub use claim::{BetweenRecord, ClaimRecord, OperandRecord};
-pub use hosts::{HostKind, HostsRecord, LinuxHostsRecord, Place};
+pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
 pub use policy::{
     DeadlineRecord, DelayedAckRecord, JudgeRecord, LanesRecord, LinkCostRecord, LinuxPolicyRecord,
     LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, Recovery, ReplicateRecord, Scheduler, TcpRecord,

@@ -166,7 +166,7 @@ impl Hosts {
     /// Ends the step of `core`.
     pub(super) fn finish(&mut self, core: u32) -> Done {
         let own = &mut self.cores[core as usize];
-        let Host { model, counters, .. } = &mut self.hosts[own.host as usize];
+        let Host { model, counters, .. } = &mut self.models[own.host as usize];
         match std::mem::replace(&mut own.step, Step::Choosing) {
             Step::Idle | Step::Choosing => unreachable!("an event ends a step"),
             Step::Kicked => Done::Inside,
@@ -215,7 +215,7 @@ impl Hosts {
             return;
         }
         let took = cost.max(LEAST);
-        let host = &mut self.hosts[own.host as usize];
+        let host = &mut self.models[own.host as usize];
         host.counters.busy[(core - host.first_core) as usize] += took;
         events.push(now + took, Unit::Core(core).source(), 0);
     }
@@ -223,7 +223,7 @@ impl Hosts {
     /// The next step of a core with its cost, or nothing if that takes another look.
     fn next_step(&mut self, now: Time, core: u32, events: &mut EventQueue) -> Option<(Step, Span)> {
         let own = &mut self.cores[core as usize];
-        let Host { model, counters, .. } = &mut self.hosts[own.host as usize];
+        let Host { model, counters, .. } = &mut self.models[own.host as usize];
         let costs = &model.costs;
         if let Some(interrupt) = own.interrupts.pop_front() {
             let cost = if interrupt == Interrupt::Core { costs.ipi } else { costs.interrupt };
@@ -266,7 +266,7 @@ impl Hosts {
     /// The next step of a poll, or its end.
     fn go_on_polling(&mut self, now: Time, core: u32, events: &mut EventQueue) -> Option<(Step, Span)> {
         let own = &mut self.cores[core as usize];
-        let Host { model, counters, .. } = &mut self.hosts[own.host as usize];
+        let Host { model, counters, .. } = &mut self.models[own.host as usize];
         let poll = own.poll.as_mut().expect("the caller looked");
         let most = if poll.of == BACKLOG { WEIGHT } else { model.budget };
         if poll.of == BACKLOG {
@@ -312,7 +312,7 @@ impl Hosts {
     fn steer(&mut self, core: u32, chain: Chain) {
         let host = self.cores[core as usize].host;
         let to = self.steered(chain.end, host);
-        let Host { model, counters, first_core, .. } = &mut self.hosts[host as usize];
+        let Host { model, counters, first_core, .. } = &mut self.models[host as usize];
         let target = &mut self.cores[to as usize];
         if target.backlog.len() >= model.backlog as usize {
             counters.backlog_drops += u64::from(chain.frames);
@@ -333,7 +333,7 @@ impl Hosts {
 
     /// Interrupts other cores of the host (`net_rps_action_and_irq_enable`).
     fn interrupt_cores(&mut self, now: Time, core: u32, mut ipis: u64, events: &mut EventQueue) {
-        let host = &mut self.hosts[self.cores[core as usize].host as usize];
+        let host = &mut self.models[self.cores[core as usize].host as usize];
         let first = host.first_core;
         host.counters.ipis += u64::from(ipis.count_ones());
         while ipis != 0 {

@@ -205,7 +205,7 @@ const NO_INTERFACE: u32 = u32::MAX;
 /// All hosts with a model.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
-    hosts: Vec<Host>,
+    models: Vec<Host>,
     /// Per link that arrives at a host with a model: its interface. Empty if there are none.
     arriving: Vec<u32>,
     interfaces: Vec<Interface>,
@@ -257,9 +257,9 @@ impl Hosts {
         assert!(model.budget > 0 && model.softirq_budget > 0 && model.backlog > 0, "{model:?}");
         // with neither there would be no interrupts
         assert!(!model.coalesce_time.is_zero() || model.coalesce_frames > 0, "{model:?}");
-        assert!(self.hosts.iter().all(|host| host.node != node), "a host has one model");
+        assert!(self.models.iter().all(|host| host.node != node), "a host has one model");
         self.arriving.resize(graph.links().len(), NO_INTERFACE);
-        let (host, first_core) = (self.hosts.len() as u32, self.cores.len() as u32);
+        let (host, first_core) = (self.models.len() as u32, self.cores.len() as u32);
         for (nth, link) in graph.interfaces(node).iter().enumerate() {
             self.arriving[link.reverse().index()] = self.interfaces.len() as u32;
             let first_queue = self.queues.len() as u32;
@@ -272,17 +272,17 @@ impl Hosts {
         }
         self.cores.extend((0..model.cores).map(|_| Core::new(host)));
         let counters = HostCounters { busy: vec![Span::ZERO; model.cores as usize], ..HostCounters::default() };
-        self.hosts.push(Host { model, node, first_core, counters });
+        self.models.push(Host { model, node, first_core, counters });
     }
 
     /// What `node` has done, if it has a model.
     pub fn counters(&self, node: NodeId) -> Option<&HostCounters> {
-        self.hosts.iter().find(|host| host.node == node).map(|host| &host.counters)
+        self.models.iter().find(|host| host.node == node).map(|host| &host.counters)
     }
 
     /// Frames dropped by rings and by backlogs, over all hosts.
     pub fn drops(&self) -> (u64, u64) {
-        let each = self.hosts.iter().map(|host| (host.counters.ring_drops, host.counters.backlog_drops));
+        let each = self.models.iter().map(|host| (host.counters.ring_drops, host.counters.backlog_drops));
         each.fold((0, 0), |sum, own| (sum.0 + own.0, sum.1 + own.1))
     }
 
@@ -299,12 +299,12 @@ impl Hosts {
     /// (`include/linux/ethtool.h: ethtool_rxfh_indir_default`).
     fn queue_of(&self, end: u32, interface: u32) -> u32 {
         let Interface { host, first_queue } = self.interfaces[interface as usize];
-        first_queue + (self.hashes[end as usize] & 127) % self.hosts[host as usize].model.queues
+        first_queue + (self.hashes[end as usize] & 127) % self.models[host as usize].model.queues
     }
 
     /// The core that RPS picks: `include/linux/kernel.h: reciprocal_scale`.
     fn steered(&self, end: u32, host: u32) -> u32 {
-        let Host { model, first_core, .. } = &self.hosts[host as usize];
+        let Host { model, first_core, .. } = &self.models[host as usize];
         first_core + ((u64::from(self.hashes[end as usize]) * u64::from(model.cores)) >> 32) as u32
     }
 
@@ -322,7 +322,7 @@ impl Hosts {
     ) -> Result<(), Frame> {
         let at = self.queue_of(end.0, interface);
         let queue = &mut self.queues[at as usize];
-        let Host { model, counters, .. } = &mut self.hosts[queue.host as usize];
+        let Host { model, counters, .. } = &mut self.models[queue.host as usize];
         if queue.ring.len() >= model.ring as usize {
             counters.ring_drops += 1;
             return Err(frame);
@@ -338,7 +338,7 @@ impl Hosts {
     /// Interrupts for what waits in a ring, now or when it is time.
     fn consider(&mut self, now: Time, at: u32, events: &mut EventQueue) {
         let queue = &mut self.queues[at as usize];
-        let model = &self.hosts[queue.host as usize].model;
+        let model = &self.models[queue.host as usize].model;
         let Some(first) = queue.ring.front() else { return };
         let due = if model.coalesce_frames > 0 && queue.ring.len() >= model.coalesce_frames as usize {
             now
@@ -359,7 +359,7 @@ impl Hosts {
         let queue = &mut self.queues[at as usize];
         queue.masked = true;
         queue.timer.cancel();
-        self.hosts[queue.host as usize].counters.interrupts += 1;
+        self.models[queue.host as usize].counters.interrupts += 1;
         let core = queue.core;
         self.cores[core as usize].interrupts.push_back(Interrupt::Card(at));
         self.wake(now, core, events);
@@ -369,7 +369,7 @@ impl Hosts {
     pub fn send(&mut self, now: Time, interface: u32, to: Endpoint, frame: Frame, events: &mut EventQueue) {
         let host = self.interfaces[interface as usize].host;
         let own = to.0 ^ 1; // the other half of the subflow
-        let core = if self.hosts[host as usize].model.rps {
+        let core = if self.models[host as usize].model.rps {
             self.steered(own, host)
         } else {
             self.queues[self.queue_of(own, interface) as usize].core
