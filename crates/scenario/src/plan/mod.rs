@@ -229,7 +229,7 @@ impl Plan {
         ends.append(&mut joined.ends);
         if !joined.samples.is_empty() {
             samples.append(&mut joined.samples);
-            samples.sort_by_key(|sample| (sample.time, matches!(sample.of, SampleOf::Link(_))));
+            samples.sort_by_key(|sample| (sample.time, matches!(sample.of, SampleOf::Link(_) | SampleOf::Core(..))));
         }
         let mut digest = totals.digest;
         if joined.digest != 0 {
@@ -291,6 +291,7 @@ impl Plan {
             SampleOf::Flow(id, traffic) => flow(id, traffic),
             SampleOf::Subflow(id, traffic, nth) => format!("{}/{nth}", flow(id, traffic)),
             SampleOf::Link(link) => self.network.port_name(link),
+            SampleOf::Core(host, nth) => format!("{}/{nth}", self.network.name(host)),
         };
         let (metric, scale) = match sample.kind {
             SampleKind::Goodput => ("goodput_bps", 1.0),
@@ -298,6 +299,7 @@ impl Plan {
             SampleKind::Rtt => ("rtt_ns", 1e9),
             SampleKind::LinkCost => ("link_cost", 1.0),
             SampleKind::Queue => ("queue_bytes", 1.0),
+            SampleKind::Core => ("core_share", 1.0),
         };
         Sample { time: sample.time, entity: entity.into(), metric: metric.into(), value: sample.value * scale }
     }
@@ -319,6 +321,7 @@ fn measure(scenario: &ScenarioRecord, network: &Network) -> Result<Measure, Faul
         Series::Rtt => SampleKind::Rtt,
         Series::LinkCost => SampleKind::LinkCost,
         Series::Queue => SampleKind::Queue,
+        Series::Core => SampleKind::Core,
     });
     let chosen = |name: &str| record.traffic.as_ref().is_none_or(|names| names.iter().any(|one| one.as_str() == name));
     let traffics = scenario.traffic.iter().enumerate().filter(|(_, t)| chosen(&t.name)).map(|(i, _)| i as u16);

@@ -87,6 +87,8 @@ words! {
         "link-cost" => LinkCost,
         /// Queue lengths at switches.
         "queue" => Queue,
+        /// How busy the cores of hosts with a model are.
+        "core" => Core,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use headway_engine::EventQueue;
-use headway_fabric::Endpoint;
+use headway_fabric::{Endpoint, NodeId};
 use headway_units::{Span, Time};
 
 use super::gro::Gro;
@@ -97,6 +97,10 @@ pub(super) struct Core {
     outgoing: VecDeque<Outgoing>,
     /// All that is outgoing is sent before anything else.
     drain: bool,
+    /// When the last step began ends.
+    until: Time,
+    /// Time worked until the last sample.
+    sampled: Span,
 }
 
 impl Core {
@@ -115,6 +119,8 @@ impl Core {
             ipis: 0,
             outgoing: VecDeque::new(),
             drain: false,
+            until: Time::ZERO,
+            sampled: Span::ZERO,
         }
     }
 
@@ -160,6 +166,18 @@ impl Hosts {
     pub(super) fn wake(&mut self, now: Time, core: u32, events: &mut EventQueue) {
         if matches!(self.cores[core as usize].step, Step::Idle) {
             self.proceed(now, core, events);
+        }
+    }
+
+    /// Tells `each` of every core how long it has worked since this was asked last: host, number in it, time.
+    pub fn worked(&mut self, now: Time, mut each: impl FnMut(NodeId, u32, Span)) {
+        for (at, core) in (0..).zip(&mut self.cores) {
+            let host = &self.models[core.host as usize];
+            let nth = at - host.first_core;
+            // without what is left of the step under way
+            let worked = host.counters.busy[nth as usize].saturating_sub(core.until.since(now.min(core.until)));
+            each(host.node, nth, worked.saturating_sub(core.sampled));
+            core.sampled = worked;
         }
     }
 
@@ -215,6 +233,7 @@ impl Hosts {
             return;
         }
         let took = cost.max(LEAST);
+        own.until = now + took;
         let host = &mut self.models[own.host as usize];
         host.counters.busy[(core - host.first_core) as usize] += took;
         events.push(now + took, Unit::Core(core).source(), 0);

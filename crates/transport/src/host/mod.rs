@@ -18,9 +18,9 @@
 //! connection, otherwise when the core's softirq ends. Frames sent at one instant by one connection are one burst of
 //! at most 64 KB if the card segments.
 //!
-//! **Order of events.** A core has one event: the end of its step. A queue has one: its coalescing timer. Both are of the last
-//! class, so that a step that ends at an instant sees all else of that instant; among them the order is that of their
-//! creation, see [`Unit`]. A step takes 1 ps at least, whatever it costs.
+//! **Order of events.** A core has one event: the end of its step. A queue has one: its coalescing timer. Both are of
+//! the last class, so that a step that ends at an instant sees all else of that instant; among them the order is that
+//! of [`Unit`]. A step takes 1 ps at least, whatever it costs.
 //!
 //! **Left out:** adaptive coalescing and IRQ moderation across queues; pre-emption within a step (an interrupt waits
 //! for the step under way); `ksoftirqd` and the scheduler, applications and their copies (put them in the costs), RFS;

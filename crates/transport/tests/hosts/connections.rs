@@ -1,7 +1,7 @@
 //! Goodput at the ceilings of cores, latency of interrupts, acknowledgements of merged segments.
 
 use headway_fabric::Limit;
-use headway_transport::{Costs, HostModel, SampleKind};
+use headway_transport::{Costs, HostModel, SampleKind, SampleOf};
 use headway_units::{Bytes, Rate, Span};
 
 use crate::common::{FULL, Line, MSS, OVERHEAD, Setup, assert_near, delayed, dumbbell, limited, line, profile, wire};
@@ -42,6 +42,26 @@ fn one_core_limits_the_receiver() {
     assert_near("goodput", outcome.goodput(0, Span::from_millis(10)), f64::from(MSS) * 8e9 / frame, 0.005);
     assert_near("the core's work", outcome.hosts[0].busy[0].as_secs_f64(), 0.1, 0.01);
     assert_eq!(outcome.ends[0].retransmissions, 0);
+}
+
+/// What a core works for: at a rate that leaves it idle for a part of the time, rate times cost; never more than all.
+#[test]
+fn the_share_of_time_that_a_core_works_is_recorded() {
+    let slow = wire(rate(1), Span::from_micros(5));
+    let Line { net, source, sink, .. } = line(&[slow, slow]);
+    let costs = Costs { packet: ns(2_000), segment: ns(3_000), ..Costs::default() };
+    let model = HostModel { cores: 2, gro: false, costs, ..HostModel::default() };
+    let outcome = Setup::new(&net, small_window())
+        .host(sink, model)
+        .flow((source, sink), None, Span::ZERO)
+        .sample(Span::from_micros(1_234), &[SampleKind::Core])
+        .run(Span::from_millis(100));
+    let shares = |core| outcome.series(SampleKind::Core, SampleOf::Core(sink, core), Span::from_millis(10));
+    // a full frame every 12.304 µs, 5 µs each
+    for (_, share) in shares(0) {
+        assert_near("share", share, 5_000.0 / (FULL as f64 * 8.0), 0.02);
+    }
+    assert!(shares(0).len() > 70 && shares(1).iter().all(|&(_, share)| share == 0.0));
 }
 
 /// The sender's core limits: a burst of a window's opening costs once, its bytes one by one.
