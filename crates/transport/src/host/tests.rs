@@ -400,7 +400,7 @@ fn the_softirq_yields() {
     }
 }
 
-/// What a connection sends in answer leaves before the next segment goes up; bursts are of 64 KB.
+/// Bursts are of 64 KB at most, and cost once if the card segments.
 #[test]
 fn bursts_cost_once() {
     let costs = Costs { burst: ns(5_000), byte: Span::from_picos(100), ..Costs::default() };
