@@ -87,6 +87,7 @@ impl Script {
             delivered: 0,
             discarded: 0,
             trace: None,
+            hosts: crate::host::Hosts::default(),
         };
         let route = net.fabric.routes.insert(&[back], Endpoint(0));
         let receiver = Receiver::new(0, 0, route, false, &profile, Timer::OFF);
