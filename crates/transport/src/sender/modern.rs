@@ -200,7 +200,7 @@ impl Sender {
     ) -> Progress {
         let mut progress = Progress::default();
         let before = (self.total(), self.pipe(), self.board.lost_ever());
-        let reading = Reading { too_soon: self.too_soon(now), point: self.point };
+        let reading = Reading { too_soon: self.too_soon(now), point: self.point, highest: self.board.highest() };
         let mut facts = Facts {
             advanced: ack > self.una,
             sacked: false,
