@@ -202,6 +202,12 @@ impl Scoreboard {
         self.lost
     }
 
+    /// Bytes lost, also if they were sent again (Linux: `lost_out`).
+    #[inline]
+    pub fn missing(&self) -> u64 {
+        self.lost + self.again - self.twice
+    }
+
     /// Bytes sent again and not reported since.
     #[inline]
     pub fn again(&self) -> u64 {
@@ -228,6 +234,11 @@ impl Scoreboard {
     /// The segments outstanding.
     pub fn len(&self) -> usize {
         self.segments.len()
+    }
+
+    /// Whether the first outstanding segment was ever sent again.
+    pub fn first_sent_again(&self) -> bool {
+        self.segments.front().is_some_and(|s| s.state & state::AMBIGUOUS != 0)
     }
 
     /// When the first outstanding segment was last sent.
