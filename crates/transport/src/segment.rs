@@ -2,6 +2,8 @@
 
 use headway_fabric::Packet;
 
+use crate::profile::Profile;
+
 /// What a frame means to the transport: 16 bytes.
 ///
 /// Numbers are the low 32 bits of stream positions, as on the wire; [`unwrap`] restores them.
@@ -42,6 +44,16 @@ pub(crate) mod flag {
 
 /// The smallest Ethernet frame.
 const MIN_FRAME: u32 = 64;
+
+/// What options take in a SYN beyond those that every segment has: as Linux sends it, 20 bytes with the segment size,
+/// permission for selective acknowledgements, timestamps and window scale. By the letter of the RFCs, nothing.
+pub(crate) fn syn_options(profile: &Profile) -> u32 {
+    match profile.modern {
+        Some(_) if profile.timestamps => 8,
+        Some(_) => 12,
+        None => 0,
+    }
+}
 
 /// Size of a frame with `payload` bytes, padded to Ethernet's minimum.
 #[inline]

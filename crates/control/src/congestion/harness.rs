@@ -32,7 +32,7 @@ struct Harness {
     now: Time,
     una: u64,
     total: u64,
-    lost: u64,
+    lost_ever: u64,
     srtt: Option<Span>,
     min_rtt: Option<Span>,
     state: State,
@@ -64,17 +64,17 @@ impl Harness {
         let flight_before = self.window.cwnd;
         self.una += acked;
         self.total += acked;
-        let lost = if self.state == State::Recovery { mss * (segments % 3) } else { 0 };
-        self.lost += lost;
         self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         self.srtt = Some(self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
         let siblings = self.siblings();
+        let lost = if self.state == State::Recovery { mss * (segments % 3) } else { 0 };
+        self.lost_ever += lost;
         let ack = Ack {
             now: self.now,
             acked,
             total: self.total,
             lost,
-            lost_ever: self.lost,
+            lost_ever: self.lost_ever,
             flight_before,
             flight: flight_before - acked.min(flight_before),
             una: self.una,
@@ -133,10 +133,6 @@ impl Harness {
             siblings: if self.control.is_coupled() { &siblings } else { &[] },
         };
         self.control.on_congestion(&event, &mut self.window);
-        if cause == Cause::Timeout {
-            self.lost += before.cwnd;
-            self.control.on_timeout(self.lost);
-        }
         let (name, mss) = (self.control.name(), u64::from(self.window.mss));
         if self.control.owns_window() {
             self.state = if cause == Cause::Timeout { State::Loss } else { State::Recovery };
@@ -202,7 +198,7 @@ proptest! {
                 now: Time::ZERO,
                 una: 0,
                 total: 0,
-                lost: 0,
+                lost_ever: 0,
                 srtt: None,
                 min_rtt: None,
                 state: State::Open,

@@ -250,8 +250,11 @@ impl Ack<'_> {
 /// What the transport is doing about congestion (Linux' `enum tcp_ca_state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Nothing; also while there are duplicates but no loss yet.
+    /// Nothing.
     Open,
+    /// Something is missing, or was sent again and not reported yet, but there is no loss to repair. Only some
+    /// transports tell it from [`Open`](State::Open), and controls treat it the same unless they say otherwise.
+    Disorder,
     /// The window is being reduced after an ECN echo.
     Reducing,
     /// Fast recovery.

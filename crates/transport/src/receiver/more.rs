@@ -25,6 +25,8 @@ pub(super) struct More {
     pub duplicate: Option<(u64, u64)>,
     /// The last segment brought data in order, which was read.
     pub delivered: bool,
+    /// Our own FIN was sent, with the acknowledgement of the other one.
+    pub closed: bool,
     /// SYN-ACKs sent, and when the last left.
     pub handshake: (u32, Time),
 }
@@ -45,6 +47,7 @@ impl More {
                 acked: 0,
                 duplicate: None,
                 delivered: false,
+                closed: false,
                 handshake: (0, Time::ZERO),
             })
         })

@@ -24,6 +24,11 @@ const RECOVERIES: u8 = 16;
 /// `sysctl_tcp_max_reordering`.
 const MAX_REORDERING: u32 = 300;
 
+/// The millisecond that a timestamp tells.
+fn tick(time: Time) -> u64 {
+    time.picos() / 1_000_000_000
+}
+
 /// What the retransmission timer is set for (Linux' `icsk_pending`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pending {
@@ -61,6 +66,9 @@ pub(super) struct Modern {
     /// F-RTO: new data before more is sent again.
     try_new: bool,
     retransmits: u32,
+    /// Linux' Disorder: something was missing or sent again when the last acknowledgement had been handled, without a
+    /// repair.
+    disordered: bool,
 
     // RACK (RFC 8985 §5.2)
     latest: (Time, u64),
@@ -114,6 +122,7 @@ impl Modern {
                 f_rto: false,
                 try_new: false,
                 retransmits: 0,
+                disordered: false,
                 latest: (Time::ZERO, 0),
                 latest_rtt: Span::ZERO,
                 advanced: false,
@@ -136,6 +145,11 @@ impl Modern {
                 limited_until: 0,
             })
         })
+    }
+
+    /// Linux' Disorder.
+    pub fn is_disordered(&self) -> bool {
+        self.disordered
     }
 
     /// The connection is established.
@@ -180,9 +194,14 @@ impl Sender {
         matches!(self.repair, Repair::Reducing | Repair::Fast)
     }
 
-    /// Linux' Disorder: something is missing or was sent again, without a repair.
+    /// `tcp_try_keep_open`
+    fn keep_open(&mut self) {
+        let disordered = self.board.sacked() > 0 || self.board.lost() > 0 || self.board.again() > 0;
+        self.more().disordered = disordered && self.repair == Repair::None;
+    }
+
     fn is_disordered(&self) -> bool {
-        self.board.sacked() > 0 || self.board.lost() > 0 || self.board.again() > 0
+        self.modern.as_ref().is_some_and(|m| m.disordered)
     }
 
     // ---- acknowledgements --------------------------------------------------------------------------------------
@@ -244,6 +263,7 @@ impl Sender {
         let dubious = facts.sacked || facts.echo || facts.duplicate || !facts.advanced || self.repair != Repair::None;
         if dubious || self.is_disordered() {
             self.alert(now, &mut facts, context, profile, net);
+            self.keep_open();
         }
         if self.outstanding() == 0 {
             self.timer.cancel();
@@ -271,7 +291,6 @@ impl Sender {
         let Some(modern) = self.modern.as_ref().filter(|_| profile.timestamps) else { return false };
         let Some(first) = modern.first_again else { return false };
         let echo = (tag & flag::EPOCH) >> flag::EPOCH_SHIFT;
-        let tick = |time: Time| time.picos() / 1_000_000_000;
         let sent = self.too_soon(now).min(first);
         echo != modern.epoch && tick(sent) < tick(first)
     }
@@ -310,7 +329,8 @@ impl Sender {
         facts: &mut Facts,
         profile: &Profile,
     ) -> Option<Span> {
-        let whole = |span: Span| Span::from_millis(span.picos().div_ceil(1_000_000_000).max(1));
+        // `tcp_rtt_tsopt_us`: the difference of two counts
+        let whole = |sent: Time| Span::from_millis(tick(now).saturating_sub(tick(sent)).max(1));
         let (long, short) = match (sample, facts.news.sacked) {
             // the variation follows the segment at the head, the shortest round trip what was reported last
             (Some((first, _)), Some((_, last))) | (Some((first, last)), None) | (None, Some((first, last))) => {
@@ -318,7 +338,7 @@ impl Sender {
             }
             (None, None) if profile.timestamps && facts.advanced => {
                 let sent = facts.news.again?;
-                (whole(now.since(sent)), whole(now.since(sent)))
+                (whole(sent), whole(sent))
             }
             _ => return None,
         };
@@ -384,6 +404,7 @@ impl Sender {
             self.begin_reduction(now, Cause::Loss, context, profile);
             self.end_reduction(now, true);
             self.repair = Repair::None;
+            self.keep_open();
         } else if !facts.advanced && !facts.sacked {
             self.more().probe = None;
         }
