@@ -219,7 +219,7 @@ impl Sender {
     ) -> Progress {
         let mut progress = Progress::default();
         let before = (self.total(), self.pipe(), self.board.lost_ever());
-        let reading = Reading { too_soon: self.too_soon(now), point: self.point };
+        let reading = Reading { too_soon: self.too_soon(now), point: self.point, highest: self.board.highest() };
         let mut facts = Facts {
             advanced: ack > self.una,
             sacked: false,
@@ -412,6 +412,8 @@ impl Sender {
 
     // ---- the state machine (`tcp_fastretrans_alert`) -----------------------------------------------------------
 
+    /// A recovery that ends while something is still lost, though sent again since, is followed by the next at once
+    /// (`tcp_time_to_recover`).
     fn alert(&mut self, now: Time, facts: &mut Facts, context: &Context<'_>, profile: &Profile, net: &mut Network) {
         if facts.echo {
             self.more().prior_ssthresh = None;
@@ -443,14 +445,14 @@ impl Sender {
                     self.try_undo_by_reports(now, profile);
                 }
                 self.identify(now, facts, profile, net);
-                if self.repair != Repair::Fast && self.board.lost() > 0 {
+                if self.repair != Repair::Fast && self.board.missing() > 0 {
                     self.enter_recovery(now, facts.echo, context, profile);
                 }
             }
             Repair::Timeout => {
                 self.process_loss(now, facts, profile);
                 self.identify(now, facts, profile, net);
-                if self.repair != Repair::Timeout && self.board.lost() > 0
+                if self.repair != Repair::Timeout && self.board.missing() > 0
                     || self.repair == Repair::Timeout && facts.lost_again
                 {
                     self.enter_recovery(now, facts.echo, context, profile);
@@ -461,7 +463,7 @@ impl Sender {
                     self.try_undo_by_reports(now, profile);
                 }
                 self.identify(now, facts, profile, net);
-                if self.board.lost() > 0 {
+                if self.board.missing() > 0 {
                     self.enter_recovery(now, facts.echo, context, profile);
                 } else {
                     if self.board.again() == 0 {
@@ -523,6 +525,10 @@ impl Sender {
 
     fn enter_recovery(&mut self, now: Time, echo: bool, context: &Context<'_>, profile: &Profile) {
         let already = self.is_reducing();
+        // `tcp_retrans_stamp_cleanup`
+        if self.board.again() == 0 && !self.board.first_sent_again() {
+            self.more().first_again = None;
+        }
         self.more().prior_ssthresh = None;
         self.begin_undo();
         if !already {
