@@ -6,13 +6,17 @@ use std::collections::VecDeque;
 
 use headway_control::congestion::Sibling;
 use headway_control::lanes::{Lanes, Observation, Permit, Permits, Role, SubflowIndex};
-use headway_units::Time;
+use headway_units::{Span, Time};
 
 use crate::network::Network;
-use crate::profile::Profile;
+use crate::profile::{Profile, Scheduler};
 use crate::ranges::Ranges;
-use crate::receiver::Inflow;
+use crate::receiver::{Inflow, Receiver, Shared};
 use crate::sender::{Burst, Phase, Sender};
+
+mod queued;
+
+use queued::Queued;
 
 /// Subflows a connection can have.
 pub(crate) const MAX_SUBFLOWS: usize = headway_control::lanes::MAX_SUBFLOWS;
@@ -48,6 +52,10 @@ pub(crate) struct Connection {
     pub arrived: u64,
     ranges: Ranges,
     pub lanes: Option<Box<Laned>>,
+    /// What its subflows have been given, if that is more than they can send.
+    queued: Option<Box<Queued>>,
+    /// What its receivers offer together.
+    offered: Option<Shared>,
 }
 
 /// A small fixed list of subflow ids.
@@ -84,6 +92,8 @@ pub(crate) struct Laned {
 impl Connection {
     pub fn new(flow: u32, profile: u16, copy: u8, total: u64, lanes: Option<Box<Laned>>) -> Connection {
         Connection {
+            queued: None,
+            offered: None,
             flow,
             profile,
             copy,
@@ -102,10 +112,34 @@ impl Connection {
         }
     }
 
+    /// Gives the subflows queues of their own, if the scheduler has them.
+    pub fn with_queues(mut self, profile: &Profile) -> Connection {
+        let wanted = profile.multipath.as_ref().is_some_and(|m| m.scheduler == Scheduler::Linux);
+        self.queued = (wanted && profile.modern.is_some()).then(Queued::new);
+        self
+    }
+
     /// What its receiver has.
     #[inline]
     pub fn inflow(&self) -> Inflow {
         Inflow { in_order: self.received, held: self.arrived.saturating_sub(self.received), total: self.total }
+    }
+
+    /// Lets a receiver go on with what the connection's others have offered, where they offer it together.
+    pub fn lend_window(&self, id: u32, receivers: &mut [Receiver]) {
+        if self.queued.is_none() || self.offered.is_none() {
+            return;
+        }
+        let others = self.subflows.as_slice().iter().map(|&other| receivers[other as usize].round_trip());
+        let longest = others.max().unwrap_or(Span::ZERO);
+        receivers[id as usize].adopt(self.offered, longest);
+    }
+
+    /// Takes back what a receiver has made of the window.
+    pub fn return_window(&mut self, receiver: &Receiver) {
+        if self.queued.is_some() {
+            self.offered = receiver.share();
+        }
     }
 
     /// Takes in payload of a subflow of a multipath connection: `len` bytes at `position`.
@@ -177,6 +211,10 @@ impl Connection {
 
     /// Lets the subflows send what their windows allow.
     pub fn pump(&mut self, now: Time, senders: &mut [Sender], profile: &Profile, net: &mut Network) {
+        if self.queued.is_some() {
+            self.pump_queued(now, senders, profile, net);
+            return;
+        }
         if let [only] = *self.subflows.as_slice()
             && (!self.joined || profile.multipath.is_none())
         {
@@ -293,6 +331,9 @@ impl Connection {
             return;
         }
         self.finishing = true;
+        if let Some(queued) = &mut self.queued {
+            queued.clear();
+        }
         for &id in self.subflows.as_slice() {
             if senders[id as usize].phase == Phase::Established {
                 senders[id as usize].send_new(now, self.total, 0, true, profile, net);
@@ -314,6 +355,11 @@ impl Connection {
 
     /// Hands what a timed-out subflow has outstanding to the others, if there are any that could take it.
     pub fn reinject(&mut self, id: u32, senders: &mut [Sender]) {
+        if let Some(mut queued) = self.queued.take() {
+            queued.reinject(self, id, senders);
+            self.queued = Some(queued);
+            return;
+        }
         let other = |s: &Sender| s.phase == Phase::Established && !s.failed && s.permit != Permit::Hold;
         if self.subflows.as_slice().iter().any(|&s| s != id && other(&senders[s as usize])) {
             senders[id as usize].take_for_reinjection(&mut self.reinject);

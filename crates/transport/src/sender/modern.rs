@@ -138,6 +138,11 @@ impl Modern {
         })
     }
 
+    /// Time-outs in a row.
+    pub fn failures(&self) -> u32 {
+        self.retransmits
+    }
+
     /// The connection is established.
     pub fn established(&mut self, now: Time) {
         self.validated = now;
@@ -839,7 +844,7 @@ impl Sender {
     }
 
     /// Whether one segment may go beyond the window: a probe.
-    pub(super) fn is_probing(&self) -> bool {
+    pub fn is_probing(&self) -> bool {
         self.modern.as_ref().is_some_and(|m| m.probing)
     }
 

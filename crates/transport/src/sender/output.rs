@@ -39,6 +39,8 @@ pub(super) struct Output {
     pub deferred: bool,
     /// A probe goes out in this turn.
     pub probe_due: bool,
+    /// What is offered to leave takes no more data (Linux' `eor`), so it gains nothing by waiting.
+    ended: bool,
 }
 
 impl Output {
@@ -140,7 +142,17 @@ impl Sender {
             return false;
         }
         // what will not grow does not wait
-        limit <= available
+        limit <= available && !modern.output.ended
+    }
+
+    /// Whether what [`burst`](Self::burst) is asked about next may still become more.
+    pub fn expect_more(&mut self, more: bool) {
+        self.output().ended = !more;
+    }
+
+    /// Bytes per second at which it sends or would (`sk_pacing_rate`).
+    pub fn pacing_rate(&self) -> u64 {
+        self.modern.as_ref().map_or(0, |modern| modern.output.rate)
     }
 
     /// Whether the card or the pace holds this back now; the timer is set if so.

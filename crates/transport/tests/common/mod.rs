@@ -9,8 +9,8 @@ use headway_control::congestion::Congestion;
 use headway_engine::Streams;
 use headway_fabric::{Graph, Limit, LinkId, NodeId, PortCounters, QueueSpec, Wire};
 use headway_transport::{
-    DelayedAck, FlowEnd, FlowStart, Measure, Multipath, Profile, Recovery, Sample, SampleKind, SampleOf, Simulation,
-    Totals,
+    DelayedAck, FlowEnd, FlowStart, Measure, Multipath, Profile, Recovery, Sample, SampleKind, SampleOf, Scheduler,
+    Simulation, Totals,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 
@@ -226,6 +226,7 @@ pub fn multipath(control: &str, subflows: usize) -> Profile {
             join_after: Bytes::ZERO,
             backup: Vec::new(),
             lanes: None,
+            scheduler: Scheduler::LowestRtt,
         }),
         ..profile()
     }
