@@ -20,20 +20,23 @@ pub enum Arrival {
     Periodic {
         /// Gap; not zero.
         period: Span,
+        /// Each arrival is late by up to this, at random and evenly spread, without moving the beat; shorter than the
+        /// period. Hosts never start at the same instant.
+        jitter: Span,
     },
 }
 
 impl Arrival {
     /// Begins a sequence of arrivals.
     pub const fn begin(self) -> Arrivals {
-        Arrivals { arrival: self, made: 0 }
+        Arrivals { arrival: self, made: 0, late: Span::ZERO }
     }
 
     /// Whether arrivals would never leave the instant at which they begin.
     pub(crate) const fn stands_still(self) -> bool {
         match self {
             Arrival::Once { .. } => false,
-            Arrival::Poisson { mean: gap } | Arrival::Periodic { period: gap } => gap.is_zero(),
+            Arrival::Poisson { mean: gap } | Arrival::Periodic { period: gap, .. } => gap.is_zero(),
         }
     }
 }
@@ -43,6 +46,8 @@ impl Arrival {
 pub struct Arrivals {
     arrival: Arrival,
     made: u64,
+    /// How late the last one was.
+    late: Span,
 }
 
 impl Arrivals {
@@ -57,8 +62,13 @@ impl Arrivals {
                 let gap = stream.exponential(mean.picos() as f64) + 0.5;
                 now.checked_add(Span::from_picos(gap as u64))
             }
-            Arrival::Periodic { .. } if first => Some(now),
-            Arrival::Periodic { period } => now.checked_add(period),
+            Arrival::Periodic { period, jitter } => {
+                let beat = if first { Some(now) } else { now.checked_add(period.saturating_sub(self.late)) };
+                if !jitter.is_zero() {
+                    self.late = Span::from_picos(stream.below(jitter.picos()));
+                }
+                beat.and_then(|beat| beat.checked_add(self.late))
+            }
         };
         self.made += u64::from(time.is_some());
         time
@@ -93,7 +103,7 @@ mod tests {
     #[test]
     fn periodic_begins_at_the_start_and_does_not_drift() {
         let period = Span::from_picos(333);
-        let times = times(Arrival::Periodic { period }, Time::from_picos(7), 1000);
+        let times = times(Arrival::Periodic { period, jitter: Span::ZERO }, Time::from_picos(7), 1000);
         assert_eq!((times[0], times[999]), (Time::from_picos(7), Time::from_picos(7 + 999 * 333)));
     }
 
@@ -128,7 +138,21 @@ mod tests {
     #[test]
     fn the_end_of_time_ends_a_sequence() {
         let late = Time::from_picos(u64::MAX - 10);
-        assert_eq!(times(Arrival::Periodic { period: Span::from_picos(4) }, late, 9).len(), 3);
+        assert_eq!(times(Arrival::Periodic { period: Span::from_picos(4), jitter: Span::ZERO }, late, 9).len(), 3);
         assert_eq!(times(Arrival::Poisson { mean: Span::MAX }, late, 9), []);
+    }
+
+    /// Lateness is drawn anew for each beat and does not add up; it spreads evenly.
+    #[test]
+    fn jitter_keeps_the_beat() {
+        let (period, jitter) = (Span::from_micros(10), Span::from_micros(4));
+        let late: Vec<u64> = times(Arrival::Periodic { period, jitter }, Time::ZERO, 2000)
+            .iter()
+            .enumerate()
+            .map(|(n, time)| time.picos() - n as u64 * period.picos())
+            .collect();
+        assert!(late.iter().all(|&late| late < jitter.picos()), "{late:?}");
+        let mean = late.iter().sum::<u64>() as f64 / late.len() as f64 / jitter.picos() as f64;
+        assert!((mean - 0.5).abs() < 0.03, "{mean}"); // √(1/12 / 2000) = 0.0065
     }
 }

@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn ties_are_in_order_of_generators_and_incasts_stay_together() {
-        let beat = Arrival::Periodic { period: Span::from_secs(5) };
+        let beat = Arrival::Periodic { period: Span::from_secs(5), jitter: Span::ZERO };
         let flows = run(&traffic(Pattern::EachDestination, beat), Ends::Between { sources: 3, destinations: 3 });
         let order: Vec<_> = flows.iter().map(|f| (f.time, f.generator, f.number)).collect();
         let beats = [1, 6, 11, 16].into_iter().zip(0..);
@@ -279,7 +279,9 @@ mod tests {
     fn what_would_never_end_or_never_begin_is_refused() {
         let ends = Ends::Within { hosts: 3 };
         let error = |traffic: &Traffic| traffic.flows(ends, Streams::new(1)).unwrap_err();
-        for arrival in [Arrival::Poisson { mean: Span::ZERO }, Arrival::Periodic { period: Span::ZERO }] {
+        for arrival in
+            [Arrival::Poisson { mean: Span::ZERO }, Arrival::Periodic { period: Span::ZERO, jitter: Span::ZERO }]
+        {
             assert_eq!(error(&traffic(Pattern::Random, arrival)), TrafficError::ZeroGap);
         }
         let valid = traffic(Pattern::Random, poisson(1));
@@ -298,7 +300,7 @@ mod tests {
             arrival in prop_oneof![
                 (0u32..4).prop_map(|count| Arrival::Once { count }),
                 (200u64..5000).prop_map(poisson),
-                (200u64..5000).prop_map(|ms| Arrival::Periodic { period: Span::from_millis(ms) }),
+                (200u64..5000).prop_map(|ms| Arrival::Periodic { period: Span::from_millis(ms), jitter: Span::ZERO }),
             ],
             sources in 2usize..6,
             destinations in 2usize..6,

@@ -267,6 +267,9 @@ impl Connection {
                 let len = left.min(u64::from(profile.mss));
                 let at = self.next;
                 let fin = self.hand_out(len, profile);
+                if left == len && burst > len {
+                    sender.push_next();
+                }
                 sender.send_new(now, at, len as u32, fin, profile, net);
                 left -= len;
             }

@@ -13,7 +13,7 @@ use headway_units::{Span, Time};
 use crate::network::{Network, SackBlocks, Side, Timer, class, endpoint};
 use crate::profile::{Profile, Recovery};
 use crate::ranges::Ranges;
-use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
+use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, syn_options, unwrap};
 
 mod adaptive;
 mod more;
@@ -314,7 +314,13 @@ impl Receiver {
     fn emit(&mut self, now: Time, mut tag: u8, inflow: Inflow, profile: &Profile, net: &mut Network) {
         let mut window = profile.receive_window.get();
         let mut duplicate = None;
+        let finished = self.finished();
         if let Some(more) = &mut self.more {
+            // The application closes its side as soon as the other has; a lost FIN of this side is not sent again.
+            if finished && !more.closed && profile.multipath.is_none() {
+                more.closed = true;
+                tag |= flag::FIN;
+            }
             duplicate = more.duplicate;
             let syn = tag & flag::SYN != 0;
             if profile.timestamps {
@@ -327,7 +333,7 @@ impl Receiver {
                 }
             }
         }
-        let mut options = 0;
+        let mut options = if tag & flag::SYN != 0 { syn_options(profile) } else { 0 };
         let nothing = self.ranges.is_empty() && duplicate.is_none();
         let extra = if nothing || profile.recovery == Recovery::NewReno {
             NO_EXTRA

@@ -2,6 +2,8 @@
 
 use headway_fabric::Packet;
 
+use crate::profile::Profile;
+
 /// What a frame means to the transport: 16 bytes.
 ///
 /// Numbers are the low 32 bits of stream positions, as on the wire; [`unwrap`] restores them.
@@ -28,6 +30,9 @@ pub(crate) mod flag {
     pub const FIN: u8 = 4;
     /// ECN echo (RFC 3168 §6.1).
     pub const ECE: u8 = 8;
+    /// On segments with data, which carry no echo: the end of a burst (Linux sets PSH on every segment of more than one
+    /// packet so that the receiver does not hold it, `__tcp_transmit_skb`).
+    pub const PSH: u8 = ECE;
     /// Congestion window reduced.
     pub const CWR: u8 = 16;
     /// What stands for a timestamp, and its echo (RFC 7323): a number of two bits that counts the sender's repairs.
@@ -39,6 +44,16 @@ pub(crate) mod flag {
 
 /// The smallest Ethernet frame.
 const MIN_FRAME: u32 = 64;
+
+/// What options take in a SYN beyond those that every segment has: as Linux sends it, 20 bytes with the segment size,
+/// permission for selective acknowledgements, timestamps and window scale. By the letter of the RFCs, nothing.
+pub(crate) fn syn_options(profile: &Profile) -> u32 {
+    match profile.modern {
+        Some(_) if profile.timestamps => 8,
+        Some(_) => 12,
+        None => 0,
+    }
+}
 
 /// Size of a frame with `payload` bytes, padded to Ethernet's minimum.
 #[inline]

@@ -16,7 +16,7 @@ use headway_units::{Span, Time};
 use crate::network::{Network, SackBlocks, Side, Timer, class, endpoint};
 use crate::profile::{IdleRestart, Profile};
 use crate::rtt::{RttEstimator, expiry};
-use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
+use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, syn_options, unwrap};
 
 mod modern;
 mod output;
@@ -294,6 +294,8 @@ impl Sender {
     pub fn send_new(&mut self, now: Time, data: u64, len: u32, fin: bool, profile: &Profile, net: &mut Network) {
         if self.outstanding() == 0 && self.nxt > 1 && self.permit == Permit::Normal {
             self.restart(now, profile);
+        } else {
+            self.note_start(now);
         }
         let seq = self.nxt;
         if self.modern.is_some() {
@@ -301,6 +303,11 @@ impl Sender {
         }
         self.nxt += u64::from(len) + u64::from(fin);
         self.board.push(seq, now, data, len, fin);
+        if let Some(modern) = &mut self.modern
+            && std::mem::take(&mut modern.output.fresh)
+        {
+            self.board.mark_head();
+        }
         self.stamp_sent(None);
         self.data_segment(now, seq, data, len, fin, true, profile, net);
     }
@@ -333,6 +340,15 @@ impl Sender {
         self.control.on_restart(now, idle, &mut self.window);
     }
 
+    /// Something is about to be sent. If there is something outstanding but nothing in the network, because all of it
+    /// was found lost, Linux' controls take it for a start as well (`tcp_output.c: tcp_event_data_sent`).
+    fn note_start(&mut self, now: Time) {
+        let start = self.modern.is_some() && self.outstanding() > 0 && self.pipe() == 0;
+        if start && !self.control.owns_window() {
+            self.control.on_restart(now, now.since(self.last_sent), &mut self.window);
+        }
+    }
+
     /// Sends again what is known to be lost, as far as the window allows, then as much as the stack's rules do.
     /// `more_data` waits in the connection.
     pub fn repair(&mut self, now: Time, more_data: bool, profile: &Profile, net: &mut Network) {
@@ -359,6 +375,7 @@ impl Sender {
     }
 
     fn resend(&mut self, now: Time, index: usize, profile: &Profile, net: &mut Network) {
+        self.note_start(now);
         let segment = self.board.resent(index, now);
         if self.modern.is_some() {
             self.note_resent(now, u64::from(segment.2) + u64::from(segment.3));
@@ -400,6 +417,9 @@ impl Sender {
     ) {
         let mut tag = flag::ACK | if fin { flag::FIN } else { 0 };
         tag |= self.epoch();
+        if new && self.take_push() {
+            tag |= flag::PSH;
+        }
         // RFC 3168 §6.1.2, §6.1.5: retransmissions carry neither CWR nor an ECT codepoint; RFC 8257 §3.5 has all
         // segments carry one.
         let capable = profile.ecn && (new || self.control.counts_marks());
@@ -426,7 +446,7 @@ impl Sender {
     fn control_segment(&self, now: Time, number: u64, tag: u8, profile: &Profile, net: &mut Network) {
         let frame = Frame {
             hop: self.route,
-            size: frame_size(0, profile.overhead),
+            size: frame_size(if tag & flag::SYN != 0 { syn_options(profile) } else { 0 }, profile.overhead),
             tos: 0,
             tag,
             body: Segment { number: number as u32, data_number: 0, amount: 0, extra: NO_EXTRA },
@@ -507,7 +527,11 @@ impl Sender {
             return progress;
         }
         if profile.modern.is_some() {
-            self.on_ack_modern(now, ack, frame.tag, blocks, context, profile, net)
+            let progress = self.on_ack_modern(now, ack, frame.tag, blocks, context, profile, net);
+            if frame.tag & flag::FIN != 0 {
+                self.control_segment(now, self.nxt, flag::ACK, profile, net);
+            }
+            progress
         } else {
             self.on_ack_rfc(now, ack, frame.tag, blocks, context, profile, net)
         }
@@ -523,6 +547,7 @@ impl Sender {
             acked: total - before.0,
             total,
             lost: self.board.lost_ever() - before.2,
+            lost_ever: self.board.lost_ever(),
             flight_before: before.1,
             flight: self.pipe(),
             una: self.una,
@@ -543,6 +568,7 @@ impl Sender {
     /// The repair as controls know it.
     fn state(&self) -> State {
         match self.repair {
+            Repair::None if self.modern.as_ref().is_some_and(|m| m.is_disordered()) => State::Disorder,
             Repair::None => State::Open,
             Repair::Reducing => State::Reducing,
             Repair::Fast => State::Recovery,

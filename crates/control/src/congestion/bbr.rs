@@ -3,14 +3,11 @@
 //! 2016), with the rules, constants and integer arithmetic of Linux 6.12's `net/ipv4/tcp_bbr.c`: windows in
 //! segments, times in microseconds, rates in segments per microsecond times 2²⁴, gains times 2⁸.
 //!
-//! Leaves out: the coarseness of Linux' clock ticks (the 10 s and 200 ms here are exact); segments that a
-//! retransmission time-out declares lost count for the [policer](policer) only if an acknowledgement reports them;
-//! after a time-out one segment remains of the window where Linux keeps what RACK does not yet believe lost.
-//! Linux' random phase of the gain cycle comes from [`Start::seed`].
+//! Leaves out: the coarseness of Linux' clock ticks (the 10 s and 200 ms here are exact). Linux' random phase of the gain cycle comes from [`Start::seed`].
 
 use headway_units::{Rate, Span, Time};
 
-use super::{Ack, Cause, Control, Event, Parameter, Start, State, Window};
+use super::{Ack, Control, Event, Parameter, Start, State, Window};
 use max_filter::MaxFilter;
 use policer::{Policer, Totals};
 
@@ -424,7 +421,7 @@ impl Control for Bbr {
         }
         let s = self.sample(ack);
         self.totals.delivered = s.total.div_ceil(self.mss);
-        self.totals.lost += s.lost;
+        self.totals.lost = ack.lost_ever.div_ceil(self.mss);
         if s.acked > 0 {
             self.totals.at_us = micros(s.now);
         }
@@ -443,16 +440,17 @@ impl Control for Bbr {
 
     fn on_ack(&mut self, _ack: &Ack<'_>, _window: &mut Window) {}
 
-    fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
+    fn on_congestion(&mut self, _event: &Event<'_>, window: &mut Window) {
         self.save_cwnd(window);
-        if event.cause == Cause::Timeout {
-            // `tcp_enter_loss` leaves room for the retransmission only; `bbr_set_state` ends the round.
-            window.cwnd = window.bytes(1);
-            self.before = State::Loss;
-            self.full_bw = 0;
-            self.round_start = true;
-            self.watch_policer(true, false);
-        }
+    }
+
+    /// `bbr_set_state`: a time-out ends the round.
+    fn on_timeout(&mut self, lost: u64) {
+        self.totals.lost = lost.div_ceil(self.mss);
+        self.before = State::Loss;
+        self.full_bw = 0;
+        self.round_start = true;
+        self.watch_policer(true, false);
     }
 
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {

@@ -126,7 +126,7 @@ impl Control for Compound {
         self.tune();
         self.credit.clear();
         self.prior = self.dwnd;
-        self.rounds.active = false;
+        self.rounds.stop(event.cause);
         if event.cause == Cause::Timeout {
             // Until the loss is repaired only Reno's part counts.
             self.dwnd = 0;
@@ -140,12 +140,12 @@ impl Control for Compound {
     }
 
     fn on_recovered(&mut self, _now: Time, _window: &mut Window) {
-        self.rounds.restart();
+        self.rounds.resume();
     }
 
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {
         self.dwnd = self.prior;
-        self.rounds.restart();
+        self.rounds.resume();
     }
 
     fn on_restart(&mut self, _now: Time, _idle: Span, _window: &mut Window) {

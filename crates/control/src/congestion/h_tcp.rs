@@ -195,7 +195,7 @@ impl Control for Htcp {
         if !self.settings.bandwidth_switch {
             return;
         }
-        if open {
+        if open || ack.state == State::Disorder {
             self.measure_rate(now, acked, window.segments());
         } else {
             self.counted = 0;

@@ -188,6 +188,8 @@ pub struct Ack<'a> {
     pub total: u64,
     /// Bytes found lost by this acknowledgement.
     pub lost: u64,
+    /// All that was ever found lost, by acknowledgements and by timers (Linux: `tp->lost`).
+    pub lost_ever: u64,
     /// Bytes believed to be in the network before this acknowledgement, and now.
     pub flight_before: u64,
     /// See [`flight_before`](Self::flight_before).
@@ -226,6 +228,7 @@ impl Ack<'_> {
             acked,
             total: acked,
             lost: 0,
+            lost_ever: 0,
             flight_before: acked,
             flight: 0,
             una: acked,
@@ -247,8 +250,11 @@ impl Ack<'_> {
 /// What the transport is doing about congestion (Linux' `enum tcp_ca_state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Nothing; also while there are duplicates but no loss yet.
+    /// Nothing.
     Open,
+    /// Something is missing, or was sent again and not reported yet, but there is no loss to repair. Only some
+    /// transports tell it from [`Open`](State::Open), and controls treat it the same unless they say otherwise.
+    Disorder,
     /// The window is being reduced after an ECN echo.
     Reducing,
     /// Fast recovery.
@@ -335,8 +341,8 @@ pub trait Control: Default {
     const WANTS_DELIVERY: bool = false;
     /// Sets cwnd itself in every state; the transport neither reduces nor grows it (BBR). For such a control
     /// [`observe`](Control::observe) comes last, after an acknowledgement's losses and what follows from them
-    /// (`net/ipv4/tcp_input.c: tcp_cong_control`), and it sets cwnd after a time-out itself, in
-    /// [`on_congestion`](Control::on_congestion).
+    /// (`net/ipv4/tcp_input.c: tcp_cong_control`). After a time-out the transport leaves it what is in flight and one
+    /// segment (`tcp_enter_loss`).
     const OWNS_WINDOW: bool = false;
     /// [`on_ack`](Control::on_ack) is for it also when the window was not what kept the sender from sending
     /// ([`Ack::limited`] tells): Vegas and what follows it, which look at delay instead.
@@ -356,6 +362,11 @@ pub trait Control: Default {
 
     /// There is congestion: sets ssthresh, at least two segments. cwnd is the transport's business.
     fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window);
+
+    /// The retransmission timer has fired, and `lost` bytes were ever found lost. For every time-out, whether or not it
+    /// was one more congestion event; if it was, after [`on_congestion`](Control::on_congestion) (Linux: `set_state`
+    /// with `TCP_CA_Loss`).
+    fn on_timeout(&mut self, _lost: u64) {}
 
     /// The reduction is complete: cwnd has come down to ssthresh, and what was lost is repaired.
     fn on_recovered(&mut self, _now: Time, _window: &mut Window) {}
@@ -515,6 +526,11 @@ macro_rules! controls {
             /// See [`Control::on_congestion`].
             pub fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
                 match self { $(Congestion::$control(c) => c.on_congestion(event, window),)+ }
+            }
+
+            /// See [`Control::on_timeout`].
+            pub fn on_timeout(&mut self, lost: u64) {
+                match self { $(Congestion::$control(c) => c.on_timeout(lost),)+ }
             }
 
             /// See [`Control::on_recovered`].

@@ -3,13 +3,15 @@
 //! In whole microseconds, each sample one too long so that none is zero (`net/ipv4/tcp_vegas.c:
 //! tcp_vegas_pkts_acked`). A round ends with the first acknowledgement of more than had been sent when it began.
 
-use super::{Ack, State};
+use super::{Ack, Cause, State};
 
 /// Round trips of the round under way.
 #[derive(Debug, Clone)]
 pub(super) struct Rounds {
     /// Whether delay counts now: not in recovery, whose measurements are stale.
     pub(super) active: bool,
+    /// What the transport was last said to do.
+    state: State,
     end: u64,
     /// What will be sent next, as of the last acknowledgement.
     nxt: u64,
@@ -34,13 +36,24 @@ pub(super) struct Round {
 
 impl Default for Rounds {
     fn default() -> Rounds {
-        Rounds { active: true, end: 0, nxt: 0, count: 0, shortest: u64::MAX, sum: 0, base: u64::MAX }
+        Rounds {
+            active: true,
+            state: State::Open,
+            end: 0,
+            nxt: 0,
+            count: 0,
+            shortest: u64::MAX,
+            sum: 0,
+            base: u64::MAX,
+        }
     }
 }
 
 impl Rounds {
     /// Takes the round-trip sample of an acknowledgement; true if delay counts again from now on.
     pub(super) fn observe(&mut self, ack: &Ack<'_>) -> bool {
+        // the state is that before this acknowledgement, and so is where a round begins that begins with it
+        let again = self.follow(ack.state);
         self.nxt = ack.nxt;
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.picos() / 1_000_000 + 1;
@@ -49,11 +62,38 @@ impl Rounds {
             self.sum += rtt;
             self.count += 1;
         }
-        let again = !self.active && ack.state == State::Open;
-        if again {
-            self.restart();
-        }
         again
+    }
+
+    /// Delay stops to count when the state is no longer [`State::Open`], and counts again when it is: true then
+    /// (`net/ipv4/tcp_vegas.c: tcp_vegas_state`).
+    pub(super) fn follow(&mut self, state: State) -> bool {
+        if state == self.state {
+            return false;
+        }
+        self.state = state;
+        if state == State::Open {
+            self.restart();
+        } else {
+            self.active = false;
+        }
+        self.active
+    }
+
+    /// Delay does not count in a repair that begins now.
+    pub(super) fn stop(&mut self, cause: Cause) {
+        self.active = false;
+        self.state = match cause {
+            Cause::Loss => State::Recovery,
+            Cause::Echo => State::Reducing,
+            Cause::Timeout => State::Loss,
+        };
+    }
+
+    /// A repair is over.
+    pub(super) fn resume(&mut self) {
+        self.state = State::Open;
+        self.restart();
     }
 
     /// Starts over with the next segment sent.

@@ -2,9 +2,8 @@
 //! Avoidance on a Global Internet, IEEE JSAC 13(8), 1995), as Linux 6.12's `net/ipv4/tcp_vegas.c` does it: slow start
 //! grows in every round, not in every other; the delay of a round is its shortest round trip; loss is Reno's.
 //!
-//! Leaves out: the pause that Linux makes while there are duplicates but no loss yet (`TCP_CA_Disorder`, which
-//! [`State::Open`](super::State::Open) includes); after a time-out, what was sent since the last acknowledgement, for
-//! which Linux' first round waits too; and the paper's own detection of loss.
+//! Leaves out: after a time-out, what was sent since the last acknowledgement, for which Linux' first round waits too;
+//! and the paper's own detection of loss.
 
 use super::rounds::{Round, Rounds};
 use super::{Ack, Cause, Control, Credit, Event, Parameter, Window};
@@ -77,6 +76,7 @@ impl Control for Vegas {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
+        self.rounds.follow(ack.state);
         if !self.rounds.active {
             reno(&mut self.credit, ack, window);
             return;
@@ -94,20 +94,19 @@ impl Control for Vegas {
     fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
         window.ssthresh = window.reduced(event.flight, 0.5);
         self.credit.clear();
+        self.rounds.stop(event.cause);
         if event.cause == Cause::Timeout {
             // Linux retransmits with nothing in flight, which it takes for a start (`CA_EVENT_TX_START`).
             self.rounds.forget();
-        } else {
-            self.rounds.active = false;
         }
     }
 
     fn on_recovered(&mut self, _now: Time, _window: &mut Window) {
-        self.rounds.restart();
+        self.rounds.resume();
     }
 
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {
-        self.rounds.restart();
+        self.rounds.resume();
     }
 
     fn on_restart(&mut self, _now: Time, _idle: Span, _window: &mut Window) {
@@ -203,6 +202,23 @@ mod tests {
         assert!(!vegas.rounds.active);
         vegas.on_recovered(Time::ZERO, &mut window);
         assert!(vegas.rounds.active);
+    }
+
+    /// `tcp_vegas_state`: delay counts in TCP_CA_Open alone, so not while something is missing; the round that begins when
+    /// all is well again ends with what is sent then.
+    #[test]
+    fn something_missing_pauses_vegas() {
+        let (mut vegas, mut window, mut una) = (Vegas::default(), window(20, 10), 0);
+        round(&mut vegas, &mut window, &mut una, 1, 9_999);
+        let ack = |una, nxt, state| Ack { una, nxt, state, ..Ack::of(Time::ZERO, MSS) };
+        vegas.observe(&ack(una, 30 * MSS, State::Open), &mut window); // selectively acknowledged
+        vegas.observe(&ack(una, 30 * MSS, State::Disorder), &mut window); // another one
+        assert!(!vegas.rounds.active);
+        vegas.observe(&ack(3 * MSS, 40 * MSS, State::Disorder), &mut window); // the hole is filled
+        vegas.on_ack(&ack(3 * MSS, 40 * MSS, State::Open), &mut window);
+        assert!(vegas.rounds.active);
+        assert_eq!(vegas.rounds.ended(&ack(40 * MSS, 50 * MSS, State::Open)), None);
+        assert!(vegas.rounds.ended(&ack(41 * MSS, 50 * MSS, State::Open)).is_some());
     }
 
     /// One to four flows on one bottleneck of 100 segments per 10 ms: each keeps from alpha to beta segments queued.

@@ -121,6 +121,9 @@ impl Control for WVegas {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
+        if self.rounds.follow(ack.state) {
+            self.start_over();
+        }
         if !self.rounds.active {
             reno(&mut self.credit, ack, window);
             return;
@@ -138,16 +141,16 @@ impl Control for WVegas {
     fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
         window.ssthresh = window.reduced(event.flight, 0.5);
         self.credit.clear();
-        self.rounds.active = false;
+        self.rounds.stop(event.cause);
     }
 
     fn on_recovered(&mut self, _now: Time, _window: &mut Window) {
-        self.rounds.restart();
+        self.rounds.resume();
         self.start_over();
     }
 
     fn on_undo(&mut self, _now: Time, _window: &mut Window) {
-        self.rounds.restart();
+        self.rounds.resume();
         self.start_over();
     }
 

@@ -174,11 +174,12 @@ fn times(scenario: &ScenarioRecord, name: &str, traffic: &FlowsRecord, index: &s
         let label = format!("it starts at {}", traffic.start);
         checker.problem(&["traffic", index, "stop"], message, &label, None);
     }
-    let first = match &traffic.arrival {
-        ArrivalRecord::Periodic(periodic) => periodic.period,
-        _ => return,
-    };
-    if first > duration {
+    let ArrivalRecord::Periodic(periodic) = &traffic.arrival else { return };
+    if periodic.jitter >= periodic.period {
+        let message = format!("`traffic.{name}.arrival.jitter` is not shorter than the period, {}", periodic.period);
+        checker.problem(&["traffic", index, "arrival", "jitter"], message, "", None);
+    }
+    if periodic.period > duration {
         let message = format!("`traffic.{name}.arrival.period` is longer than the duration, {duration}");
         checker.problem(&["traffic", index, "arrival", "period"], message, "", None);
     }

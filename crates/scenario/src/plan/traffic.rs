@@ -69,7 +69,7 @@ impl Planned {
         let arrival = match &record.arrival {
             ArrivalRecord::Once(own) => Arrival::Once { count: own.count },
             ArrivalRecord::Poisson(own) => Arrival::Poisson { mean: own.mean },
-            ArrivalRecord::Periodic(own) => Arrival::Periodic { period: own.period },
+            ArrivalRecord::Periodic(own) => Arrival::Periodic { period: own.period, jitter: own.jitter },
             ArrivalRecord::Load(own) => {
                 if record.pairs != Pairs::Random && record.pairs != Pairs::Permutation {
                     let message = "arrivals by `load` need one process for each source".to_owned();

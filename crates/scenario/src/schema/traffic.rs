@@ -257,6 +257,8 @@ record! {
         /// The time between two flows of a process.
         #[range(above(Span::ZERO))]
         pub period: Span,
+        /// Each flow starts later by up to this, at random; shorter than the period.
+        pub jitter: Span = Span::ZERO,
     }
 }
 

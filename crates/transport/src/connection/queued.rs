@@ -220,9 +220,13 @@ impl Queued {
             let len = if waits { len - short } else { len };
             sender.expect_more(last);
             let Burst::Bytes(bytes) = sender.burst(now, len, NO_LIMIT, profile, net) else { break };
+            let ends = bytes > mss || bytes == queue.buffers[0].len;
             let mut sent = 0;
             while sent < bytes {
                 let piece = (bytes - sent).min(mss);
+                if ends && sent + piece == bytes {
+                    sender.push_next();
+                }
                 sender.send_new(now, at + sent, piece as u32, false, profile, net);
                 sent += piece;
             }

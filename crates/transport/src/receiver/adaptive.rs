@@ -6,9 +6,8 @@
 //! of Linux 6.12.
 //!
 //! Leaves out: segments that the card or GRO merges, which Linux acknowledges as one; interactive ("ping-pong")
-//! connections, since data goes one way; the slack of 100 µs of the timer that ends a compression; and the PSH that
-//! Linux sets at the end of each TSO burst: here the end of a write is FIN, the end of the data or a segment that is not
-//! full.
+//! connections, since data goes one way; the slack of 100 µs of the timer that ends a compression. The end of a write is
+//! FIN, the end of the data, a segment that is not full, or the end of a burst.
 
 use headway_units::{Span, Time};
 
@@ -25,6 +24,9 @@ const MIN_MSS: u32 = 88;
 /// `sysctl_tcp_comp_sack_nr`, `sysctl_tcp_comp_sack_delay_ns`.
 const COMPRESSED: u32 = 44;
 const COMPRESSED_FOR: Span = Span::from_millis(1);
+/// `sysctl_tcp_comp_sack_slack_ns`: by how much the timer may be late. It is, since `hrtimer_start_range_ns` sets the
+/// clock for the end of the range, unless another timer of the kind fires in it.
+const SLACK: Span = Span::from_micros(100);
 /// Duplicates that a sender must see at once to retransmit (`TCP_FASTRETRANS_THRESH`).
 const DUPLICATES: u8 = 3;
 
@@ -226,7 +228,7 @@ impl Adaptive {
         }
         self.compressing = true;
         let rtt = self.srtt.map_or(rtt, |srtt| rtt.min(srtt));
-        Wait::For((rtt / 20).min(COMPRESSED_FOR))
+        Wait::For((rtt / 20).min(COMPRESSED_FOR) + SLACK)
     }
 
     /// A delayed acknowledgement is waiting for its timer (`ICSK_ACK_TIMER`).

@@ -25,6 +25,8 @@ pub(super) struct More {
     pub duplicate: Option<(u64, u64)>,
     /// The last segment brought data in order, which was read.
     pub delivered: bool,
+    /// Our own FIN was sent, with the acknowledgement of the other one.
+    pub closed: bool,
     /// SYN-ACKs sent, and when the last left.
     pub handshake: (u32, Time),
 }
@@ -45,6 +47,7 @@ impl More {
                 acked: 0,
                 duplicate: None,
                 delivered: false,
+                closed: false,
                 handshake: (0, Time::ZERO),
             })
         })
@@ -104,7 +107,7 @@ impl Receiver {
         }
         let position = unwrap(before.in_order, frame.body.data_number) + u64::from(len);
         let last = profile.multipath.is_some() && position == before.total;
-        let push = frame.tag & flag::FIN != 0 || last || len < profile.mss;
+        let push = frame.tag & (flag::FIN | flag::PSH) != 0 || last || len < profile.mss;
         if len > 0 {
             more.acks.measure(len, push, profile);
         }

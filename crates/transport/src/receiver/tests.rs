@@ -75,7 +75,7 @@ impl Script {
     fn after(profile: Profile, round_trip: Span) -> Script {
         let mut graph = Graph::new();
         let (a, b) = (graph.add_host("a", Span::ZERO).unwrap(), graph.add_host("b", Span::ZERO).unwrap());
-        let queue = QueueSpec { limit: None, mark: None };
+        let queue = QueueSpec::DropTail { limit: None, mark: None };
         let wire = Wire { rate: Rate::from_gbps(400), delay: Span::ZERO, gap: Bytes::ZERO, loss: 0.0, queue };
         let (_, back) = graph.connect(a, b, wire, wire).unwrap();
         let mut net = Network {

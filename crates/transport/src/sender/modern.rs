@@ -24,6 +24,11 @@ const RECOVERIES: u8 = 16;
 /// `sysctl_tcp_max_reordering`.
 const MAX_REORDERING: u32 = 300;
 
+/// The millisecond that a timestamp tells.
+fn tick(time: Time) -> u64 {
+    time.picos() / 1_000_000_000
+}
+
 /// What the retransmission timer is set for (Linux' `icsk_pending`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pending {
@@ -61,6 +66,9 @@ pub(super) struct Modern {
     /// F-RTO: new data before more is sent again.
     try_new: bool,
     retransmits: u32,
+    /// Linux' Disorder: something was missing or sent again when the last acknowledgement had been handled, without a
+    /// repair.
+    disordered: bool,
 
     // RACK (RFC 8985 §5.2)
     latest: (Time, u64),
@@ -114,6 +122,7 @@ impl Modern {
                 f_rto: false,
                 try_new: false,
                 retransmits: 0,
+                disordered: false,
                 latest: (Time::ZERO, 0),
                 latest_rtt: Span::ZERO,
                 advanced: false,
@@ -141,6 +150,11 @@ impl Modern {
     /// Time-outs in a row.
     pub fn failures(&self) -> u32 {
         self.retransmits
+    }
+
+    /// Linux' Disorder.
+    pub fn is_disordered(&self) -> bool {
+        self.disordered
     }
 
     /// The connection is established.
@@ -185,9 +199,14 @@ impl Sender {
         matches!(self.repair, Repair::Reducing | Repair::Fast)
     }
 
-    /// Linux' Disorder: something is missing or was sent again, without a repair.
+    /// `tcp_try_keep_open`
+    fn keep_open(&mut self) {
+        let disordered = self.board.sacked() > 0 || self.board.lost() > 0 || self.board.again() > 0;
+        self.more().disordered = disordered && self.repair == Repair::None;
+    }
+
     fn is_disordered(&self) -> bool {
-        self.board.sacked() > 0 || self.board.lost() > 0 || self.board.again() > 0
+        self.modern.as_ref().is_some_and(|m| m.disordered)
     }
 
     // ---- acknowledgements --------------------------------------------------------------------------------------
@@ -249,6 +268,7 @@ impl Sender {
         let dubious = facts.sacked || facts.echo || facts.duplicate || !facts.advanced || self.repair != Repair::None;
         if dubious || self.is_disordered() {
             self.alert(now, &mut facts, context, profile, net);
+            self.keep_open();
         }
         if self.outstanding() == 0 {
             self.timer.cancel();
@@ -276,7 +296,6 @@ impl Sender {
         let Some(modern) = self.modern.as_ref().filter(|_| profile.timestamps) else { return false };
         let Some(first) = modern.first_again else { return false };
         let echo = (tag & flag::EPOCH) >> flag::EPOCH_SHIFT;
-        let tick = |time: Time| time.picos() / 1_000_000_000;
         let sent = self.too_soon(now).min(first);
         echo != modern.epoch && tick(sent) < tick(first)
     }
@@ -315,12 +334,16 @@ impl Sender {
         facts: &mut Facts,
         profile: &Profile,
     ) -> Option<Span> {
-        let whole = |span: Span| Span::from_millis(span.picos().div_ceil(1_000_000_000).max(1));
+        // `tcp_rtt_tsopt_us`: the difference of two counts
+        let whole = |sent: Time| Span::from_millis(tick(now).saturating_sub(tick(sent)).max(1));
         let (long, short) = match (sample, facts.news.sacked) {
-            (Some((first, last)), _) | (None, Some((first, last))) => (now.since(first), now.since(last)),
+            // the variation follows the segment at the head, the shortest round trip what was reported last
+            (Some((first, _)), Some((_, last))) | (Some((first, last)), None) | (None, Some((first, last))) => {
+                (now.since(first), now.since(last))
+            }
             (None, None) if profile.timestamps && facts.advanced => {
                 let sent = facts.news.again?;
-                (whole(now.since(sent)), whole(now.since(sent)))
+                (whole(sent), whole(sent))
             }
             _ => return None,
         };
@@ -386,6 +409,7 @@ impl Sender {
             self.begin_reduction(now, Cause::Loss, context, profile);
             self.end_reduction(now, true);
             self.repair = Repair::None;
+            self.keep_open();
         } else if !facts.advanced && !facts.sacked {
             self.more().probe = None;
         }
@@ -516,7 +540,8 @@ impl Sender {
             self.congested(now, Cause::Loss, context, profile);
         }
         self.repair = Repair::Fast;
-        self.force = true;
+        // A control that owns the window leaves room for what this acknowledgement tells to have arrived.
+        self.force = !self.control.owns_window();
     }
 
     /// `tcp_current_ssthresh`: what an undo returns to.
@@ -815,7 +840,8 @@ impl Sender {
         self.board.stamp(index, stamp);
     }
 
-    /// Sends again what is lost, as far as the window allows.
+    /// Sends again what is lost, as far as the window and the pace allow: what left in one burst and was lost side by
+    /// side leaves in one burst again (`tcp_xmit_retransmit_queue`, which goes by `sk_buff`).
     pub(super) fn repair_modern(&mut self, now: Time, more_data: bool, profile: &Profile, net: &mut Network) {
         if self.more().try_new {
             self.more().try_new = false;
@@ -826,15 +852,21 @@ impl Sender {
         }
         let mut head = false;
         while self.board.lost() > 0 {
-            let room = self.pipe() + self.mss() <= self.repair_window();
-            if !(room || self.force) || self.is_held(now, net, profile) {
+            // `tcp_retransmit_timer` waits for nothing
+            let forced = self.force && self.repair == Repair::Timeout;
+            let room = self.repair_window().saturating_sub(self.pipe()) / self.mss();
+            if room == 0 && !self.force || !forced && self.is_repair_held(now, profile, net) {
                 break;
             }
+            let most = if forced { 1 } else { room.max(1).min(self.burst_size(profile) / self.mss()) };
             self.force = false;
-            let Some(index) = self.board.next_lost() else { break };
-            self.resend(now, index, profile, net);
-            self.note_output(now, self.mss(), profile, net);
-            head |= index == 0;
+            let Some(lost) = self.board.next_lost_burst(most as usize) else { break };
+            head |= lost.start == 0;
+            let bytes = lost.len() as u64 * self.mss();
+            for index in lost {
+                self.resend(now, index, profile, net);
+            }
+            self.note_output(now, bytes, profile, net);
         }
         self.force = false;
         if head && self.more().pending != Pending::Reordering {
@@ -977,9 +1009,8 @@ impl Sender {
             self.congested(now, Cause::Timeout, context, profile);
             self.begin_undo();
         }
-        if !self.control.owns_window() {
-            self.window.cwnd = self.pipe() + self.mss();
-        }
+        self.window.cwnd = self.pipe() + self.mss();
+        self.control.on_timeout(self.board.lost_ever());
         self.failed = true;
         self.repair = Repair::Timeout;
         self.point = self.nxt;

@@ -35,8 +35,12 @@ pub(super) struct Output {
     /// Bursts in the host's card: when they have left, and what they take.
     held: VecDeque<(Time, u64)>,
     held_bytes: u64,
+    /// What is sent next begins a burst.
+    pub fresh: bool,
     /// The window was full but for a burst that waits for more room.
     pub deferred: bool,
+    /// The next segment is the last of a burst.
+    push: bool,
     /// A probe goes out in this turn.
     pub probe_due: bool,
     /// What is offered to leave takes no more data (Linux' `eor`), so it gains nothing by waiting.
@@ -75,6 +79,16 @@ impl Sender {
         self.modern.is_some()
     }
 
+    /// The next new segment is the last of a burst.
+    pub fn push_next(&mut self) {
+        self.output().push = true;
+    }
+
+    /// Whether the segment that is being sent is the last of a burst.
+    pub(super) fn take_push(&mut self) -> bool {
+        self.modern.as_mut().is_some_and(|modern| std::mem::take(&mut modern.output.push))
+    }
+
     /// How much of `available` new bytes may leave now. `unsent` is all that the connection has to send, `room` what
     /// the receiver takes.
     pub fn burst(&mut self, now: Time, unsent: u64, room: u64, profile: &Profile, net: &mut Network) -> Burst {
@@ -101,7 +115,7 @@ impl Sender {
             return Burst::Wait;
         }
         let bytes = if available <= quota { available } else { quota };
-        if self.is_held(now, net, profile) {
+        if self.is_held(now, 1, net, profile) {
             return Burst::Wait;
         }
         // RFC 9293 §3.8.6.2.1: no small segment because the window ends within it
@@ -113,7 +127,7 @@ impl Sender {
     }
 
     /// `tcp_tso_autosize`: about a millisecond's worth, more on short paths, two segments at least.
-    fn burst_size(&self, profile: &Profile) -> u64 {
+    pub(super) fn burst_size(&self, profile: &Profile) -> u64 {
         let mss = u64::from(profile.mss);
         let Some(offload) = profile.offload else { return mss };
         let modern = self.modern.as_ref().expect("bursts have their state");
@@ -157,12 +171,18 @@ impl Sender {
 
     /// Whether the card or the pace holds this back now; the timer is set if so.
     pub fn is_held_back(&mut self, now: Time, profile: &Profile, net: &mut Network) -> bool {
-        self.is_paced_out(now, profile, net) || self.is_held(now, net, profile)
+        self.is_paced_out(now, profile, net) || self.is_held(now, 1, net, profile)
     }
 
-    /// `tcp_small_queue_check`: whether the host's card holds so much of this that no more is given to it. Sets the
-    /// timer for when it no longer does.
-    pub(super) fn is_held(&mut self, now: Time, net: &mut Network, profile: &Profile) -> bool {
+    /// As [`is_held_back`](Self::is_held_back), for what is sent again: the card may hold twice as much then
+    /// (`tcp_xmit_retransmit_queue`).
+    pub(super) fn is_repair_held(&mut self, now: Time, profile: &Profile, net: &mut Network) -> bool {
+        self.is_paced_out(now, profile, net) || self.is_held(now, 2, net, profile)
+    }
+
+    /// `tcp_small_queue_check`: whether the host's card holds so much of this that no more is given to it, more than
+    /// `times` the common limit. Sets the timer for when it no longer does.
+    fn is_held(&mut self, now: Time, times: u64, net: &mut Network, profile: &Profile) -> bool {
         if !profile.offload.is_some_and(|o| o.small_queues) {
             return false;
         }
@@ -182,7 +202,7 @@ impl Sender {
         if !paced {
             limit = limit.min(MOST_HELD);
         }
-        if output.held_bytes <= limit || single {
+        if output.held_bytes <= times * limit || single {
             return false;
         }
         let wake = output.held.front().map_or(now, |&(leaves, _)| leaves);
@@ -216,6 +236,7 @@ impl Sender {
         let output = self.output();
         let late = now.since(output.stamp.min(now));
         output.stamp = output.stamp.max(now);
+        output.fresh = true;
         output.segments += bytes.div_ceil(mss);
         if paced && output.rate > 0 && output.segments >= UNPACED {
             let picos = u128::from(bytes) * 1_000_000_000_000 / u128::from(output.rate);

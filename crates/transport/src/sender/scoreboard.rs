@@ -1,6 +1,7 @@
 //! The segments a sender has outstanding, and what is known of each (RFC 6675 §3).
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use headway_units::{Span, Time};
 
@@ -21,6 +22,8 @@ mod state {
     pub const FIN: u8 = 16;
     /// Its data was handed to other subflows.
     pub const REINJECTED: u8 = 32;
+    /// The first of a burst: what Linux keeps in one `sk_buff` goes up to the next of these.
+    pub const HEAD: u8 = 64;
 }
 
 /// One segment: 32 bytes.
@@ -526,6 +529,31 @@ impl Scoreboard {
         let index = found.expect("a lost segment is outstanding");
         self.resend_from = self.segments[index].seq;
         Some(index)
+    }
+
+    /// The first segments that are lost and not sent again: as many as lie side by side and left in one burst, at most
+    /// `most`. What is left of the burst is one of its own from now on (`tcp_fragment`).
+    pub fn next_lost_burst(&mut self, most: usize) -> Option<Range<usize>> {
+        let first = self.next_lost()?;
+        let mut end = first + 1;
+        while let Some(segment) = self.segments.get_mut(end) {
+            if !segment.waits() || segment.state & state::HEAD != 0 {
+                break;
+            }
+            if end - first == most {
+                segment.state |= state::HEAD;
+                break;
+            }
+            end += 1;
+        }
+        Some(first..end)
+    }
+
+    /// The segment just pushed begins a burst.
+    pub fn mark_head(&mut self) {
+        if let Some(last) = self.segments.back_mut() {
+            last.state |= state::HEAD;
+        }
     }
 
     /// NextSeg rule 3: the first segment never sent again, not known lost, below the highest acknowledged one.

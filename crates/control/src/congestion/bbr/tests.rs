@@ -53,6 +53,7 @@ fn ack(state: State, total: u64, acked: u64, lost: u64, flight: u64) -> Ack<'sta
     Ack {
         total: total * MSS,
         lost: lost * MSS,
+        lost_ever: lost * MSS,
         flight_before: (flight + acked + lost) * MSS,
         flight: flight * MSS,
         rtt: Some(Span::from_millis(10)),
@@ -87,12 +88,13 @@ fn the_first_round_of_recovery_conserves_packets() {
 }
 
 #[test]
-fn a_time_out_leaves_one_segment_and_recovery_restores_the_window() {
+fn recovery_from_a_time_out_restores_the_window() {
     let mut window = window(40);
     let mut bbr = Bbr::default();
     bbr.observe(&ack(State::Open, 40, 1, 0, 39), &mut window);
     bbr.on_congestion(&Event::of(Time::ZERO, Cause::Timeout, 41 * MSS), &mut window);
-    assert_eq!(window.segments(), 1);
+    bbr.on_timeout(41 * MSS);
+    window.cwnd = MSS; // `tcp_enter_loss`: nothing is in flight, and one more
     bbr.observe(&Ack { delivery: None, ..ack(State::Loss, 41, 1, 0, 0) }, &mut window);
     assert_eq!(window.segments(), 4); // the least
     bbr.observe(&Ack { delivery: None, ..ack(State::Open, 42, 1, 0, 3) }, &mut window);
