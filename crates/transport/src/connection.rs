@@ -122,7 +122,12 @@ impl Connection {
     /// What its receiver has.
     #[inline]
     pub fn inflow(&self) -> Inflow {
-        Inflow { in_order: self.received, held: self.arrived.saturating_sub(self.received), total: self.total }
+        let there = match &self.queued {
+            // what came twice is in one and not in the other
+            Some(queued) => queued.delivered().min(self.arrived),
+            None => self.arrived,
+        };
+        Inflow { in_order: self.received, held: there.saturating_sub(self.received), total: self.total }
     }
 
     /// Lets a receiver go on with what the connection's others have offered, where they offer it together.
@@ -139,6 +144,13 @@ impl Connection {
     pub fn return_window(&mut self, receiver: &Receiver) {
         if self.queued.is_some() {
             self.offered = receiver.share();
+        }
+    }
+
+    /// A subflow has `contiguous` bytes in its own order.
+    pub fn deliver(&mut self, id: u32, contiguous: u64) {
+        if let Some(queued) = &mut self.queued {
+            queued.deliver(self.subflows.position(id), contiguous);
         }
     }
 

@@ -675,6 +675,7 @@ impl Simulation {
             if profile.multipath.is_some() {
                 let position = unwrap(connection.received, frame.body.data_number);
                 connection.receive(position, frame.body.amount);
+                connection.deliver(subflow, contiguous);
             } else {
                 connection.received = connection.received.max(contiguous);
                 connection.arrived += new;

@@ -58,6 +58,8 @@ struct Queue {
     room: u64,
     /// Where the last short segment ends (`snd_sml`).
     short: u64,
+    /// What has arrived in the subflow's order.
+    arrived: u64,
 }
 
 impl Queue {
@@ -129,6 +131,17 @@ impl Queued {
             queue.buffers.clear();
             queue.unsent = 0;
         }
+    }
+
+    /// The subflow at `position` has delivered `contiguous` bytes.
+    pub fn deliver(&mut self, position: usize, contiguous: u64) {
+        self.queues[position].arrived = contiguous;
+    }
+
+    /// What all subflows have delivered: what waits for a hole of its own subflow does not take the connection's room
+    /// (`mptcp_space`).
+    pub fn delivered(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.arrived).sum()
     }
 
     /// `mptcp_subflow_get_send`: the subflow that will have sent what it has the soonest, if it takes more.

@@ -172,8 +172,9 @@ impl Offer {
 /// The receiver's estimate of the round trip.
 ///
 /// Linux reads it from the timestamps that data echo. Here one bit goes forth and back (as in RFC 9000 §17.4): it changes
-/// with the first acknowledgement of a new tick after it has come back. That is a sample per round trip where Linux
-/// takes one per tick; and the acknowledgements after a lost one keep its time.
+/// with the first acknowledgement of a new tick after it has come back. That is a measurement per round trip where Linux
+/// has one per tick, so it counts as often as acknowledgements of another tick have left meanwhile; and the
+/// acknowledgements after a lost one keep its time.
 #[derive(Debug, Default)]
 pub(super) struct RoundTrip {
     pub estimate: Span,
@@ -183,6 +184,8 @@ pub(super) struct RoundTrip {
     /// In which tick the bit changed, while it is on its way.
     changed: Option<u64>,
     last: Option<u64>,
+    /// Ticks with acknowledgements since it changed, and the last of them.
+    stamps: (u32, u64),
 }
 
 impl RoundTrip {
@@ -215,7 +218,8 @@ impl RoundTrip {
         {
             let ticks = tick(now) - changed;
             if full && ticks > 0 {
-                self.update(Span::from_millis(ticks), false);
+                // from then on more of them would not change it
+                (0..self.stamps.0.clamp(1, 64)).for_each(|_| self.update(Span::from_millis(ticks), false));
             }
         }
     }
@@ -227,8 +231,12 @@ impl RoundTrip {
         if self.changed.is_none() && self.last != Some(now) {
             self.bit ^= flag::SPIN;
             (self.changed, self.last) = (Some(now), Some(now));
+            self.stamps = (1, now);
         } else if anew {
             (self.changed, self.last) = (Some(now), Some(now));
+            self.stamps = (1, now);
+        } else if self.stamps.1 != now {
+            self.stamps = (self.stamps.0 + 1, now);
         }
         self.bit
     }
