@@ -147,6 +147,11 @@ impl Modern {
         })
     }
 
+    /// Time-outs in a row.
+    pub fn failures(&self) -> u32 {
+        self.retransmits
+    }
+
     /// Linux' Disorder.
     pub fn is_disordered(&self) -> bool {
         self.disordered
@@ -880,7 +885,7 @@ impl Sender {
     }
 
     /// Whether one segment may go beyond the window: a probe.
-    pub(super) fn is_probing(&self) -> bool {
+    pub fn is_probing(&self) -> bool {
         self.modern.as_ref().is_some_and(|m| m.probing)
     }
 

@@ -27,6 +27,7 @@ const PART: u64 = 3;
 
 /// The state of output.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own; together they are no state machine")]
 pub(super) struct Output {
     /// Bytes per second at which the window leaves in a round trip, times a factor (`sk_pacing_rate`).
     rate: u64,
@@ -164,6 +165,11 @@ impl Sender {
         }
         // the end of the flow is not waited for, unless a window is what ends the burst
         limit <= piece || !(head.last && head.ends)
+    }
+
+    /// Bytes per second at which it sends or would (`sk_pacing_rate`).
+    pub fn pacing_rate(&self) -> u64 {
+        self.modern.as_ref().map_or(0, |modern| modern.output.rate)
     }
 
     /// Whether the card or the pace holds this back now; the timer is set if so.
