@@ -814,7 +814,8 @@ impl Sender {
             modern.delivered_at = now;
             modern.first_sent = now;
         }
-        if profile.modern.is_some() && (idle || self.more().pending != Pending::Retransmission) {
+        // not the end of a reordering window: `tcp_event_new_data_sent`
+        if profile.modern.is_some() && (idle || self.more().pending == Pending::Probe) {
             self.rearm(now, profile, net);
         }
     }
@@ -981,6 +982,8 @@ impl Sender {
         let modern = self.more();
         modern.probe = Some(nxt);
         modern.probe_again = again;
+        // the time-out counts from the probe, not from what it probes for
+        modern.pending = Pending::Retransmission;
         self.rearm(now, profile, net);
     }
 
