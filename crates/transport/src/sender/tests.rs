@@ -63,6 +63,7 @@ impl Script {
             fabric: Fabric::new(&graph, Streams::new(1)),
             queue: EventQueue::new(),
             extras: Extras::default(),
+            hosts: crate::host::Hosts::default(),
             inbound: vec![0, 0],
             sent: 0,
             delivered: 0,
