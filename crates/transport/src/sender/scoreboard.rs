@@ -81,6 +81,8 @@ pub(super) struct News {
     /// The segment sent last of those newly reported: when, and where it ends. Not one that was sent again, if what
     /// was acknowledged may have been the first copy (RFC 8985 §6.2 step 2).
     pub latest: Option<(Time, u64)>,
+    /// When the last of them that was looked at was sent, selectively acknowledged ones first: of the kind of `latest`.
+    pub passed: Option<Time>,
     /// When the first and the last of those selectively acknowledged were sent that were sent once.
     pub sacked: Option<(Time, Time)>,
     /// A segment sent once, before the repair began, was reported.
@@ -122,8 +124,9 @@ impl News {
         if !once && !selectively {
             self.again = Some(at);
         }
-        if (once || at <= reading.too_soon) && self.latest.is_none_or(|latest| latest < (at, end)) {
-            self.latest = Some((at, end));
+        if once || at <= reading.too_soon {
+            self.passed = Some(at);
+            self.latest = self.latest.max(Some((at, end)));
         }
         if let Some(stamp) = stamp
             && self.stamp.is_none_or(|(_, last)| last <= at)
