@@ -27,6 +27,7 @@ const PART: u64 = 3;
 
 /// The state of output.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own; together they are no state machine")]
 pub(super) struct Output {
     /// Bytes per second at which the window leaves in a round trip, times a factor (`sk_pacing_rate`).
     rate: u64,
