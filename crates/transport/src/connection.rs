@@ -6,14 +6,18 @@ use std::collections::VecDeque;
 
 use headway_control::congestion::Sibling;
 use headway_control::lanes::{Lanes, Observation, Permit, Permits, Role, SubflowIndex};
-use headway_units::Time;
+use headway_units::{Span, Time};
 
 use crate::network::Network;
-use crate::profile::Profile;
+use crate::profile::{Profile, Scheduler};
 use crate::ranges::Ranges;
-use crate::receiver::Inflow;
+use crate::receiver::{Inflow, Receiver, Shared};
 use crate::sender::{Burst, Phase, Sender};
 use crate::writer::{Head, Writer};
+
+mod queued;
+
+use queued::Queued;
 
 /// Subflows a connection can have.
 pub(crate) const MAX_SUBFLOWS: usize = headway_control::lanes::MAX_SUBFLOWS;
@@ -51,6 +55,10 @@ pub(crate) struct Connection {
     pub lanes: Option<Box<Laned>>,
     /// The sending application's buffer, if it is modelled.
     writer: Option<Box<Writer>>,
+    /// What its subflows have been given, if that is more than they can send.
+    queued: Option<Box<Queued>>,
+    /// What its receivers offer together.
+    offered: Option<Shared>,
 }
 
 /// A small fixed list of subflow ids.
@@ -93,6 +101,8 @@ impl Connection {
         lanes: Option<Box<Laned>>,
     ) -> Connection {
         Connection {
+            queued: None,
+            offered: None,
             flow,
             profile: index,
             writer: Writer::new(profile),
@@ -112,10 +122,46 @@ impl Connection {
         }
     }
 
+    /// Gives the subflows queues of their own, if the scheduler has them.
+    pub fn with_queues(mut self, profile: &Profile) -> Connection {
+        let wanted = profile.multipath.as_ref().is_some_and(|m| m.scheduler == Scheduler::Linux);
+        self.queued = (wanted && profile.modern.is_some()).then(Queued::new);
+        self
+    }
+
     /// What its receiver has.
     #[inline]
     pub fn inflow(&self) -> Inflow {
-        Inflow { in_order: self.received, held: self.arrived.saturating_sub(self.received), total: self.total }
+        let there = match &self.queued {
+            // what came twice is in one and not in the other
+            Some(queued) => queued.delivered().min(self.arrived),
+            None => self.arrived,
+        };
+        Inflow { in_order: self.received, held: there.saturating_sub(self.received), total: self.total }
+    }
+
+    /// Lets a receiver go on with what the connection's others have offered, where they offer it together.
+    pub fn lend_window(&self, id: u32, receivers: &mut [Receiver]) {
+        if self.queued.is_none() || self.offered.is_none() {
+            return;
+        }
+        let others = self.subflows.as_slice().iter().map(|&other| receivers[other as usize].round_trip());
+        let longest = others.max().unwrap_or(Span::ZERO);
+        receivers[id as usize].adopt(self.offered, longest);
+    }
+
+    /// Takes back what a receiver has made of the window.
+    pub fn return_window(&mut self, receiver: &Receiver) {
+        if self.queued.is_some() {
+            self.offered = receiver.share();
+        }
+    }
+
+    /// A subflow has `contiguous` bytes in its own order.
+    pub fn deliver(&mut self, id: u32, contiguous: u64) {
+        if let Some(queued) = &mut self.queued {
+            queued.deliver(self.subflows.position(id), contiguous);
+        }
     }
 
     /// Takes in payload of a subflow of a multipath connection: `len` bytes at `position`.
@@ -193,6 +239,10 @@ impl Connection {
 
     /// Lets the subflows send what their windows allow.
     pub fn pump(&mut self, now: Time, senders: &mut [Sender], profile: &Profile, net: &mut Network) {
+        if self.queued.is_some() {
+            self.pump_queued(now, senders, profile, net);
+            return;
+        }
         if let [only] = *self.subflows.as_slice()
             && (!self.joined || profile.multipath.is_none())
         {
@@ -336,6 +386,9 @@ impl Connection {
             return;
         }
         self.finishing = true;
+        if let Some(queued) = &mut self.queued {
+            queued.clear();
+        }
         for &id in self.subflows.as_slice() {
             if senders[id as usize].phase == Phase::Established {
                 senders[id as usize].send_new(now, self.total, 0, true, profile, net);
@@ -357,6 +410,11 @@ impl Connection {
 
     /// Hands what a timed-out subflow has outstanding to the others, if there are any that could take it.
     pub fn reinject(&mut self, id: u32, senders: &mut [Sender]) {
+        if let Some(mut queued) = self.queued.take() {
+            queued.reinject(self, id, senders);
+            self.queued = Some(queued);
+            return;
+        }
         let other = |s: &Sender| s.phase == Phase::Established && !s.failed && s.permit != Permit::Hold;
         if self.subflows.as_slice().iter().any(|&s| s != id && other(&senders[s as usize])) {
             senders[id as usize].take_for_reinjection(&mut self.reinject);

@@ -29,6 +29,7 @@ pub use host::{Costs, HostCounters, HostModel};
 pub use ports::Ports;
 pub use profile::{
     DelayedAck, IdleRestart, LanePlan, Modern, Multipath, Offload, Pacing, Profile, Recovery, Reduction, RtoRule,
+    Scheduler,
 };
 pub use rtt::RttEstimator;
 pub use simulation::{FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};

@@ -97,6 +97,17 @@ pub struct DelayedAck {
     pub adaptive: bool,
 }
 
+/// How a connection's data is shared out among its subflows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scheduler {
+    /// Each segment goes to the subflow with the lowest smoothed round-trip time of those with window free.
+    #[default]
+    LowestRtt,
+    /// As Linux does: data goes in bursts of up to 64 KB into the queue of the subflow that will have sent its own the
+    /// soonest by its pacing rate, and stays there (`net/mptcp/protocol.c: mptcp_subflow_get_send`).
+    Linux,
+}
+
 /// How a connection uses several paths.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Multipath {
@@ -109,6 +120,15 @@ pub struct Multipath {
     pub backup: Vec<usize>,
     /// Short- and long-flow lanes, if any.
     pub lanes: Option<LanePlan>,
+    /// Who gets what; [`Scheduler::Linux`] only for senders with [`Profile::modern`] and without lanes.
+    pub scheduler: Scheduler,
+}
+
+impl Multipath {
+    /// Whether the receiver tells the sender of addresses for further subflows.
+    pub(crate) fn announces(&self) -> bool {
+        self.scheduler == Scheduler::Linux && self.subflows.is_none_or(|most| most > 1)
+    }
 }
 
 /// Which subflows are lanes for what, and who judges.

@@ -22,7 +22,7 @@ mod tests;
 mod window;
 
 use more::More;
-pub(crate) use window::first as first_window;
+pub(crate) use window::{Shared, first as first_window};
 
 /// What a connection's receiver has.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +68,8 @@ pub(crate) struct Receiver {
     /// First position of the route back.
     pub route: u32,
     id: u32,
-    join: bool,
+    /// The third packet of the handshake is acknowledged.
+    answers: bool,
     next: u64,
     ranges: Ranges,
     fin: Option<u64>,
@@ -87,12 +88,12 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub fn new(id: u32, connection: u32, route: u32, join: bool, profile: &Profile, timer: Timer) -> Receiver {
+    pub fn new(id: u32, connection: u32, route: u32, answers: bool, profile: &Profile, timer: Timer) -> Receiver {
         Receiver {
             connection,
             route,
             id,
-            join,
+            answers,
             next: 0,
             ranges: Ranges::default(),
             fin: None,
@@ -109,6 +110,23 @@ impl Receiver {
 
     pub fn timer_mut(&mut self) -> &mut Timer {
         &mut self.timer
+    }
+
+    /// What it measured of its round trip: zero before that.
+    pub fn round_trip(&self) -> Span {
+        self.more.as_ref().map_or(Span::ZERO, |more| more.round.estimate)
+    }
+
+    /// What it offers, for the connection's other subflows.
+    pub fn share(&self) -> Option<Shared> {
+        self.more.as_ref()?.offer.as_ref().map(window::Offer::share)
+    }
+
+    /// Offers what the connection's other subflows do, of which `others` is the longest round trip.
+    pub fn adopt(&mut self, shared: Option<Shared>, others: Span) {
+        if let (Some(shared), Some(offer)) = (shared, self.more.as_mut().and_then(|more| more.offer.as_mut())) {
+            offer.adopt(shared, others);
+        }
     }
 
     /// Whether everything, FIN included, has arrived.
@@ -142,7 +160,7 @@ impl Receiver {
         let len = u64::from(frame.body.amount);
         if len == 0 && tag & flag::FIN == 0 {
             // The third packet of a join is acknowledged (RFC 8684 §3.2).
-            return (Arrival::Control, if self.join { Answer::Now } else { Answer::None });
+            return (Arrival::Control, if self.answers { Answer::Now } else { Answer::None });
         }
         let seq = unwrap(self.next, frame.body.number);
         let end = seq + len;

@@ -197,6 +197,17 @@ impl Sender {
         self.nxt - self.una
     }
 
+    /// Everything before this is acknowledged.
+    #[inline]
+    pub fn acknowledged(&self) -> u64 {
+        self.una
+    }
+
+    /// Time-outs in a row.
+    pub fn failures(&self) -> u32 {
+        self.modern.as_ref().map_or(0, |modern| modern.failures())
+    }
+
     /// Bytes that the receiver is known to have.
     #[inline]
     fn total(&self) -> u64 {

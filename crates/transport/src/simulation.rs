@@ -13,7 +13,7 @@ use crate::connection::{Connection, Laned, MAX_SUBFLOWS, UNLIMITED};
 use crate::external::{self, Departure, External, ExternalError, Outside};
 use crate::network::{Extras, Fired, Network, Side, Timer, class, endpoint, side};
 use crate::ports::{Ports, SERVICE};
-use crate::profile::{Multipath, Profile};
+use crate::profile::{Multipath, Profile, Scheduler};
 use crate::receiver::{self, Answer, Arrival, Receiver};
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
 use crate::sender::{Context, Phase, Sender};
@@ -428,7 +428,8 @@ impl Simulation {
         });
         let place = self.connection_places.take();
         let total = start.size.map_or(UNLIMITED, Bytes::get);
-        put(&mut self.connections, place, Connection::new(flow, (start.profile, profile), copy, total, lanes));
+        let connection = Connection::new(flow, (start.profile, profile), copy, total, lanes).with_queues(profile);
+        put(&mut self.connections, place, connection);
         self.flows[flow as usize].connections.push(place);
         self.open_subflow(now, place)
     }
@@ -488,7 +489,10 @@ impl Simulation {
             (self.senders[place as usize].timers(), *self.receivers[place as usize].timer_mut())
         };
         put(&mut self.senders, place, Sender::new(place, connection, route, join, profile, sender_timers));
-        put(&mut self.receivers, place, Receiver::new(place, connection, back, join, profile, receiver_timer));
+        // Linux' receiver announces its further addresses as soon as the handshake is over (ADD_ADDR, RFC 8684 §3.4.1).
+        let announces = pairs > 1 && profile.multipath.as_ref().is_some_and(Multipath::announces);
+        let answers = join || announces;
+        put(&mut self.receivers, place, Receiver::new(place, connection, back, answers, profile, receiver_timer));
         self.flows[flow as usize].interfaces |= 1 << pair.min(63);
         let c = &mut self.connections[connection as usize];
         c.subflows.push(place);
@@ -500,12 +504,14 @@ impl Simulation {
         Ok(())
     }
 
-    /// Opens the further subflows of a multipath connection once enough is acknowledged.
+    /// Opens the further subflows of a multipath connection once enough is acknowledged. An acknowledgement of nothing
+    /// tells Linux that the other end knows MPTCP (`net/mptcp/options.c: check_fully_established`).
     fn join(&mut self, now: Time, connection: u32) {
         let c = &self.connections[connection as usize];
         let profile = &self.profiles[usize::from(c.profile)];
         let Some(multipath) = &profile.multipath else { return };
-        if c.joined || c.una < multipath.join_after.get().max(1) || c.all_acknowledged() {
+        let least = u64::from(multipath.scheduler != Scheduler::Linux);
+        if c.joined || c.una < multipath.join_after.get().max(least) || c.all_acknowledged() {
             return;
         }
         let start = &self.flows[c.flow as usize].start;
@@ -684,8 +690,9 @@ impl Simulation {
     /// Takes in a segment; says how to answer and whether more is now there in order.
     #[inline]
     fn take_segment(&mut self, now: Time, subflow: u32, frame: &Frame) -> (Answer, bool) {
+        let connection = &mut self.connections[self.receivers[subflow as usize].connection as usize];
+        connection.lend_window(subflow, &mut self.receivers);
         let receiver = &mut self.receivers[subflow as usize];
-        let connection = &mut self.connections[receiver.connection as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
         let (arrival, answer) = receiver.take(now, frame, connection.inflow(), profile, &mut self.net);
         let mut done = false;
@@ -694,6 +701,7 @@ impl Simulation {
             if profile.multipath.is_some() {
                 let position = unwrap(connection.received, frame.body.data_number);
                 connection.receive(position, frame.body.amount);
+                connection.deliver(subflow, contiguous);
             } else {
                 connection.received = connection.received.max(contiguous);
                 connection.arrived += new;
@@ -707,9 +715,10 @@ impl Simulation {
     #[inline]
     fn answer_segment(&mut self, now: Time, subflow: u32, answer: Answer, done: bool) {
         let receiver = &mut self.receivers[subflow as usize];
-        let connection = &self.connections[receiver.connection as usize];
+        let connection = &mut self.connections[receiver.connection as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
         receiver.answer(now, answer, connection.inflow(), profile, &mut self.net);
+        connection.return_window(receiver);
         if done {
             let (flow, received) = (connection.flow, connection.received);
             self.on_delivery(now, flow, received);
@@ -773,7 +782,7 @@ impl Simulation {
                 let total = connection.total;
                 self.senders[subflow as usize].send_new(now, total, 0, true, profile, &mut self.net);
             }
-            if !connection.joined {
+            if !connection.joined && frame.tag & flag::SYN == 0 {
                 self.join(now, place);
             }
         }
@@ -821,9 +830,12 @@ impl Simulation {
         if receiver.timer_mut().fire(now, sequence, &mut self.net.queue) == Fired::Early {
             return;
         }
-        let connection = &self.connections[receiver.connection as usize];
+        let connection = &mut self.connections[receiver.connection as usize];
+        connection.lend_window(subflow, &mut self.receivers);
+        let receiver = &mut self.receivers[subflow as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
         receiver.on_timeout(now, connection.inflow(), profile, &mut self.net);
+        connection.return_window(receiver);
     }
 
     // ---- endings ---------------------------------------------------------------------------------------------

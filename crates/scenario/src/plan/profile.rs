@@ -2,11 +2,13 @@
 
 use headway_control::congestion::{BadParameter, Congestion};
 use headway_control::lanes::{Deadline, Judge, LinkCost};
-use headway_transport::{LanePlan, Multipath, Profile};
+use headway_transport::{LanePlan, Multipath, Profile, Scheduler};
 
 use super::{Fault, combination};
 use crate::language::suggest_nearest;
-use crate::schema::{JudgeRecord, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord, TrafficRecord, TransportRecord};
+use crate::schema::{
+    JudgeRecord, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord, Stack, TrafficRecord, TransportRecord,
+};
 use crate::stack;
 
 /// Ethernet header and checksum.
@@ -18,6 +20,9 @@ const TIMESTAMPS: u32 = 12;
 /// Data sequence signal with 4-byte numbers and without checksum (RFC 8684 §3.3): kind, length and flags 4,
 /// acknowledgement 4, mapping 10, padding 2.
 const DSS: u32 = 20;
+/// As Linux' senders write it, with mappings of 8-byte numbers (`net/mptcp/options.c: mptcp_established_options_dss`):
+/// kind, length and flags 4, acknowledgement 4, mapping 14, padding 2.
+const DSS_LINUX: u32 = 24;
 /// The same on an acknowledgement, which has no mapping.
 const DSS_ACK: u32 = 8;
 /// What TCP's header leaves for options.
@@ -53,7 +58,9 @@ fn profile(
     let own = stack::profile(transport);
     let (name, multipath) = match &transport.protocol {
         Protocol::Tcp(tcp) => (tcp.control.as_deref().unwrap_or("new-reno"), None),
-        Protocol::Mptcp(mptcp) => (&*mptcp.control, Some(multipath(mptcp).map_err(|(key, text)| fault(key, text))?)),
+        Protocol::Mptcp(mptcp) => {
+            (&*mptcp.control, Some(multipath(mptcp, transport.stack).map_err(|(key, text)| fault(key, text))?))
+        }
     };
     // kernels have controls of their own
     let name = if modelled { name } else { "new-reno" };
@@ -77,7 +84,11 @@ fn profile(
         }
     }
     let timestamps = if timestamps { TIMESTAMPS } else { 0 };
-    let (dss, dss_ack) = if multipath.is_some() { (DSS, DSS_ACK) } else { (0, 0) };
+    let (dss, dss_ack) = match (&multipath, transport.stack) {
+        (None, _) => (0, 0),
+        (Some(_), Stack::Linux) => (DSS_LINUX, DSS_ACK),
+        (Some(_), _) => (DSS, DSS_ACK),
+    };
     let options = timestamps + dss;
     let headers = IP_AND_TCP + options;
     let mtu = scenario.topology.mtu.get() as u32;
@@ -111,7 +122,7 @@ fn parameter_fault(path: &[&str], error: &BadParameter) -> Fault {
     }
 }
 
-fn multipath(record: &MptcpRecord) -> Result<Multipath, (&'static str, String)> {
+fn multipath(record: &MptcpRecord, stack: Stack) -> Result<Multipath, (&'static str, String)> {
     let lanes = record.lanes.as_ref().map(|lanes| {
         let judge: Judge = match &lanes.judge {
             JudgeRecord::Deadline(own) => Deadline { after: own.deadline }.into(),
@@ -137,6 +148,7 @@ fn multipath(record: &MptcpRecord) -> Result<Multipath, (&'static str, String)> 
         subflows: record.subflows.map(|n| n as usize),
         join_after: record.join_after,
         backup: record.backup.iter().map(|&i| i as usize).collect(),
+        scheduler: if stack == Stack::Linux && lanes.is_none() { Scheduler::Linux } else { Scheduler::LowestRtt },
         lanes,
     })
 }

@@ -7,7 +7,7 @@ use headway_units::{Bytes, Rate};
 use super::*;
 use crate::connection::{Connection, UNLIMITED};
 use crate::network::{Extras, Fired};
-use crate::profile::{DelayedAck, Multipath};
+use crate::profile::{DelayedAck, Multipath, Scheduler};
 
 const MSS: u64 = 1460;
 const ROUND_TRIP: Span = Span::from_millis(10);
@@ -286,7 +286,13 @@ fn the_end_of_a_write_is_acknowledged_at_once() {
 /// The connection's last segment ends a write though the subflow goes on; another of the same size does not.
 #[test]
 fn the_end_of_a_multipath_connections_data_is_the_end_of_a_write() {
-    let multipath = Multipath { subflows: None, join_after: Bytes::ZERO, backup: Vec::new(), lanes: None };
+    let multipath = Multipath {
+        subflows: None,
+        join_after: Bytes::ZERO,
+        backup: Vec::new(),
+        lanes: None,
+        scheduler: Scheduler::LowestRtt,
+    };
     let mut s = Script::new(Profile { multipath: Some(multipath), ..slow() });
     s.connection.total = 4 * MSS;
     s.segments(0..3);

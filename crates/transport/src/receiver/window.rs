@@ -6,12 +6,12 @@
 //!
 //! All is counted in bytes of payload. Of the memory that buffers take beyond it (`truesize`) only that is modelled that
 //! Linux takes half of a buffer for payload until the first full segment shows that it is more (`scaling_ratio`); the
-//! largest window belongs to the settings. Receivers read at once, so that only data beyond a hole takes room. Leaves out: memory pressure, data
-//! that finds no room, and the rounding to the window's scale (128 bytes for 6 MB).
+//! largest window belongs to the settings. Receivers read at once, so that only data beyond a hole takes room. Leaves
+//! out: memory pressure, data that finds no room, and the rounding to the window's scale (128 bytes for 6 MB).
 //!
-//! MPTCP: the window is the connection's. Each subflow's receiver follows the connection's data over its own round trip,
-//! and the sender takes the furthest edge, so that the subflow with the longest round trip decides; Linux computes with
-//! that round trip in one place (`mptcp_rcv_space_adjust`).
+//! MPTCP: the window is the connection's, see [`Shared`]. Without (stacks other than Linux), each subflow's receiver
+//! follows the connection's data over its own round trip, and the sender takes the furthest edge, so that the subflow
+//! with the longest round trip decides.
 
 use headway_units::{Span, Time};
 
@@ -54,26 +54,68 @@ pub(super) struct Offer {
     space: u64,
     from: u64,
     since: Time,
+    /// The longest round trip of the connection's other subflows.
+    others: Span,
+    /// The connection was there before the subflow.
+    joins: bool,
+}
+
+/// What the subflows of a connection have in common of what they offer: its buffer, what was read of it, and the edge
+/// (`net/mptcp/protocol.c: mptcp_rcv_space_adjust`, `options.c: mptcp_set_rwin`). How much of it a subflow shows before
+/// it has seen data (`rcv_ssthresh`) is its own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shared {
+    clamp: u64,
+    edge: u64,
+    space: u64,
+    from: u64,
+    since: Time,
+}
+
+/// The largest segment that the receiver announces, less timestamps (`tp->advmss`): MPTCP's options are not counted.
+fn announced(profile: &Profile) -> u64 {
+    const HEADERS: u32 = 14 + 4 + 20 + 20;
+    const TIMESTAMPS: u32 = 12;
+    let timestamps = if profile.timestamps { TIMESTAMPS } else { 0 };
+    let multipath = profile.overhead.saturating_sub(HEADERS + timestamps);
+    u64::from(profile.mss + if profile.multipath.is_some() { multipath } else { 0 })
 }
 
 impl Offer {
     pub fn new(profile: &Profile) -> Option<Offer> {
         let initial = initial(profile)?;
-        let space = initial.min(INITIAL_SEGMENTS * u64::from(profile.mss)).max(1);
+        let space = initial.min(INITIAL_SEGMENTS * announced(profile)).max(1);
         Some(Offer {
             clamp: initial,
-            unmeasured: profile.modern.is_some(),
+            // of MPTCP's connections `Shared` decides
+            unmeasured: profile.modern.is_some() && profile.multipath.is_none(),
             threshold: initial,
             edge: 0,
             space,
             from: 0,
             since: Time::ZERO,
+            others: Span::ZERO,
+            joins: false,
         })
     }
 
     /// Data may arrive from now on (`tcp_init_buffer_space`).
     pub fn established(&mut self, now: Time, inflow: Inflow) {
-        (self.from, self.since) = (inflow.in_order, now);
+        if !self.joins {
+            (self.from, self.since) = (inflow.in_order, now);
+        }
+    }
+
+    /// What the connection's subflows share.
+    pub fn share(&self) -> Shared {
+        let &Offer { clamp, edge, space, from, since, .. } = self;
+        Shared { clamp, edge, space, from, since }
+    }
+
+    /// Goes on with what another subflow has left; `others` is the longest of their round trips.
+    pub fn adopt(&mut self, shared: Shared, others: Span) {
+        let Shared { clamp, edge, space, from, since } = shared;
+        *self = Offer { clamp, edge, space, from, since, others, joins: true, ..*self };
     }
 
     /// A segment of `len` bytes arrived; says whether the window grew (`tcp_grow_window`).
@@ -92,12 +134,13 @@ impl Offer {
     /// Data was read: twice what came in a round trip, and room for a sender that goes on speeding up
     /// (`tcp_rcv_space_adjust`).
     pub fn adjust(&mut self, now: Time, in_order: u64, rtt: Span, profile: &Profile) {
+        let rtt = rtt.max(self.others);
         if rtt.is_zero() || now.since(self.since) < rtt {
             return;
         }
         let copied = in_order - self.from;
         if copied > self.space {
-            let window = 2 * copied + 16 * u64::from(profile.mss);
+            let window = 2 * copied + 16 * announced(profile);
             let growth = window.saturating_mul(copied - self.space) / self.space;
             let window = window.saturating_add(growth.saturating_mul(2));
             self.clamp = self.clamp.max(window.min(profile.receive_window.get()));
@@ -144,8 +187,9 @@ impl Offer {
 /// The receiver's estimate of the round trip.
 ///
 /// Linux reads it from the timestamps that data echo. Here one bit goes forth and back (as in RFC 9000 §17.4): it changes
-/// with the first acknowledgement of a new tick after it has come back. That is a sample per round trip where Linux
-/// takes one per tick; and the acknowledgements after a lost one keep its time.
+/// with the first acknowledgement of a new tick after it has come back. That is a measurement per round trip where Linux
+/// has one per tick, so it counts as often as acknowledgements of another tick have left meanwhile; and the
+/// acknowledgements after a lost one keep its time.
 #[derive(Debug, Default)]
 pub(super) struct RoundTrip {
     pub estimate: Span,
@@ -155,6 +199,8 @@ pub(super) struct RoundTrip {
     /// In which tick the bit changed, while it is on its way.
     changed: Option<u64>,
     last: Option<u64>,
+    /// Ticks with acknowledgements since it changed, and the last of them.
+    stamps: (u32, u64),
 }
 
 impl RoundTrip {
@@ -187,7 +233,8 @@ impl RoundTrip {
         {
             let ticks = tick(now) - changed;
             if full && ticks > 0 {
-                self.update(Span::from_millis(ticks), false);
+                // from then on more of them would not change it
+                (0..self.stamps.0.clamp(1, 64)).for_each(|_| self.update(Span::from_millis(ticks), false));
             }
         }
     }
@@ -199,8 +246,12 @@ impl RoundTrip {
         if self.changed.is_none() && self.last != Some(now) {
             self.bit ^= flag::SPIN;
             (self.changed, self.last) = (Some(now), Some(now));
+            self.stamps = (1, now);
         } else if anew {
             (self.changed, self.last) = (Some(now), Some(now));
+            self.stamps = (1, now);
+        } else if self.stamps.1 != now {
+            self.stamps = (self.stamps.0 + 1, now);
         }
         self.bit
     }

@@ -147,6 +147,11 @@ impl Modern {
         })
     }
 
+    /// Time-outs in a row.
+    pub fn failures(&self) -> u32 {
+        self.retransmits
+    }
+
     /// Linux' Disorder.
     pub fn is_disordered(&self) -> bool {
         self.disordered
@@ -808,7 +813,8 @@ impl Sender {
             modern.delivered_at = now;
             modern.first_sent = now;
         }
-        if profile.modern.is_some() && (idle || self.more().pending != Pending::Retransmission) {
+        // not the end of a reordering window: `tcp_event_new_data_sent`
+        if profile.modern.is_some() && (idle || self.more().pending == Pending::Probe) {
             self.rearm(now, profile, net);
         }
     }
@@ -879,7 +885,7 @@ impl Sender {
     }
 
     /// Whether one segment may go beyond the window: a probe.
-    pub(super) fn is_probing(&self) -> bool {
+    pub fn is_probing(&self) -> bool {
         self.modern.as_ref().is_some_and(|m| m.probing)
     }
 
@@ -975,6 +981,8 @@ impl Sender {
         let modern = self.more();
         modern.probe = Some(nxt);
         modern.probe_again = again;
+        // the time-out counts from the probe, not from what it probes for
+        modern.pending = Pending::Retransmission;
         self.rearm(now, profile, net);
     }
 

@@ -167,6 +167,11 @@ impl Sender {
         limit <= piece || !(head.last && head.ends)
     }
 
+    /// Bytes per second at which it sends or would (`sk_pacing_rate`).
+    pub fn pacing_rate(&self) -> u64 {
+        self.modern.as_ref().map_or(0, |modern| modern.output.rate)
+    }
+
     /// Whether the card or the pace holds this back now; the timer is set if so.
     pub fn is_held_back(&mut self, now: Time, profile: &Profile, net: &mut Network) -> bool {
         self.is_paced_out(now, profile, net) || self.is_held(now, 1, net, profile)

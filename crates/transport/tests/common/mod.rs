@@ -10,7 +10,7 @@ use headway_engine::Streams;
 use headway_fabric::{Graph, Limit, LinkId, NodeId, PortCounters, QueueSpec, Wire};
 use headway_transport::{
     DelayedAck, FlowEnd, FlowStart, HostCounters, HostModel, Measure, Multipath, Profile, Recovery, Sample, SampleKind,
-    SampleOf, Simulation, Totals,
+    SampleOf, Scheduler, Simulation, Totals,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 
@@ -226,6 +226,7 @@ pub fn multipath(control: &str, subflows: usize) -> Profile {
             join_after: Bytes::ZERO,
             backup: Vec::new(),
             lanes: None,
+            scheduler: Scheduler::LowestRtt,
         }),
         ..profile()
     }

@@ -5,7 +5,7 @@ use headway_control::congestion::Congestion;
 use headway_control::lanes::{Deadline, Judge, LinkCost};
 use headway_fabric::{CodelLaw, CodelSpec, DrrSpec, FqCodelSpec, Limit, QueueSpec, RedSpec, Wire};
 use headway_transport::{
-    DelayedAck, LanePlan, Measure, Modern, Multipath, Offload, Pacing, Profile, Recovery, Reduction,
+    DelayedAck, LanePlan, Measure, Modern, Multipath, Offload, Pacing, Profile, Recovery, Reduction, Scheduler,
 };
 use headway_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
@@ -74,6 +74,7 @@ fn any_multipath() -> impl Strategy<Value = Multipath> {
             subflows: Some(subflows),
             join_after: Bytes::new(join_after),
             backup,
+            scheduler: if lanes.is_none() { Scheduler::Linux } else { Scheduler::LowestRtt },
             lanes,
         },
     )
