@@ -4,9 +4,10 @@
 //! `tcp_rcv_rtt_measure_ts`), `tcp_output.c` (`__tcp_select_window`, `tcp_select_window`) of Linux 6.12; RFC 7323 §2.3,
 //! RFC 9293 §3.8.6 (the right edge never goes back).
 //!
-//! All is counted in bytes of payload: the memory that buffers take beyond it (`truesize`, `scaling_ratio`) belongs to
-//! the settings. Receivers read at once, so that only data beyond a hole takes room. Leaves out: memory pressure, data
-//! that finds no room, and the rounding to the window's scale (128 bytes for 6 MB).
+//! All is counted in bytes of payload. Of the memory that buffers take beyond it (`truesize`) only that is modelled that
+//! Linux takes half of a buffer for payload until the first full segment shows that it is more (`scaling_ratio`); the
+//! largest window belongs to the settings. Receivers read at once, so that only data beyond a hole takes room. Leaves
+//! out: memory pressure, data that finds no room, and the rounding to the window's scale (128 bytes for 6 MB).
 //!
 //! MPTCP: the window is the connection's, see [`Shared`]. Without (stacks other than Linux), each subflow's receiver
 //! follows the connection's data over its own round trip, and the sender takes the furthest edge, so that the subflow
@@ -21,6 +22,11 @@ use crate::segment::flag;
 
 /// A window in a SYN cannot be scaled (RFC 7323 §2.2).
 const UNSCALED: u64 = 65_535;
+/// How much of a buffer is payload, in 1/256: what Linux takes for granted (`TCP_DEFAULT_SCALING_RATIO`), and what it
+/// finds when the first full segment arrives (`tcp_measure_rcv_mss`), whose `truesize` is 2.2 KB with most cards that
+/// do not merge what arrives.
+const FIRST_RATIO: u32 = 128;
+const SCALING_RATIO: u32 = 168;
 /// `TCP_INIT_CWND`.
 const INITIAL_SEGMENTS: u64 = 10;
 
@@ -38,6 +44,8 @@ fn initial(profile: &Profile) -> Option<u64> {
 pub(super) struct Offer {
     /// The most that the buffer has room for (`window_clamp`).
     clamp: u64,
+    /// No full segment has arrived yet.
+    unmeasured: bool,
     /// What is offered of it (`rcv_ssthresh`).
     threshold: u64,
     /// Right edge: the data offered so far.
@@ -79,6 +87,8 @@ impl Offer {
         let space = initial.min(INITIAL_SEGMENTS * announced(profile)).max(1);
         Some(Offer {
             clamp: initial,
+            // of MPTCP's connections `Shared` decides
+            unmeasured: profile.modern.is_some() && profile.multipath.is_none(),
             threshold: initial,
             edge: 0,
             space,
@@ -110,6 +120,11 @@ impl Offer {
 
     /// A segment of `len` bytes arrived; says whether the window grew (`tcp_grow_window`).
     pub fn grow(&mut self, len: u32, held: u64, profile: &Profile) -> bool {
+        if self.unmeasured && len >= profile.mss {
+            self.unmeasured = false;
+            let room = u128::from(self.clamp) * u128::from(SCALING_RATIO) / u128::from(FIRST_RATIO);
+            self.clamp = self.clamp.max((room as u64).min(profile.receive_window.get()));
+        }
         let len = u64::from(len);
         let room = self.clamp.saturating_sub(held + len).saturating_sub(self.threshold);
         self.threshold += room.min(2 * len.max(u64::from(profile.mss)));
