@@ -41,8 +41,10 @@ const NO_LIMIT: u64 = 1 << 40;
 struct Buffer {
     at: u64,
     len: u64,
-    /// Takes no more data.
+    /// Some of it was sent, so that it takes no more data.
     frozen: bool,
+    /// It had to end although there was room (`eor`).
+    ended: bool,
 }
 
 #[derive(Debug, Default)]
@@ -77,12 +79,12 @@ impl Queue {
                 last.len += more;
                 (at, len) = (at + more, len - more);
             } else {
-                last.frozen = true;
+                last.ended |= last.len < most;
             }
         }
         while len > 0 {
             let own = len.min(most);
-            self.buffers.push_back(Buffer { at, len: own, frozen: false });
+            self.buffers.push_back(Buffer { at, len: own, frozen: false, ended: false });
             (at, len) = (at + own, len - own);
         }
     }
@@ -225,13 +227,13 @@ impl Queued {
     fn transmit(&mut self, now: Time, position: usize, sender: &mut Sender, profile: &Profile, net: &mut Network) {
         let mss = u64::from(profile.mss);
         let queue = &mut self.queues[position];
-        while let Some(&Buffer { at, len, .. }) = queue.buffers.front() {
+        while let Some(&Buffer { at, len, ended, .. }) = queue.buffers.front() {
             let last = queue.buffers.len() == 1;
             // Nagle's rule as `tcp_minshall_check` has it: one short segment on its way, unless more is behind it.
             let short = len % mss;
             let waits = last && short > 0 && queue.short > sender.acknowledged() && !sender.is_probing();
             let len = if waits { len - short } else { len };
-            sender.expect_more(last);
+            sender.expect_more(!ended);
             let Burst::Bytes(bytes) = sender.burst(now, len, NO_LIMIT, profile, net) else { break };
             let ends = bytes > mss || bytes == queue.buffers[0].len;
             let mut sent = 0;
@@ -283,7 +285,8 @@ impl Connection {
         let each = || subflows.as_slice().iter().map(|&id| id as usize).enumerate();
         for (i, id) in each() {
             let (queue, sender) = (&mut queued.queues[i], &mut senders[id]);
-            if queue.room == 0 && sender.phase == Phase::Established {
+            // once its SYN is answered (`mptcp_finish_join`)
+            if queue.room == 0 && matches!(sender.phase, Phase::Joining | Phase::Established) {
                 queue.expand(sender, profile);
             }
             while queue.bursts.front().is_some_and(|&end| end <= sender.acknowledged()) {
