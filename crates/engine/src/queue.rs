@@ -9,17 +9,17 @@ use headway_units::Time;
 pub struct Source(u32);
 
 impl Source {
-    const ENTITY_BITS: u32 = 29;
+    const ENTITY_BITS: u32 = 28;
     /// The number of entities a class can have.
     pub const MAX_ENTITIES: u32 = 1 << Self::ENTITY_BITS;
 
     /// Entity `entity` of class `class`.
     ///
     /// # Panics
-    /// If `class` is over 7 or `entity` not below [`Source::MAX_ENTITIES`].
+    /// If `class` is over 15 or `entity` not below [`Source::MAX_ENTITIES`].
     #[inline]
     pub const fn new(class: u8, entity: u32) -> Source {
-        assert!(class < 8 && entity < Self::MAX_ENTITIES);
+        assert!(class < 16 && entity < Self::MAX_ENTITIES);
         Source((class as u32) << Self::ENTITY_BITS | entity)
     }
 

@@ -16,7 +16,7 @@ use snap::write::FrameEncoder;
 
 use crate::record::{CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Sample};
 
-const MAGIC: &[u8] = b"headway part 2\n";
+const MAGIC: &[u8] = b"headway part 3\n";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -290,7 +290,7 @@ pub(crate) mod tests {
             (events, packet_hops, drops, marks) in any::<(u64, u64, u64, u64)>(),
             (digest, end) in any::<(u64, u64)>(),
         ) -> Outcome {
-            let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3 };
+            let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3 };
             let (commands, failed) = (Vec::new(), Vec::new());
             Outcome { job, flows, samples, commands, failed, counters, digest, end: Time::from_picos(end) }
         }

@@ -173,7 +173,7 @@ pub struct Sample {
     pub time: Time,
     /// What it was taken of. A flow is `<traffic>/<id>`, see [`FlowRecord::entity`].
     pub entity: Arc<str>,
-    /// What was measured, the unit last: `goodput_bps`, `cwnd_bytes`, `rtt_ns`, `queue_bytes`, `link_cost`.
+    /// What was measured, the unit last: `goodput_bps`, `cwnd_bytes`, `rtt_ns`, `queue_bytes`, `link_cost`, `core_share`.
     pub metric: Arc<str>,
     /// The value in the unit of the metric's name.
     pub value: f64,
@@ -253,6 +253,10 @@ pub struct Counters {
     pub overruns: u64,
     /// IP packets of kernel hosts to addresses that nobody has.
     pub astray: u64,
+    /// Packets that found the receive ring of a modelled host full; they are among the drops.
+    pub ring_drops: u64,
+    /// Packets that found the backlog of a modelled host's core full; they are among the drops.
+    pub backlog_drops: u64,
 }
 
 impl AddAssign for Counters {
@@ -263,6 +267,8 @@ impl AddAssign for Counters {
         self.marks += other.marks;
         self.overruns += other.overruns;
         self.astray += other.astray;
+        self.ring_drops += other.ring_drops;
+        self.backlog_drops += other.backlog_drops;
     }
 }
 

@@ -468,6 +468,10 @@ impl Tally {
             let count = frames(self.counters.astray);
             warnings.push(format!("{count} of kernel hosts went to addresses that nobody has"));
         }
+        let full = [(self.counters.ring_drops, "receive ring"), (self.counters.backlog_drops, "backlog of a core")];
+        for (count, what) in full.into_iter().filter(|&(count, _)| count > 0) {
+            warnings.push(format!("{} found the {what} of a modelled host full and were dropped", frames(count)));
+        }
         // By traffic: how many failed, and one of them.
         let mut wrong: BTreeMap<&str, (usize, &Ended)> = BTreeMap::new();
         let mut cut = BTreeSet::new();

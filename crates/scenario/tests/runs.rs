@@ -125,6 +125,21 @@ fn deadlines_reach_controls_that_know_them() {
     assert_eq!(fct("dctcp", "900ms"), fct("dctcp", "1000s"));
 }
 
+/// A ring that is too small says so; a host whose group has no model is another's.
+#[test]
+fn what_rings_drop_is_warned_of() {
+    let warnings = |sets: &[&str]| run(SMALL, sets).warnings;
+    assert_eq!(warnings(&[]), [""; 0]);
+    assert_eq!(warnings(&["hosts.right.model={}"]), [""; 0]);
+    let found = warnings(&["hosts.right.model={ring=2,cpu-per-packet=\"5ms\"}"]);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].ends_with(" found the receive ring of a modelled host full and were dropped"), "{found:?}");
+    let steered = "hosts.right.model={cores=4,rps=true,netdev-max-backlog=1,cpu-per-segment=\"5ms\"}";
+    let found = warnings(&[steered]);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].ends_with(" found the backlog of a core of a modelled host full and were dropped"), "{found:?}");
+}
+
 /// Each of these is accepted, so it must run, to whatever end.
 #[test]
 fn values_at_the_ends_of_their_ranges_run() {
@@ -161,6 +176,15 @@ fn values_at_the_ends_of_their_ranges_run() {
         vec!["policy.plain.transport.stack=windows-xp", "policy.plain.transport.duplicate-threshold=1"],
         vec!["policy.plain.transport.stack=linux-2.6", "policy.plain.transport.slow-start-growth=1000"],
         vec!["policy.plain.transport.pacing=always", "traffic.flows.deadline=1ps"],
+        vec![
+            "hosts.right.model={cores=64,queues=128,ring=1,rx-usecs=\"1s\",rx-frames=0,budget=1,netdev-budget=1,netdev-budget-usecs=\"0s\",rps=true,netdev-max-backlog=1}",
+        ],
+        vec![
+            "hosts.right.model={cpu-per-interrupt=\"1s\",cpu-per-packet=\"1s\",cpu-per-byte=\"1ms\",cpu-per-segment=\"1s\",cpu-per-burst=\"1s\"}",
+        ],
+        vec![
+            "hosts.left.model={ring=1000000,rx-frames=1000000,rx-usecs=\"1ps\",cpu-per-burst=\"1s\",segmentation=false,gro=false}",
+        ],
         vec!["duration=720h", "drain=720h", "traffic.flows.arrival={kind=\"periodic\",period=\"500h\"}"],
     ] {
         let results = run(SMALL, &sets);

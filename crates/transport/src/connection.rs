@@ -13,6 +13,7 @@ use crate::profile::{Profile, Scheduler};
 use crate::ranges::Ranges;
 use crate::receiver::{Inflow, Receiver, Shared};
 use crate::sender::{Burst, Phase, Sender};
+use crate::writer::{Head, Writer};
 
 mod queued;
 
@@ -52,6 +53,8 @@ pub(crate) struct Connection {
     pub arrived: u64,
     ranges: Ranges,
     pub lanes: Option<Box<Laned>>,
+    /// The sending application's buffer, if it is modelled.
+    writer: Option<Box<Writer>>,
     /// What its subflows have been given, if that is more than they can send.
     queued: Option<Box<Queued>>,
     /// What its receivers offer together.
@@ -90,12 +93,19 @@ pub(crate) struct Laned {
 }
 
 impl Connection {
-    pub fn new(flow: u32, profile: u16, copy: u8, total: u64, lanes: Option<Box<Laned>>) -> Connection {
+    pub fn new(
+        flow: u32,
+        (index, profile): (u16, &Profile),
+        copy: u8,
+        total: u64,
+        lanes: Option<Box<Laned>>,
+    ) -> Connection {
         Connection {
             queued: None,
             offered: None,
             flow,
-            profile,
+            profile: index,
+            writer: Writer::new(profile),
             copy,
             subflows: Subflows::default(),
             total,
@@ -181,11 +191,17 @@ impl Connection {
             }
         }
         self.edge = self.edge.max(ack + u64::from(window));
+        if let Some(writer) = &mut self.writer {
+            writer.note_window(u64::from(window));
+        }
     }
 
     /// Opens the window before the first acknowledgement: the peer's SYN-ACK carries it.
     pub fn open_window(&mut self, window: u64) {
         self.edge = self.edge.max(window);
+        if let Some(writer) = &mut self.writer {
+            writer.note_window(window);
+        }
     }
 
     /// Everything has been acknowledged.
@@ -196,7 +212,7 @@ impl Connection {
     /// Up to where the receiver's window and the sender's buffer let data go.
     #[inline]
     fn sendable(&self, profile: &Profile) -> u64 {
-        match profile.send_buffer {
+        match profile.send_buffer.filter(|_| self.writer.is_none()) {
             Some(buffer) => self.edge.min(self.una.saturating_add(buffer.get())),
             None => self.edge,
         }
@@ -271,23 +287,47 @@ impl Connection {
     /// As [`pump_single`](Self::pump_single), in bursts and at a pace.
     fn pump_bursts(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {
         sender.repair(now, self.next < self.total, profile, net);
+        if sender.phase == Phase::Established
+            && let Some(writer) = self.writer.as_mut().filter(|writer| writer.written == 0)
+        {
+            writer.write(self.una, self.total, profile);
+        }
+        self.send_bursts(now, sender, profile, net);
+        if let Some(writer) = self.writer.as_mut().filter(|writer| writer.written < self.total) {
+            let before = writer.written;
+            sender.make_room(writer, self.una, self.total, profile);
+            if writer.written > before {
+                self.send_bursts(now, sender, profile, net);
+            }
+        }
+        self.end_single(now, sender, profile, net);
+    }
+
+    /// Sends what is written as far as windows, pace and card let it.
+    fn send_bursts(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {
         while self.next < self.total {
             let room = self.sendable(profile).saturating_sub(self.next);
-            let Burst::Bytes(burst) = sender.burst(now, self.total - self.next, room, profile, net) else { break };
+            let head = match &mut self.writer {
+                Some(writer) => match writer.head(self.next, self.total) {
+                    Some(head) => head,
+                    None => break,
+                },
+                None => Head { rest: self.total - self.next, unsent: self.total - self.next, last: true, ends: true },
+            };
+            let Burst::Bytes(burst) = sender.burst(now, head, room, profile, net) else { break };
             let mut left = burst;
             while left > 0 {
                 let len = left.min(u64::from(profile.mss));
+                if len == left && left < burst {
+                    sender.end_burst();
+                }
                 let at = self.next;
                 let fin = self.hand_out(len, profile);
-                if left == len && burst > len {
-                    sender.push_next();
-                }
                 sender.send_new(now, at, len as u32, fin, profile, net);
                 left -= len;
             }
             sender.note_output(now, burst, profile, net);
         }
-        self.end_single(now, sender, profile, net);
     }
 
     fn end_single(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {

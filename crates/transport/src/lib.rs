@@ -10,6 +10,7 @@
 
 mod connection;
 mod external;
+mod host;
 mod network;
 mod ports;
 mod profile;
@@ -21,8 +22,10 @@ mod sender;
 mod simulation;
 mod stack;
 mod trace;
+mod writer;
 
 pub use external::{Departure, External, ExternalError};
+pub use host::{Costs, HostCounters, HostModel};
 pub use ports::Ports;
 pub use profile::{
     DelayedAck, IdleRestart, LanePlan, Modern, Multipath, Offload, Pacing, Profile, Recovery, Reduction, RtoRule,

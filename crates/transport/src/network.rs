@@ -4,6 +4,7 @@ use headway_engine::{EventQueue, Source};
 use headway_fabric::{Endpoint, Fabric};
 use headway_units::Time;
 
+use crate::host::{Hosts, arriving};
 use crate::segment::{Frame, NO_EXTRA, Segment};
 use crate::trace::Trace;
 
@@ -17,6 +18,8 @@ pub(crate) mod class {
     pub const EXTERNAL: u8 = 5;
     /// A sender whose card or pace held it back may go on. (6 is the fabric's: departures from ports that choose.)
     pub const WAKE: u8 = 7;
+    /// Cores and cards of hosts with a model; after all else of an instant.
+    pub const HOST: u8 = 8;
 }
 
 /// Up to four selective acknowledgement blocks, most recent first (RFC 2018 §3).
@@ -104,9 +107,11 @@ pub(crate) struct Network {
     pub fabric: Fabric<Segment>,
     pub queue: EventQueue,
     pub extras: Extras,
+    /// Hosts with a model.
+    pub hosts: Hosts,
     /// Frames on their way to each endpoint; a closed subflow's place is reused when both its counts are zero.
     pub inbound: Vec<u32>,
-    /// Frames given to the fabric.
+    /// Frames sent, those that wait for a core of their sender's included.
     pub sent: u64,
     /// Frames that reached an endpoint.
     pub delivered: u64,
@@ -131,6 +136,9 @@ impl Network {
         self.sent += 1;
         frame.tag |= self.extras.echo(to);
         self.note(now, to, true, &frame);
+        if self.hosts.any() && self.hand_to_core(now, to, frame) {
+            return;
+        }
         match self.fabric.send(&mut self.queue, now, frame) {
             Ok(()) => self.inbound[to.0 as usize] += 1,
             Err((_, frame)) => {
@@ -138,6 +146,15 @@ impl Network {
                 self.extras.take(frame.body.extra);
             }
         }
+    }
+
+    /// Gives a frame to the core that sends it, if its host has a model; says whether it did.
+    fn hand_to_core(&mut self, now: Time, to: Endpoint, frame: Frame) -> bool {
+        let first = self.fabric.routes.ports(frame.hop).next().expect("a route has a link");
+        let Some(interface) = self.hosts.interface(arriving(first)) else { return false };
+        self.inbound[to.0 as usize] += 1;
+        self.hosts.send(now, interface, to, frame, &mut self.queue);
+        true
     }
 }
 

@@ -30,9 +30,9 @@ pub(crate) mod flag {
     pub const FIN: u8 = 4;
     /// ECN echo (RFC 3168 §6.1).
     pub const ECE: u8 = 8;
-    /// On segments with data, which carry no echo: the end of a burst (Linux sets PSH on every segment of more than one
-    /// packet so that the receiver does not hold it, `__tcp_transmit_skb`).
-    pub const PSH: u8 = ECE;
+    /// The end of a burst (RFC 9293's PSH, as Linux' senders set it). Data goes one way, so what carries data echoes
+    /// nothing and has the bit of [`ECE`] to spare.
+    pub const PUSH: u8 = ECE;
     /// Congestion window reduced.
     pub const CWR: u8 = 16;
     /// What stands for a timestamp, and its echo (RFC 7323): a number of two bits that counts the sender's repairs.

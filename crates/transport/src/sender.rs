@@ -417,8 +417,10 @@ impl Sender {
     ) {
         let mut tag = flag::ACK | if fin { flag::FIN } else { 0 };
         tag |= self.epoch();
-        if new && self.take_push() {
-            tag |= flag::PSH;
+        if let Some(modern) = &mut self.modern
+            && std::mem::take(&mut modern.output.ends)
+        {
+            tag |= flag::PUSH;
         }
         // RFC 3168 §6.1.2, §6.1.5: retransmissions carry neither CWR nor an ECT codepoint; RFC 8257 §3.5 has all
         // segments carry one.

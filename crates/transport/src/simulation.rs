@@ -14,11 +14,12 @@ use crate::external::{self, Departure, External, ExternalError, Outside};
 use crate::network::{Extras, Fired, Network, Side, Timer, class, endpoint, side};
 use crate::ports::{Ports, SERVICE};
 use crate::profile::{Multipath, Profile, Scheduler};
-use crate::receiver::{self, Arrival, Receiver};
+use crate::receiver::{self, Answer, Arrival, Receiver};
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
 use crate::sender::{Context, Phase, Sender};
 use crate::trace::Traced;
 
+mod hosts;
 mod sampling;
 
 pub use sampling::{Measure, Sample, SampleKind, SampleOf};
@@ -82,7 +83,11 @@ pub struct Totals {
     pub lost: u64,
     /// Frames marked by queues.
     pub marks: u64,
-    /// Frames in queues and on wires at the end.
+    /// Frames dropped by receive rings of hosts with a model.
+    pub ring_drops: u64,
+    /// Frames dropped by backlogs of their cores.
+    pub backlog_drops: u64,
+    /// Frames in queues, on wires and waiting for cores at the end.
     pub in_flight: u64,
     /// A hash of the event stream.
     pub digest: u64,
@@ -195,6 +200,7 @@ impl Simulation {
             fabric,
             queue: EventQueue::new(),
             extras: Extras::default(),
+            hosts: crate::host::Hosts::default(),
             inbound: Vec::new(),
             sent: 0,
             delivered: 0,
@@ -284,6 +290,7 @@ impl Simulation {
                         self.on_discard(end, &frame);
                     }
                 }
+                class::HOST => self.on_host(now, source.entity(), sequence),
                 _ => {
                     self.take_samples(now);
                     let next = now + self.measure.interval;
@@ -304,7 +311,11 @@ impl Simulation {
         self.net.fabric.assert_conserved();
         let inbound: u64 = self.net.inbound.iter().map(|&n| u64::from(n)).sum();
         let outside = self.outside.as_ref().map_or(0, |outside| outside.sent - outside.gone);
-        assert_eq!(inbound + outside, self.net.fabric.in_flight(), "frames on their way are in the fabric");
+        assert_eq!(
+            inbound + outside,
+            self.net.fabric.in_flight() + self.net.hosts.waiting(),
+            "frames on their way are in the fabric or in hosts"
+        );
         assert_eq!(
             self.net.sent,
             self.net.delivered + self.net.discarded + inbound,
@@ -319,12 +330,15 @@ impl Simulation {
         }
         self.ended.sort_by_key(|flow| flow.start.id);
         let ports = self.net.fabric.totals();
+        let (ring_drops, backlog_drops) = self.net.hosts.drops();
         let totals = Totals {
             events: self.net.queue.taken(),
             hops: self.net.fabric.hops(),
             drops: ports.dropped.frames,
             lost: ports.lost.frames,
             marks: ports.marked,
+            ring_drops,
+            backlog_drops,
             in_flight: inbound + outside,
             digest: self.net.queue.digest(),
         };
@@ -414,11 +428,8 @@ impl Simulation {
         });
         let place = self.connection_places.take();
         let total = start.size.map_or(UNLIMITED, Bytes::get);
-        put(
-            &mut self.connections,
-            place,
-            Connection::new(flow, start.profile, copy, total, lanes).with_queues(profile),
-        );
+        let connection = Connection::new(flow, (start.profile, profile), copy, total, lanes).with_queues(profile);
+        put(&mut self.connections, place, connection);
         self.flows[flow as usize].connections.push(place);
         self.open_subflow(now, place)
     }
@@ -465,6 +476,10 @@ impl Simulation {
         let back = self.net.fabric.routes.insert(&path, endpoint(place, Side::Sender));
         self.scratch = path;
 
+        if self.net.hosts.any() {
+            self.net.hosts.set_hash(endpoint(place, Side::Receiver), flow_hash(from, to, port, SERVICE));
+            self.net.hosts.set_hash(endpoint(place, Side::Sender), flow_hash(to, from, SERVICE, port));
+        }
         let join = nth > 0;
         let fresh = place as usize == self.senders.len();
         let (sender_timers, receiver_timer) = if fresh {
@@ -532,6 +547,10 @@ impl Simulation {
                     let outside = self.outside.as_mut().expect("an external host's frame means external hosts");
                     outside.gone += 1;
                     outside.hosts.deliver(now, to, frame.body.number, frame.tos);
+                    return;
+                }
+                if let Some(interface) = self.net.hosts.interface(link) {
+                    self.on_card(now, interface, end, frame);
                     return;
                 }
                 self.net.delivered += 1;
@@ -664,6 +683,13 @@ impl Simulation {
 
     #[inline]
     fn on_segment(&mut self, now: Time, subflow: u32, frame: &Frame) {
+        let (answer, done) = self.take_segment(now, subflow, frame);
+        self.answer_segment(now, subflow, answer, done);
+    }
+
+    /// Takes in a segment; says how to answer and whether more is now there in order.
+    #[inline]
+    fn take_segment(&mut self, now: Time, subflow: u32, frame: &Frame) -> (Answer, bool) {
         let connection = &mut self.connections[self.receivers[subflow as usize].connection as usize];
         connection.lend_window(subflow, &mut self.receivers);
         let receiver = &mut self.receivers[subflow as usize];
@@ -682,6 +708,15 @@ impl Simulation {
             }
             done = connection.received > before || connection.total == 0;
         }
+        (answer, done)
+    }
+
+    /// Answers what was taken in.
+    #[inline]
+    fn answer_segment(&mut self, now: Time, subflow: u32, answer: Answer, done: bool) {
+        let receiver = &mut self.receivers[subflow as usize];
+        let connection = &mut self.connections[receiver.connection as usize];
+        let profile = &self.profiles[usize::from(connection.profile)];
         receiver.answer(now, answer, connection.inflow(), profile, &mut self.net);
         connection.return_window(receiver);
         if done {

@@ -73,7 +73,7 @@ impl Trace {
             host,
             subflow,
             out,
-            flags: on_the_wire(frame.tag),
+            flags: on_the_wire(frame.tag, out),
             number: frame.body.number,
             amount: frame.body.amount,
             sack: blocks.blocks[..usize::from(blocks.count)].to_vec(),
@@ -82,7 +82,9 @@ impl Trace {
     }
 }
 
-fn on_the_wire(tag: u8) -> u8 {
+/// The end of a burst is not told, since card and kernel differ on which side of segmentation it is seen.
+fn on_the_wire(tag: u8, data: bool) -> u8 {
+    let tag = if data { tag & !flag::PUSH } else { tag };
     let all = [(flag::FIN, 1), (flag::SYN, 2), (flag::ACK, 16), (flag::ECE, 64), (flag::CWR, 128)];
     all.into_iter().filter(|(own, _)| tag & own != 0).map(|(_, bit)| bit).sum()
 }

@@ -3,13 +3,16 @@
 mod common;
 
 mod physics {
+    mod climbs;
     mod completion;
     mod coupling;
+    mod dctcp;
     mod determinism;
     mod fairness;
     mod goodput;
     mod loss_law;
     mod queues;
+    mod responses;
     mod sawtooth;
     mod timeouts;
     mod traffic;

@@ -32,6 +32,7 @@ struct Harness {
     now: Time,
     una: u64,
     total: u64,
+    lost_ever: u64,
     srtt: Option<Span>,
     min_rtt: Option<Span>,
     state: State,
@@ -66,11 +67,14 @@ impl Harness {
         self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         self.srtt = Some(self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
         let siblings = self.siblings();
+        let lost = if self.state == State::Recovery { mss * (segments % 3) } else { 0 };
+        self.lost_ever += lost;
         let ack = Ack {
             now: self.now,
             acked,
             total: self.total,
-            lost: if self.state == State::Recovery { mss * (segments % 3) } else { 0 },
+            lost,
+            lost_ever: self.lost_ever,
             flight_before,
             flight: flight_before - acked.min(flight_before),
             una: self.una,
@@ -194,6 +198,7 @@ proptest! {
                 now: Time::ZERO,
                 una: 0,
                 total: 0,
+                lost_ever: 0,
                 srtt: None,
                 min_rtt: None,
                 state: State::Open,

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Checker;
 use crate::schema::{
-    ArrivalRecord, CommandRecord, FlowsRecord, LinuxHostsRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord,
-    SizeKind, TrafficKind, TransportRecord,
+    ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, LinuxHostsRecord, PolicyRecord, Protocol,
+    ScenarioRecord, ShapeRecord, SizeKind, TrafficKind, TransportRecord,
 };
 use crate::stack;
 
@@ -61,6 +61,25 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         if let Some(linux) = &group.linux {
             kernels(linux, name, checker);
         }
+        if let Some(model) = &group.model {
+            cards(model, name, checker);
+        }
+    }
+}
+
+/// Checks that every frame has an interrupt.
+fn cards(model: &HostModelRecord, name: &str, checker: &mut Checker) {
+    let path = ["hosts", name, "model", "rx-frames"];
+    if model.rx_usecs.is_zero() && model.rx_frames != 1 {
+        let label = match model.rx_frames {
+            0 => "frames never interrupt".to_owned(),
+            frames => format!("fewer than {frames} frames wait for ever"),
+        };
+        let message = format!("`hosts.{name}.model` does not say how long frames wait for their interrupt");
+        checker.problem(&path, message, &label, Some("set `rx-usecs`, for example to \"50us\", or `rx-frames` to 1"));
+    } else if model.rx_frames > model.ring {
+        let message = format!("`hosts.{name}.model.rx-frames` is more than its `ring` holds");
+        checker.problem(&path, message, &format!("the ring has {}", model.ring), Some("0 lets `rx-usecs` alone count"));
     }
 }
 

@@ -1,6 +1,7 @@
 //! From the records of one sweep point and one policy to a network, its hosts and its flows.
 
 mod combination;
+mod host;
 mod kernel;
 mod network;
 mod profile;
@@ -16,7 +17,9 @@ use headway_engine::Streams;
 use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
 use headway_kernel::{GuestError, Guests, Work};
 use headway_results::{Counters, FlowRecord, Job, Outcome, Sample};
-use headway_transport::{FlowEnd, FlowStart, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped, Traced};
+use headway_transport::{
+    FlowEnd, FlowStart, HostModel, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped, Traced,
+};
 use headway_units::{Bytes, Span, Time};
 
 use crate::Document;
@@ -96,6 +99,8 @@ pub(crate) struct Plan {
     /// Of all traffic, commands included.
     names: Vec<Arc<str>>,
     kernels: Option<Kernels>,
+    /// Hosts that take time.
+    models: Vec<(NodeId, HostModel)>,
     measure: Measure,
     duration: Time,
     end: Time,
@@ -126,7 +131,8 @@ impl Plan {
         let duration = Time::ZERO + scenario.duration;
         let end = duration.saturating_add(scenario.drain);
         let measure = measure(scenario, &network)?;
-        Ok(Plan { network, profiles, traffics, names, kernels, measure, duration, end })
+        let models = host::models(scenario, &network)?;
+        Ok(Plan { network, profiles, traffics, names, kernels, models, measure, duration, end })
     }
 
     /// The name of a host.
@@ -168,6 +174,9 @@ impl Plan {
         let streams = Streams::new(seed).part("repeat", u64::from(job.repeat));
         let graph = self.network.built.graph.clone();
         let mut simulation = Simulation::new(graph, self.profiles.clone(), self.measure.clone(), streams);
+        for &(host, model) in &self.models {
+            simulation.model_host(host, model);
+        }
         if trace.is_some() {
             simulation.trace();
         }
@@ -247,7 +256,7 @@ impl Plan {
         ends.append(&mut joined.ends);
         if !joined.samples.is_empty() {
             samples.append(&mut joined.samples);
-            samples.sort_by_key(|sample| (sample.time, matches!(sample.of, SampleOf::Link(_))));
+            samples.sort_by_key(|sample| (sample.time, matches!(sample.of, SampleOf::Link(_) | SampleOf::Core(..))));
         }
         let mut digest = totals.digest;
         if joined.digest != 0 {
@@ -269,9 +278,11 @@ impl Plan {
         let counters = Counters {
             events: totals.events,
             packet_hops: totals.hops,
-            drops: totals.drops + totals.lost + work.cards.overruns,
+            drops: totals.drops + totals.lost + totals.ring_drops + totals.backlog_drops + work.cards.overruns,
             marks: totals.marks,
             overruns: work.cards.overruns,
+            ring_drops: totals.ring_drops,
+            backlog_drops: totals.backlog_drops,
             astray: work.astray,
         };
         Outcome { job, flows, samples, commands: joined.commands, failed, counters, digest, end: self.end }
@@ -307,6 +318,7 @@ impl Plan {
             SampleOf::Flow(id, traffic) => flow(id, traffic),
             SampleOf::Subflow(id, traffic, nth) => format!("{}/{nth}", flow(id, traffic)),
             SampleOf::Link(link) => self.network.port_name(link),
+            SampleOf::Core(host, nth) => format!("{}/{nth}", self.network.name(host)),
         };
         let (metric, scale) = match sample.kind {
             SampleKind::Goodput => ("goodput_bps", 1.0),
@@ -314,6 +326,7 @@ impl Plan {
             SampleKind::Rtt => ("rtt_ns", 1e9),
             SampleKind::LinkCost => ("link_cost", 1.0),
             SampleKind::Queue => ("queue_bytes", 1.0),
+            SampleKind::Core => ("core_share", 1.0),
         };
         Sample { time: sample.time, entity: entity.into(), metric: metric.into(), value: sample.value * scale }
     }
@@ -335,6 +348,7 @@ fn measure(scenario: &ScenarioRecord, network: &Network) -> Result<Measure, Faul
         Series::Rtt => SampleKind::Rtt,
         Series::LinkCost => SampleKind::LinkCost,
         Series::Queue => SampleKind::Queue,
+        Series::Core => SampleKind::Core,
     });
     let chosen = |name: &str| record.traffic.as_ref().is_none_or(|names| names.iter().any(|one| one.as_str() == name));
     let traffics = scenario.traffic.iter().enumerate().filter(|(_, t)| chosen(&t.name)).map(|(i, _)| i as u16);

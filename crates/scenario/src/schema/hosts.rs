@@ -40,8 +40,67 @@ record! {
         pub link: Option<LinkChangeRecord>,
         /// What they are; as `host-kind` says when left out.
         pub kind: Option<HostKind>,
+        /// What their cards and cores take if they are modelled; left out: nothing.
+        pub model: Option<HostModelRecord>,
         /// How they are set up if they are kernel hosts.
         pub linux: Option<LinuxHostsRecord>,
+    }
+}
+
+record! {
+    /// What receiving and sending takes of modelled hosts.
+    pub struct HostModelRecord {
+        /// Cores that frames are worked on by.
+        #[range(1..=64)]
+        pub cores: u32 = 1,
+        /// Receive queues of each card; flows are spread over them by a hash, and they over the cores (RSS).
+        #[range(1..=128)]
+        pub queues: u32 = 1,
+        /// Frames that the ring of a queue holds; more are dropped.
+        #[range(1..=1_000_000)]
+        pub ring: u32 = 512,
+        /// The longest time from a waiting frame to its interrupt; zero: `rx-frames` alone counts.
+        #[range(Span::ZERO..=Span::from_secs(1))]
+        pub rx_usecs: Span = Span::ZERO,
+        /// So many waiting frames interrupt at once; zero: `rx-usecs` alone counts.
+        #[range(0..=1_000_000)]
+        pub rx_frames: u32 = 1,
+        /// Frames of a queue that are taken in one poll.
+        #[range(1..=65_535)]
+        pub budget: u32 = 64,
+        /// Frames after which polling lets others send (`net.core.netdev_budget`).
+        #[range(1..=1_000_000)]
+        pub netdev_budget: u32 = 300,
+        /// Time after which it does (`net.core.netdev_budget_usecs`).
+        #[range(Span::ZERO..=Span::from_secs(1))]
+        pub netdev_budget_usecs: Span = Span::from_millis(2),
+        /// Segments that follow each other go up as one (generic receive offload).
+        pub gro: bool = true,
+        /// Protocol work is spread over all cores by the flow's hash (receive packet steering).
+        pub rps: bool = false,
+        /// Segments that wait for a core's protocol work at most; more are dropped (`net.core.netdev_max_backlog`).
+        #[range(1..=1_000_000)]
+        pub netdev_max_backlog: u32 = 1000,
+        /// Network cards segment: a burst of up to 64 KB is sent by one piece of work (TSO).
+        pub segmentation: bool = true,
+        /// What each interrupt takes of a core.
+        #[range(Span::ZERO..=Span::from_secs(1))]
+        pub cpu_per_interrupt: Span = Span::ZERO,
+        /// What each frame received takes of a core: driver and memory.
+        #[range(Span::ZERO..=Span::from_secs(1))]
+        pub cpu_per_packet: Span = Span::ZERO,
+        /// What each byte received or sent takes of a core, headers included.
+        #[range(Span::ZERO..=Span::from_millis(1))]
+        pub cpu_per_byte: Span = Span::ZERO,
+        /// What each segment, merged or not, takes of a core on its way up through IP and TCP.
+        #[range(Span::ZERO..=Span::from_secs(1))]
+        pub cpu_per_segment: Span = Span::ZERO,
+        /// What each interrupt by another core takes of a core.
+        #[range(Span::ZERO..=Span::from_secs(1))]
+        pub cpu_per_ipi: Span = Span::ZERO,
+        /// What each burst, or acknowledgement, takes of a core on its way down.
+        #[range(Span::ZERO..=Span::from_secs(1))]
+        pub cpu_per_burst: Span = Span::ZERO,
     }
 }
 

@@ -9,7 +9,7 @@ mod traffic;
 mod transport;
 
 pub use claim::{BetweenRecord, ClaimRecord, OperandRecord};
-pub use hosts::{HostKind, HostsRecord, LinuxHostsRecord, Place};
+pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
 pub use policy::{
     DeadlineRecord, JudgeRecord, LanesRecord, LinkCostRecord, LinuxPolicyRecord, MptcpRecord, PolicyRecord, Protocol,
     ReplicateRecord, Scheduler, TcpRecord,
@@ -92,6 +92,8 @@ words! {
         "link-cost" => LinkCost,
         /// Queue lengths at switches.
         "queue" => Queue,
+        /// How busy the cores of hosts with a model are.
+        "core" => Core,
     }
 }
 

@@ -19,6 +19,7 @@ use super::{Connection, MAX_SUBFLOWS};
 use crate::network::Network;
 use crate::profile::Profile;
 use crate::sender::{Burst, Phase, Sender};
+use crate::writer::Head;
 
 /// `MPTCP_SEND_BURST_SIZE`: what one choice of a subflow hands out at least, if there is that much.
 const BURST: u64 = (1 << 16) - 20 - 40 - 40 - 8;
@@ -43,8 +44,6 @@ struct Buffer {
     len: u64,
     /// Some of it was sent, so that it takes no more data.
     frozen: bool,
-    /// It had to end although there was room (`eor`).
-    ended: bool,
 }
 
 #[derive(Debug, Default)]
@@ -78,13 +77,11 @@ impl Queue {
                 let more = len.min(most.saturating_sub(last.len));
                 last.len += more;
                 (at, len) = (at + more, len - more);
-            } else {
-                last.ended |= last.len < most;
             }
         }
         while len > 0 {
             let own = len.min(most);
-            self.buffers.push_back(Buffer { at, len: own, frozen: false, ended: false });
+            self.buffers.push_back(Buffer { at, len: own, frozen: false });
             (at, len) = (at + own, len - own);
         }
     }
@@ -227,20 +224,21 @@ impl Queued {
     fn transmit(&mut self, now: Time, position: usize, sender: &mut Sender, profile: &Profile, net: &mut Network) {
         let mss = u64::from(profile.mss);
         let queue = &mut self.queues[position];
-        while let Some(&Buffer { at, len, ended, .. }) = queue.buffers.front() {
+        while let Some(&Buffer { at, len, .. }) = queue.buffers.front() {
             let last = queue.buffers.len() == 1;
             // Nagle's rule as `tcp_minshall_check` has it: one short segment on its way, unless more is behind it.
             let short = len % mss;
             let waits = last && short > 0 && queue.short > sender.acknowledged() && !sender.is_probing();
             let len = if waits { len - short } else { len };
-            sender.expect_more(!ended);
-            let Burst::Bytes(bytes) = sender.burst(now, len, NO_LIMIT, profile, net) else { break };
+            // a mapping of its own takes nothing from the one behind it, and none has FIN
+            let head = Head { rest: len, unsent: len, last, ends: false };
+            let Burst::Bytes(bytes) = sender.burst(now, head, NO_LIMIT, profile, net) else { break };
             let ends = bytes > mss || bytes == queue.buffers[0].len;
             let mut sent = 0;
             while sent < bytes {
                 let piece = (bytes - sent).min(mss);
                 if ends && sent + piece == bytes {
-                    sender.push_next();
+                    sender.end_burst();
                 }
                 sender.send_new(now, at + sent, piece as u32, false, profile, net);
                 sent += piece;

@@ -6,8 +6,9 @@
 //! of Linux 6.12.
 //!
 //! Leaves out: segments that the card or GRO merges, which Linux acknowledges as one; interactive ("ping-pong")
-//! connections, since data goes one way; the slack of 100 µs of the timer that ends a compression. The end of a write is
-//! FIN, the end of the data, a segment that is not full, or the end of a burst.
+//! connections, since data goes one way; timers of other connections, at which a compression may end before the slack of
+//! its own is over; and PSH within what an application writes: here the end of a write is FIN, the end of a burst of
+//! several segments, the end of the data or a segment that is not full.
 
 use headway_units::{Span, Time};
 

@@ -107,7 +107,7 @@ impl Receiver {
         }
         let position = unwrap(before.in_order, frame.body.data_number) + u64::from(len);
         let last = profile.multipath.is_some() && position == before.total;
-        let push = frame.tag & (flag::FIN | flag::PSH) != 0 || last || len < profile.mss;
+        let push = frame.tag & (flag::FIN | flag::PUSH) != 0 || last || len < profile.mss;
         if len > 0 {
             more.acks.measure(len, push, profile);
         }

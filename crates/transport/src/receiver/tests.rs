@@ -87,10 +87,11 @@ impl Script {
             delivered: 0,
             discarded: 0,
             trace: None,
+            hosts: crate::host::Hosts::default(),
         };
         let route = net.fabric.routes.insert(&[back], Endpoint(0));
         let receiver = Receiver::new(0, 0, route, false, &profile, Timer::OFF);
-        let connection = Connection::new(0, 0, 0, UNLIMITED, None);
+        let connection = Connection::new(0, (0, &profile), 0, UNLIMITED, None);
         let tos = if profile.ecn { ecn::CAPABLE } else { 0 };
         let mut script =
             Script { net, profile, receiver, connection, now: Time::ZERO, spin: 0, heard: 0, tos, seen: Vec::new() };

@@ -224,7 +224,7 @@ impl Sender {
     ) -> Progress {
         let mut progress = Progress::default();
         let before = (self.total(), self.pipe(), self.board.lost_ever());
-        let reading = Reading { too_soon: self.too_soon(now), point: self.point };
+        let reading = Reading { too_soon: self.too_soon(now), point: self.point, highest: self.board.highest() };
         let mut facts = Facts {
             advanced: ack > self.una,
             sacked: false,
@@ -417,6 +417,8 @@ impl Sender {
 
     // ---- the state machine (`tcp_fastretrans_alert`) -----------------------------------------------------------
 
+    /// A recovery that ends while something is still lost, though sent again since, is followed by the next at once
+    /// (`tcp_time_to_recover`).
     fn alert(&mut self, now: Time, facts: &mut Facts, context: &Context<'_>, profile: &Profile, net: &mut Network) {
         if facts.echo {
             self.more().prior_ssthresh = None;
@@ -448,14 +450,14 @@ impl Sender {
                     self.try_undo_by_reports(now, profile);
                 }
                 self.identify(now, facts, profile, net);
-                if self.repair != Repair::Fast && self.board.lost() > 0 {
+                if self.repair != Repair::Fast && self.board.missing() > 0 {
                     self.enter_recovery(now, facts.echo, context, profile);
                 }
             }
             Repair::Timeout => {
                 self.process_loss(now, facts, profile);
                 self.identify(now, facts, profile, net);
-                if self.repair != Repair::Timeout && self.board.lost() > 0
+                if self.repair != Repair::Timeout && self.board.missing() > 0
                     || self.repair == Repair::Timeout && facts.lost_again
                 {
                     self.enter_recovery(now, facts.echo, context, profile);
@@ -466,7 +468,7 @@ impl Sender {
                     self.try_undo_by_reports(now, profile);
                 }
                 self.identify(now, facts, profile, net);
-                if self.board.lost() > 0 {
+                if self.board.missing() > 0 {
                     self.enter_recovery(now, facts.echo, context, profile);
                 } else {
                     if self.board.again() == 0 {
@@ -528,6 +530,10 @@ impl Sender {
 
     fn enter_recovery(&mut self, now: Time, echo: bool, context: &Context<'_>, profile: &Profile) {
         let already = self.is_reducing();
+        // `tcp_retrans_stamp_cleanup`
+        if self.board.again() == 0 && !self.board.first_sent_again() {
+            self.more().first_again = None;
+        }
         self.more().prior_ssthresh = None;
         self.begin_undo();
         if !already {
@@ -808,7 +814,8 @@ impl Sender {
             modern.delivered_at = now;
             modern.first_sent = now;
         }
-        if profile.modern.is_some() && (idle || self.more().pending != Pending::Retransmission) {
+        // not the end of a reordering window: `tcp_event_new_data_sent`
+        if profile.modern.is_some() && (idle || self.more().pending == Pending::Probe) {
             self.rearm(now, profile, net);
         }
     }
@@ -863,7 +870,10 @@ impl Sender {
             let Some(lost) = self.board.next_lost_burst(most as usize) else { break };
             head |= lost.start == 0;
             let bytes = lost.len() as u64 * self.mss();
-            for index in lost {
+            for index in lost.clone() {
+                if index + 1 == lost.end && lost.len() > 1 {
+                    self.end_burst();
+                }
                 self.resend(now, index, profile, net);
             }
             self.note_output(now, bytes, profile, net);
@@ -972,6 +982,8 @@ impl Sender {
         let modern = self.more();
         modern.probe = Some(nxt);
         modern.probe_again = again;
+        // the time-out counts from the probe, not from what it probes for
+        modern.pending = Pending::Retransmission;
         self.rearm(now, profile, net);
     }
 

@@ -13,6 +13,7 @@ use headway_units::{Span, Time};
 use super::{Phase, Repair, Sender};
 use crate::network::{Network, class};
 use crate::profile::{Pacing, Profile};
+use crate::writer::{Head, Writer};
 
 const MILLISECOND: Span = Span::from_millis(1);
 /// `sysctl_tcp_limit_output_bytes`
@@ -36,16 +37,14 @@ pub(super) struct Output {
     /// Bursts in the host's card: when they have left, and what they take.
     held: VecDeque<(Time, u64)>,
     held_bytes: u64,
+    /// What is sent next ends a burst of several segments.
+    pub ends: bool,
     /// What is sent next begins a burst.
     pub fresh: bool,
     /// The window was full but for a burst that waits for more room.
     pub deferred: bool,
-    /// The next segment is the last of a burst.
-    push: bool,
     /// A probe goes out in this turn.
     pub probe_due: bool,
-    /// What is offered to leave takes no more data (Linux' `eor`), so it gains nothing by waiting.
-    ended: bool,
 }
 
 impl Output {
@@ -80,22 +79,10 @@ impl Sender {
         self.modern.is_some()
     }
 
-    /// The next new segment is the last of a burst.
-    pub fn push_next(&mut self) {
-        self.output().push = true;
-    }
-
-    /// Whether the segment that is being sent is the last of a burst.
-    pub(super) fn take_push(&mut self) -> bool {
-        self.modern.as_mut().is_some_and(|modern| std::mem::take(&mut modern.output.push))
-    }
-
-    /// How much of `available` new bytes may leave now. `unsent` is all that the connection has to send, `room` what
-    /// the receiver takes.
-    pub fn burst(&mut self, now: Time, unsent: u64, room: u64, profile: &Profile, net: &mut Network) -> Burst {
+    /// How much of what is written may leave now, of which `head` is the first piece and `room` what the receiver takes.
+    pub fn burst(&mut self, now: Time, head: Head, room: u64, profile: &Profile, net: &mut Network) -> Burst {
         let mss = u64::from(profile.mss);
-        let available = unsent.min(room);
-        if self.phase != Phase::Established || available == 0 {
+        if self.phase != Phase::Established || head.unsent.min(room) == 0 {
             return Burst::Wait;
         }
         if self.is_paced_out(now, profile, net) {
@@ -103,28 +90,37 @@ impl Sender {
         }
         let free = self.allowed().saturating_sub(self.pipe());
         let probing = self.is_probing();
-        if free < mss.min(available) && !probing {
+        if free < mss.min(head.unsent) && !probing {
             return Burst::Wait;
         }
         let most = self.burst_size(profile);
         // at least two bursts in a window, for the clock's sake
         let half = (self.allowed() / 2 / mss).max(1) * mss;
         let quota = if probing { mss } else { (free / mss * mss).max(mss).min(half).min(most) };
-        let waits = quota > mss && available > mss && self.defers(now, free, room, available, most, profile);
-        if waits && !probing {
+        // a piece that is shorter takes what is missing from the one behind it (`tcp_grow_skb`)
+        let piece = if head.last { head.rest } else { head.rest.max(quota.min(head.unsent)) };
+        if !probing && piece > mss && self.defers(now, (free, room, most), piece, head, profile) {
             self.output().deferred = free < room;
             return Burst::Wait;
         }
-        let bytes = if available <= quota { available } else { quota };
+        let bytes = piece.min(quota).min(room);
         if self.is_held(now, 1, net, profile) {
             return Burst::Wait;
         }
         // RFC 9293 §3.8.6.2.1: no small segment because the window ends within it
-        let bytes = if bytes < unsent && bytes > mss { bytes / mss * mss } else { bytes };
-        if bytes < mss && bytes < unsent && self.outstanding() > 0 {
+        let bytes = if bytes < head.unsent && bytes > mss { bytes / mss * mss } else { bytes };
+        if bytes < mss && bytes < head.unsent && self.outstanding() > 0 {
             return Burst::Wait;
         }
         Burst::Bytes(bytes)
+    }
+
+    /// The application's buffer has been drained by an acknowledgement: `tcp_check_space`.
+    pub fn make_room(&self, writer: &mut Writer, una: u64, total: u64, profile: &Profile) {
+        let cwnd = self.window.cwnd;
+        let times = if self.control.owns_window() { 3 } else { 2 };
+        let is_full = self.pipe() + u64::from(profile.mss) > cwnd;
+        writer.make_room(una, total, cwnd, is_full, times, profile);
     }
 
     /// `tcp_tso_autosize`: about a millisecond's worth, more on short paths, two segments at least.
@@ -140,29 +136,35 @@ impl Sender {
         (bytes / mss).max(least) * mss
     }
 
-    /// `tcp_tso_should_defer`: whether to wait for an acknowledgement that will let a larger burst go.
-    fn defers(&self, now: Time, free: u64, room: u64, available: u64, most: u64, profile: &Profile) -> bool {
+    /// `tcp_tso_should_defer`: whether to wait for an acknowledgement that will let a larger burst go. `piece` is what
+    /// the first one of the queue has, `free` the congestion window's, `room` the receiver's.
+    fn defers(
+        &self,
+        now: Time,
+        (free, room, most): (u64, u64, u64),
+        piece: u64,
+        head: Head,
+        profile: &Profile,
+    ) -> bool {
         let Some(modern) = self.modern.as_ref().filter(|_| profile.offload.is_some()) else { return false };
         if matches!(self.repair, Repair::Fast | Repair::Timeout) || now.since(modern.output.stamp) > MILLISECOND {
             return false;
         }
         let limit = free.min(room);
-        if limit >= most || limit >= self.window.cwnd.min(room + self.outstanding()) / PART {
+        if limit >= most || !head.last && limit >= piece {
             return false;
         }
-        let (Some(head), Some(srtt)) = (self.board.first_at(), self.rtt.srtt()) else { return false };
+        if limit >= self.window.cwnd.min(room + self.outstanding()) / PART {
+            return false;
+        }
+        let (Some(first), Some(srtt)) = (self.board.first_at(), self.rtt.srtt()) else { return false };
         // an acknowledgement that comes too late is not waited for
-        let expected = head + srtt;
+        let expected = first + srtt;
         if expected > now && expected.since(now) > (srtt / 2).min(MILLISECOND) {
             return false;
         }
-        // what will not grow does not wait
-        limit <= available && !modern.output.ended
-    }
-
-    /// Whether what [`burst`](Self::burst) is asked about next may still become more.
-    pub fn expect_more(&mut self, more: bool) {
-        self.output().ended = !more;
+        // the end of the flow is not waited for, unless a window is what ends the burst
+        limit <= piece || !(head.last && head.ends)
     }
 
     /// Bytes per second at which it sends or would (`sk_pacing_rate`).
@@ -223,6 +225,12 @@ impl Sender {
         let source = Source::new(class::WAKE, self.id);
         self.wake.set(next, &mut net.queue, source);
         true
+    }
+
+    /// The next segment is the last of a burst of several: its receiver acknowledges it at once (`__tcp_transmit_skb`
+    /// sets PSH on what is more than one segment).
+    pub fn end_burst(&mut self) {
+        self.output().ends = true;
     }
 
     /// Accounts for a burst of `bytes` that was just given to the card.

@@ -100,16 +100,19 @@ pub(super) struct Reading {
     pub too_soon: Time,
     /// Where the repair under way began.
     pub point: u64,
+    /// The end of the highest segment reported until then (`tcp_ack`: `prior_fack`): what this acknowledgement itself
+    /// reports beyond a segment does not make that one late.
+    pub highest: u64,
 }
 
 impl News {
     #[inline]
-    fn take(&mut self, segment: &Sent, stamp: Option<Stamp>, reading: &Reading, highest: u64, selectively: bool) {
+    fn take(&mut self, segment: &Sent, stamp: Option<Stamp>, reading: &Reading, selectively: bool) {
         let (at, end) = (segment.at, segment.end());
         let once = segment.state & state::AMBIGUOUS == 0;
         if once {
             self.original |= end <= reading.point;
-            if end < highest {
+            if end < reading.highest {
                 self.reordered = Some(self.reordered.map_or(segment.seq, |seq| seq.min(segment.seq)));
             }
             if selectively {
@@ -199,6 +202,12 @@ impl Scoreboard {
         self.lost
     }
 
+    /// Bytes lost, also if they were sent again (Linux: `lost_out`).
+    #[inline]
+    pub fn missing(&self) -> u64 {
+        self.lost + self.again - self.twice
+    }
+
     /// Bytes sent again and not reported since.
     #[inline]
     pub fn again(&self) -> u64 {
@@ -225,6 +234,11 @@ impl Scoreboard {
     /// The segments outstanding.
     pub fn len(&self) -> usize {
         self.segments.len()
+    }
+
+    /// Whether the first outstanding segment was ever sent again.
+    pub fn first_sent_again(&self) -> bool {
+        self.segments.front().is_some_and(|s| s.state & state::AMBIGUOUS != 0)
     }
 
     /// When the first outstanding segment was last sent.
@@ -282,7 +296,7 @@ impl Scoreboard {
             } else {
                 self.forget(&segment);
                 if let Some((news, reading)) = &mut news {
-                    news.take(&segment, stamp, reading, self.highest, false);
+                    news.take(&segment, stamp, reading, false);
                 }
             }
             if segment.state & (state::AMBIGUOUS | state::SACKED) == 0 {
@@ -319,7 +333,6 @@ impl Scoreboard {
         mut news: Option<(&mut News, &Reading)>,
     ) -> bool {
         let before = self.sacked;
-        let highest = self.highest;
         let mut seen = [(0, 0); 4];
         for (slot, &(start, end)) in seen.iter_mut().zip(&blocks.blocks[..usize::from(blocks.count)]) {
             let (start, end) = (unwrap(una, start).max(ack), unwrap(una, end).min(nxt));
@@ -337,13 +350,13 @@ impl Scoreboard {
                     to = s.max(from);
                 }
             }
-            self.mark_range(from, to, highest, &mut news);
+            self.mark_range(from, to, &mut news);
         }
         self.seen = seen;
         self.sacked > before
     }
 
-    fn mark_range(&mut self, from: u64, to: u64, highest: u64, news: &mut Option<(&mut News, &Reading)>) {
+    fn mark_range(&mut self, from: u64, to: u64, news: &mut Option<(&mut News, &Reading)>) {
         if from >= to {
             return;
         }
@@ -358,7 +371,7 @@ impl Scoreboard {
                 self.forget(&segment);
                 if let Some((news, reading)) = news {
                     let stamps = self.timed.as_ref().and_then(|timed| timed.stamps.as_ref());
-                    news.take(&segment, stamps.map(|stamps| stamps[index]), reading, highest, true);
+                    news.take(&segment, stamps.map(|stamps| stamps[index]), reading, true);
                 }
                 self.segments[index].state |= state::SACKED;
                 self.sacked += segment.span();

@@ -9,6 +9,8 @@ use super::*;
 use crate::network::Extras;
 use crate::profile::{DelayedAck, Recovery};
 
+mod worked;
+
 const MSS: u64 = 1000;
 /// Nothing but the sender's own clock matters here.
 const ROUND_TRIP: Span = Span::from_millis(10);
@@ -41,6 +43,8 @@ struct Script {
     sender: Sender,
     now: Time,
     data: u64,
+    /// Bytes there are to send.
+    end: u64,
 }
 
 /// A frame seen: (segment number, ECT, CWR).
@@ -49,6 +53,11 @@ type Seen = (u64, bool, bool);
 impl Script {
     /// A sender that has just received SYN-ACK, after `lost` SYNs in vain.
     fn after(profile: Profile, lost: u32) -> Script {
+        Script::of(profile, lost, u64::MAX)
+    }
+
+    /// The same with `end` bytes to send.
+    fn of(profile: Profile, lost: u32, end: u64) -> Script {
         let mut graph = Graph::new();
         let (a, b) = (graph.add_host("a", Span::ZERO).unwrap(), graph.add_host("b", Span::ZERO).unwrap());
         let wire = Wire {
@@ -63,6 +72,7 @@ impl Script {
             fabric: Fabric::new(&graph, Streams::new(1)),
             queue: EventQueue::new(),
             extras: Extras::default(),
+            hosts: crate::host::Hosts::default(),
             inbound: vec![0, 0],
             sent: 0,
             delivered: 0,
@@ -78,7 +88,7 @@ impl Script {
             sender.timer.cancel();
             sender.on_timeout(now, &Context::default(), &profile, &mut net);
         }
-        let mut script = Script { net, profile, sender, now: now + ROUND_TRIP, data: 0 };
+        let mut script = Script { net, profile, sender, now: now + ROUND_TRIP, data: 0, end };
         script.frames();
         script.sender.on_syn_ack(script.now, &script.profile, &mut script.net);
         script.pump();
@@ -89,14 +99,14 @@ impl Script {
         Script::after(profile(recovery), 0)
     }
 
-    /// What the connection does when it has no end of data.
+    /// What the connection does with the data it has.
     fn pump(&mut self) {
-        self.sender.repair(self.now, true, &self.profile, &mut self.net);
-        while self.sender.has_room(MSS as u32, &self.profile) {
+        self.sender.repair(self.now, self.data < self.end, &self.profile, &mut self.net);
+        while self.data < self.end && (self.sender.has_room(MSS as u32, &self.profile) || self.sender.is_probing()) {
             self.sender.send_new(self.now, self.data, MSS as u32, false, &self.profile, &mut self.net);
             self.data += MSS;
         }
-        self.sender.end_turn(self.now, u64::MAX, &self.profile, &mut self.net);
+        self.sender.end_turn(self.now, self.end - self.data, &self.profile, &mut self.net);
     }
 
     /// An acknowledgement of everything below segment `next`, with blocks of segments `first..last`.
@@ -121,7 +131,7 @@ impl Script {
         self.pump();
     }
 
-    /// What was sent since the last call.
+    /// What data was sent since the last call.
     fn frames(&mut self) -> Vec<Seen> {
         let mut seen = Vec::new();
         while let Some((time, source, _)) = self.net.queue.peek() {
@@ -133,6 +143,9 @@ impl Script {
                 continue;
             }
             if let Step::Delivered(_, frame) = self.net.fabric.arrival(&mut self.net.queue, time, source.entity()) {
+                if frame.body.amount == 0 {
+                    continue; // SYN, or the handshake's acknowledgement
+                }
                 let segment = u64::from(frame.body.number).saturating_sub(1) / MSS;
                 seen.push((segment, frame.tos & ecn::MASK != 0, frame.tag & flag::CWR != 0));
             }

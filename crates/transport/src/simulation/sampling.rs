@@ -1,6 +1,6 @@
 //! Time series: what is looked at every interval.
 
-use headway_fabric::LinkId;
+use headway_fabric::{LinkId, NodeId};
 use headway_units::{Span, Time};
 
 use super::Simulation;
@@ -20,6 +20,8 @@ pub enum SampleKind {
     LinkCost,
     /// Bytes waiting at a port.
     Queue,
+    /// Share of the time since the last sample that a core of a host with a model worked.
+    Core,
 }
 
 /// What is sampled, and how often.
@@ -71,6 +73,8 @@ pub enum SampleOf {
     Subflow(u64, u16, u16),
     /// A port.
     Link(LinkId),
+    /// The n-th core of a host.
+    Core(NodeId, u32),
 }
 
 impl Simulation {
@@ -115,6 +119,11 @@ impl Simulation {
                 let (bytes, _) = self.net.fabric.occupancy(now, link);
                 push(SampleKind::Queue, SampleOf::Link(link), bytes.get() as f64);
             }
+        }
+        if self.measure.wants(SampleKind::Core) {
+            self.net.hosts.worked(now, |host, core, span| {
+                push(SampleKind::Core, SampleOf::Core(host, core), span.as_secs_f64() / seconds);
+            });
         }
     }
 }

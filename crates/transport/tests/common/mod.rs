@@ -9,8 +9,8 @@ use headway_control::congestion::Congestion;
 use headway_engine::Streams;
 use headway_fabric::{Graph, Limit, LinkId, NodeId, PortCounters, QueueSpec, Wire};
 use headway_transport::{
-    DelayedAck, FlowEnd, FlowStart, Measure, Multipath, Profile, Recovery, Sample, SampleKind, SampleOf, Scheduler,
-    Simulation, Totals,
+    DelayedAck, FlowEnd, FlowStart, HostCounters, HostModel, Measure, Multipath, Profile, Recovery, Sample, SampleKind,
+    SampleOf, Scheduler, Simulation, Totals,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 
@@ -247,6 +247,8 @@ pub struct Setup {
     pub measure: Measure,
     /// The seed.
     pub seed: u64,
+    /// Hosts whose cards and cores take time.
+    pub models: Vec<(NodeId, HostModel)>,
 }
 
 /// What came of it.
@@ -260,6 +262,8 @@ pub struct Outcome {
     pub totals: Totals,
     /// What passed each link.
     pub ports: Vec<PortCounters>,
+    /// What hosts with a model did, in the order in which they got it.
+    pub hosts: Vec<HostCounters>,
     /// How long it took, in virtual time.
     pub span: Span,
 }
@@ -273,7 +277,14 @@ impl Setup {
             flows: Vec::new(),
             measure: Measure::default(),
             seed: 1,
+            models: Vec::new(),
         }
+    }
+
+    /// Gives a host a model.
+    pub fn host(mut self, host: NodeId, model: HostModel) -> Setup {
+        self.models.push((host, model));
+        self
     }
 
     /// Another profile; indices count up.
@@ -324,6 +335,9 @@ impl Setup {
     pub fn run_in_parts(self, ends: &[Span]) -> Outcome {
         let links = self.graph.links().len() as u32;
         let mut simulation = Simulation::new(self.graph, self.profiles, self.measure, Streams::new(self.seed));
+        for &(host, model) in &self.models {
+            simulation.model_host(host, model);
+        }
         let mut started = 0;
         for &end in ends {
             let end = Time::ZERO + end;
@@ -331,9 +345,11 @@ impl Setup {
             started = self.flows.partition_point(|flow| flow.time <= end);
         }
         let ports = (0..links).map(|link| simulation.port(LinkId(link)).0).collect();
+        let hosts =
+            self.models.iter().map(|&(host, _)| simulation.host(host).expect("it has a model").clone()).collect();
         let span = *ends.last().expect("a run has an end");
         let (ends, samples, totals) = simulation.finish();
-        Outcome { ends, samples, totals, ports, span }
+        Outcome { ends, samples, totals, ports, hosts, span }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::super::Delivery;
+use super::super::{Cause, Delivery};
 use super::*;
 
 const MSS: u64 = 1448;
