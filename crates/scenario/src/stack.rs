@@ -246,10 +246,10 @@ mod tests {
             (profile.autotuning.map(Bytes::get), profile.receive_window.get())
         };
         assert_eq!(of("stack = \"linux\", receive-window = \"1MB\""), (None, 1_000_000));
-        assert_eq!(of("stack = \"linux\", receive-window = { most = \"1MB\" }"), (Some(65_536), 1_000_000));
+        assert_eq!(of("stack = \"linux\", receive-window = { most = \"1MB\" }"), (Some(65_160), 1_000_000));
         assert_eq!(of("stack = \"linux\", receive-window = { most = \"10KB\" }"), (Some(10_000), 10_000));
         assert_eq!(of("receive-window = { initial = \"10KB\" }"), (Some(10_000), 6_000_000));
         assert_eq!(of("window-scaling = false"), (None, 65_535), "RFC 9293: sixteen bits");
-        assert_eq!(of("stack = \"linux\", window-scaling = false"), (Some(65_535), 65_535));
+        assert_eq!(of("stack = \"linux\", window-scaling = false"), (Some(65_160), 65_535));
     }
 }

@@ -1,11 +1,11 @@
 //! Size, arrival and pattern put together: the flows of one traffic in order of time.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, VecDeque};
 
 use headway_engine::{Stream, Streams};
-use headway_units::{Bytes, Time};
+use headway_units::{Bytes, Span, Time};
 use thiserror::Error;
 
 use crate::arrival::{Arrival, Arrivals};
@@ -94,6 +94,9 @@ impl Traffic {
                     sizes: stream("size"),
                     left: generator.flows_per_arrival(),
                     number: 0,
+                    jitter: self.arrival.jitter(),
+                    beat: self.start,
+                    late: VecDeque::new(),
                     generator,
                 }
             })
@@ -115,9 +118,33 @@ struct Line {
     /// Flows still to come of the present arrival.
     left: usize,
     number: u64,
+    jitter: Span,
+    /// The arrival whose flows are being given.
+    beat: Time,
+    /// Its flows in order of time, if they are late each by its own jitter.
+    late: VecDeque<FlowStart>,
 }
 
 impl Line {
+    /// The next flow of the arrival at `time`.
+    fn flow(&mut self, time: Time, index: u32, size: Option<&Size>) -> FlowStart {
+        let (source, destination) = self.generator.pair(&mut self.pairs);
+        let size = size.map(|size| size.draw(&mut self.sizes));
+        self.number += 1;
+        FlowStart { time, source, destination, size, generator: index, number: self.number - 1 }
+    }
+
+    /// Draws all flows of the arrival at `beat`, each late by its jitter.
+    fn draw_late(&mut self, beat: Time, index: u32, size: Option<&Size>) {
+        self.beat = beat;
+        for _ in 0..self.generator.flows_per_arrival() {
+            let late = Span::from_picos(self.times.below(self.jitter.picos()));
+            let flow = self.flow(beat.saturating_add(late), index, size);
+            self.late.push_back(flow);
+        }
+        self.late.make_contiguous().sort_by_key(|flow| (flow.time, flow.number));
+    }
+
     fn next(&mut self, now: Time, stop: Time) -> Option<Time> {
         self.arrivals.next(now, &mut self.times).filter(|&time| time < stop)
     }
@@ -137,22 +164,37 @@ impl Iterator for Flows {
     type Item = FlowStart;
 
     fn next(&mut self) -> Option<FlowStart> {
-        let mut head = self.queue.peek_mut()?;
-        let Reverse((time, index)) = *head;
-        let line = &mut self.lines[index as usize];
-        let (source, destination) = line.generator.pair(&mut line.pairs);
-        let size = self.size.as_ref().map(|size| size.draw(&mut line.sizes));
-        let flow = FlowStart { time, source, destination, size, generator: index, number: line.number };
-        line.number += 1;
-        line.left -= 1;
-        if line.left == 0 {
-            line.left = line.generator.flows_per_arrival();
-            match line.next(time, self.stop) {
+        loop {
+            let mut head = self.queue.peek_mut()?;
+            let Reverse((time, index)) = *head;
+            let line = &mut self.lines[index as usize];
+            let (flow, beat) = if line.jitter.is_zero() {
+                let flow = line.flow(time, index, self.size.as_ref());
+                line.left -= 1;
+                if line.left > 0 {
+                    return Some(flow);
+                }
+                line.left = line.generator.flows_per_arrival();
+                (flow, time)
+            } else {
+                let Some(flow) = line.late.pop_front() else {
+                    line.draw_late(time, index, self.size.as_ref());
+                    let first = line.late.front().map_or(time, |flow| flow.time);
+                    *head = Reverse((first, index));
+                    continue;
+                };
+                if let Some(next) = line.late.front() {
+                    *head = Reverse((next.time, index));
+                    return Some(flow);
+                }
+                (flow, line.beat)
+            };
+            match line.next(beat, self.stop) {
                 Some(next) => *head = Reverse((next, index)),
                 None => drop(PeekMut::pop(head)),
             }
+            return Some(flow);
         }
-        Some(flow)
     }
 }
 
@@ -321,5 +363,23 @@ mod tests {
                 next[flow.generator as usize] += 1;
             }
         }
+    }
+
+    /// Every host of an incast is late by its own jitter, drawn anew for each beat, and lateness does not add up.
+    #[test]
+    fn jitter_spreads_hosts_and_keeps_the_beat() {
+        let (period, jitter) = (Span::from_millis(10), Span::from_millis(4));
+        let traffic = traffic(Pattern::Incast, Arrival::Periodic { period, jitter });
+        let flows = run(&traffic, Ends::Between { sources: 8, destinations: 1 });
+        assert!(flows.is_sorted_by_key(|flow| flow.time));
+        let late = |flow: &FlowStart| flow.time.since(seconds(1)).picos() % period.picos();
+        assert!(flows.iter().all(|flow| late(flow) < jitter.picos()));
+        for beat in flows.chunks(8) {
+            let mut sources: Vec<_> = beat.iter().map(|flow| flow.source).collect();
+            sources.sort_unstable();
+            assert_eq!(sources, [0, 1, 2, 3, 4, 5, 6, 7]);
+        }
+        let mean = flows.iter().map(|flow| late(flow) as f64).sum::<f64>() / flows.len() as f64 / jitter.picos() as f64;
+        assert!((mean - 0.5).abs() < 0.02, "{mean}"); // √(1/12 / 16,000) = 0.0023
     }
 }

@@ -252,8 +252,7 @@ impl Profile {
             timestamps: true,
             sack_blocks: 3,
             delayed_ack: DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 16, adaptive: true },
-            // half of `tcp_rmem[1]`
-            autotuning: Some(Bytes::new(65_536)),
+            autotuning: Some(Bytes::new(65_160)),
             send_buffer: Some(Bytes::new(4 << 20)),
             offload: Some(Offload { most: 65_160, small_queues: true }),
             ..Profile::default()

@@ -56,7 +56,7 @@ pub struct FlowEnd {
     pub delivered: u64,
     /// Completion time on the idle network; see [`Simulation::ideal`].
     pub ideal: Option<Span>,
-    /// Segments sent again.
+    /// Segments sent again, until its connections were closed: also after its last byte had been delivered.
     pub retransmissions: u32,
     /// Retransmission time-outs, of SYN included.
     pub timeouts: u32,
@@ -103,7 +103,8 @@ struct Flow {
     connections: Vec<u32>,
     /// Connections not yet torn down.
     open: u32,
-    reported: bool,
+    /// Where in [`Simulation::ended`] it is, once it is.
+    ended: Option<u32>,
     interfaces: u64,
     sampled: bool,
     /// Bytes that had arrived at the last sample, over all copies.
@@ -324,8 +325,11 @@ impl Simulation {
         assert!(self.net.extras.in_use() as u64 <= inbound, "side storage belongs to frames on their way");
         for flow in 0..self.flows.len() as u32 {
             let f = &self.flows[flow as usize];
-            if !f.reported && !f.connections.is_empty() {
+            if f.ended.is_none() && !f.connections.is_empty() {
                 self.report(flow);
+            }
+            for connection in std::mem::take(&mut self.flows[flow as usize].connections) {
+                self.settle(connection);
             }
         }
         self.ended.sort_by_key(|flow| flow.start.id);
@@ -404,7 +408,7 @@ impl Simulation {
             delivered: 0,
             connections: Vec::with_capacity(copies as usize),
             open: copies,
-            reported: false,
+            ended: None,
             interfaces: 0,
             sampled,
             sampled_bytes: 0,
@@ -729,7 +733,7 @@ impl Simulation {
     #[inline]
     fn on_delivery(&mut self, now: Time, flow: u32, received: u64) {
         let f = &mut self.flows[flow as usize];
-        if f.reported {
+        if f.ended.is_some() {
             return;
         }
         f.delivered = f.delivered.max(received);
@@ -843,7 +847,7 @@ impl Simulation {
     /// Writes down what became of a flow.
     fn report(&mut self, flow: u32) {
         let f = &mut self.flows[flow as usize];
-        f.reported = true;
+        f.ended = Some(self.ended.len() as u32);
         let mut end = FlowEnd {
             start: f.start,
             end: f.end,
@@ -857,21 +861,27 @@ impl Simulation {
             switched: None,
         };
         for &connection in &f.connections {
-            let c = &self.connections[connection as usize];
-            end.switched = end.switched.or(c.switched());
-            for &id in c.subflows.as_slice() {
-                let counters = self.senders[id as usize].counters;
-                end.retransmissions += counters.retransmissions;
-                end.timeouts += counters.timeouts;
-                end.marks += counters.marks;
-                end.subflows += 1;
-            }
+            end.switched = end.switched.or(self.connections[connection as usize].switched());
         }
         if f.sampled {
             let at = self.sampled_flows.iter().position(|&s| s == flow).expect("a sampled flow is listed");
             self.sampled_flows.remove(at);
         }
         self.ended.push(end);
+    }
+
+    /// Adds what a connection did, now that it is done or the run is, to the record of its flow.
+    fn settle(&mut self, connection: u32) {
+        let c = &self.connections[connection as usize];
+        let Some(ended) = self.flows[c.flow as usize].ended else { return };
+        let end = &mut self.ended[ended as usize];
+        for &id in c.subflows.as_slice() {
+            let counters = self.senders[id as usize].counters;
+            end.retransmissions += counters.retransmissions;
+            end.timeouts += counters.timeouts;
+            end.marks += counters.marks;
+            end.subflows += 1;
+        }
     }
 
     /// A subflow has closed; when all of its connection's have, their places can be reused.
@@ -897,6 +907,7 @@ impl Simulation {
             }
             self.draining.swap_remove(at);
             let (flow, subflows) = (c.flow, c.subflows);
+            self.settle(connection);
             for &id in subflows.as_slice() {
                 debug_assert!(self.receivers[id as usize].finished());
                 self.senders[id as usize].timer_mut().cancel();
@@ -909,6 +920,7 @@ impl Simulation {
             self.connection_places.give(connection);
             let f = &mut self.flows[flow as usize];
             f.open -= 1;
+            f.connections.retain(|&c| c != connection);
             if f.open == 0 {
                 f.connections = Vec::new();
                 self.flow_places.give(flow);

@@ -5,6 +5,7 @@ mod common;
 mod physics {
     mod climbs;
     mod completion;
+    mod coupled;
     mod coupling;
     mod dctcp;
     mod determinism;
@@ -14,6 +15,7 @@ mod physics {
     mod queues;
     mod responses;
     mod sawtooth;
+    mod sharing;
     mod timeouts;
     mod traffic;
 }

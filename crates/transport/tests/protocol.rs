@@ -9,6 +9,7 @@ mod protocol {
     mod handshake;
     mod lanes;
     mod lifecycle;
+    mod linux;
     mod multipath;
     mod path;
     mod recovery;

@@ -42,7 +42,7 @@ const NO_LIMIT: u64 = 1 << 40;
 struct Buffer {
     at: u64,
     len: u64,
-    /// Takes no more data.
+    /// Some of it was sent, so that it takes no more data.
     frozen: bool,
 }
 
@@ -77,8 +77,6 @@ impl Queue {
                 let more = len.min(most.saturating_sub(last.len));
                 last.len += more;
                 (at, len) = (at + more, len - more);
-            } else {
-                last.frozen = true;
             }
         }
         while len > 0 {
@@ -232,8 +230,8 @@ impl Queued {
             let short = len % mss;
             let waits = last && short > 0 && queue.short > sender.acknowledged() && !sender.is_probing();
             let len = if waits { len - short } else { len };
-            // a mapping of its own takes nothing from the one behind it
-            let head = Head { rest: len, unsent: len, last, ends: true };
+            // a mapping of its own takes nothing from the one behind it, and none has FIN
+            let head = Head { rest: len, unsent: len, last, ends: false };
             let Burst::Bytes(bytes) = sender.burst(now, head, NO_LIMIT, profile, net) else { break };
             let ends = bytes > mss || bytes == queue.buffers[0].len;
             let mut sent = 0;
@@ -285,7 +283,8 @@ impl Connection {
         let each = || subflows.as_slice().iter().map(|&id| id as usize).enumerate();
         for (i, id) in each() {
             let (queue, sender) = (&mut queued.queues[i], &mut senders[id]);
-            if queue.room == 0 && sender.phase == Phase::Established {
+            // once its SYN is answered (`mptcp_finish_join`)
+            if queue.room == 0 && matches!(sender.phase, Phase::Joining | Phase::Established) {
                 queue.expand(sender, profile);
             }
             while queue.bursts.front().is_some_and(|&end| end <= sender.acknowledged()) {

@@ -4,9 +4,10 @@
 //! `tcp_rcv_rtt_measure_ts`), `tcp_output.c` (`__tcp_select_window`, `tcp_select_window`) of Linux 6.12; RFC 7323 §2.3,
 //! RFC 9293 §3.8.6 (the right edge never goes back).
 //!
-//! All is counted in bytes of payload: the memory that buffers take beyond it (`truesize`, `scaling_ratio`) belongs to
-//! the settings, but for the first buffer, of which more turns out to be payload than Linux assumes. Receivers read at once, so that only data beyond a hole takes room. Leaves out: memory pressure, data
-//! that finds no room, and the rounding to the window's scale (128 bytes for 6 MB).
+//! All is counted in bytes of payload. Of the memory that buffers take beyond it (`truesize`) only that is modelled that
+//! Linux takes half of a buffer for payload until the first full segment shows that it is more (`scaling_ratio`); the
+//! largest window belongs to the settings. Receivers read at once, so that only data beyond a hole takes room. Leaves
+//! out: memory pressure, data that finds no room, and the rounding to the window's scale (128 bytes for 6 MB).
 //!
 //! MPTCP: the window is the connection's, see [`Shared`]. Without (stacks other than Linux), each subflow's receiver
 //! follows the connection's data over its own round trip, and the sender takes the furthest edge, so that the subflow
@@ -21,35 +22,30 @@ use crate::segment::flag;
 
 /// A window in a SYN cannot be scaled (RFC 7323 §2.2).
 const UNSCALED: u64 = 65_535;
+/// How much of a buffer is payload, in 1/256: what Linux takes for granted (`TCP_DEFAULT_SCALING_RATIO`), and what it
+/// finds when the first full segment arrives (`tcp_measure_rcv_mss`), whose `truesize` is 2.2 KB with most cards that
+/// do not merge what arrives.
+const FIRST_RATIO: u32 = 128;
+const SCALING_RATIO: u32 = 168;
 /// `TCP_INIT_CWND`.
 const INITIAL_SEGMENTS: u64 = 10;
 
 /// The window that SYN-ACK offers, in bytes.
-///
-/// Linux: whole segments (`tcp_select_initial_window`).
 pub(crate) fn first(profile: &Profile) -> u64 {
-    let Some(window) = initial(profile) else { return profile.receive_window.get() };
-    let (window, mss) = (window.min(UNSCALED), u64::from(profile.mss));
-    if window > mss { window / mss * mss } else { window }
+    initial(profile).map_or(profile.receive_window.get(), |window| window.min(UNSCALED))
 }
 
 fn initial(profile: &Profile) -> Option<u64> {
     profile.autotuning.map(|initial| initial.min(profile.receive_window).get())
 }
 
-/// What a segment of `len` bytes takes in the buffer (`skb->truesize`): the frame and `NET_SKB_PAD` (64) in lines of 64
-/// bytes, `struct skb_shared_info` (320) and `struct sk_buff` (256).
-fn true_size(len: u64, profile: &Profile) -> u64 {
-    (len + u64::from(profile.overhead) + 64).next_multiple_of(64) + 320 + 256
-}
-
 /// The offered window.
 #[derive(Debug)]
 pub(super) struct Offer {
-    /// How much of the buffer is payload has been measured.
-    measured: bool,
     /// The most that the buffer has room for (`window_clamp`).
     clamp: u64,
+    /// No full segment has arrived yet.
+    unmeasured: bool,
     /// What is offered of it (`rcv_ssthresh`).
     threshold: u64,
     /// Right edge: the data offered so far.
@@ -89,13 +85,11 @@ impl Offer {
     pub fn new(profile: &Profile) -> Option<Offer> {
         let initial = initial(profile)?;
         let space = initial.min(INITIAL_SEGMENTS * announced(profile)).max(1);
-        // room for one segment is kept back (`tcp_init_buffer_space`)
-        let mss = announced(profile);
-        let threshold = if initial > 2 * mss { initial - mss } else { initial };
         Some(Offer {
-            measured: false,
             clamp: initial,
-            threshold,
+            // of MPTCP's connections `Shared` decides
+            unmeasured: profile.modern.is_some() && profile.multipath.is_none(),
+            threshold: initial,
             edge: 0,
             space,
             from: 0,
@@ -126,16 +120,12 @@ impl Offer {
 
     /// A segment of `len` bytes arrived; says whether the window grew (`tcp_grow_window`).
     pub fn grow(&mut self, len: u32, held: u64, profile: &Profile) -> bool {
-        let len = u64::from(len);
-        if !self.measured {
-            // Until the first segment says how much of the buffer is payload, half of it is taken to be
-            // (`TCP_DEFAULT_SCALING_RATIO`, `tcp_measure_rcv_mss`).
-            self.measured = true;
-            if profile.multipath.is_none() && len >= u64::from(profile.mss) {
-                let ratio = 256 * len / true_size(len, profile);
-                self.clamp = (2 * self.clamp * ratio / 256).clamp(self.clamp, profile.receive_window.get());
-            }
+        if self.unmeasured && len >= profile.mss {
+            self.unmeasured = false;
+            let room = u128::from(self.clamp) * u128::from(SCALING_RATIO) / u128::from(FIRST_RATIO);
+            self.clamp = self.clamp.max((room as u64).min(profile.receive_window.get()));
         }
+        let len = u64::from(len);
         let room = self.clamp.saturating_sub(held + len).saturating_sub(self.threshold);
         self.threshold += room.min(2 * len.max(u64::from(profile.mss)));
         room > 0

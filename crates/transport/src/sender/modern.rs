@@ -363,12 +363,11 @@ impl Sender {
         let mss = self.mss();
         let fack = self.board.highest();
         let modern = self.more();
-        if let Some(latest) = facts.news.latest {
+        // `tcp_rack_advance`: the round trip is that of the segment looked at last, whether or not it was sent last.
+        if let (Some(latest), Some(passed)) = (facts.news.latest, facts.news.passed) {
             modern.advanced = true;
-            if latest > modern.latest {
-                modern.latest = latest;
-                modern.latest_rtt = now.since(latest.0);
-            }
+            modern.latest_rtt = now.since(passed);
+            modern.latest = modern.latest.max(latest);
         }
         if let Some(seq) = facts.news.reordered {
             modern.reordered = true;

@@ -81,6 +81,8 @@ pub(super) struct News {
     /// The segment sent last of those newly reported: when, and where it ends. Not one that was sent again, if what
     /// was acknowledged may have been the first copy (RFC 8985 §6.2 step 2).
     pub latest: Option<(Time, u64)>,
+    /// When the last of them that was looked at was sent, selectively acknowledged ones first: of the kind of `latest`.
+    pub passed: Option<Time>,
     /// When the first and the last of those selectively acknowledged were sent that were sent once.
     pub sacked: Option<(Time, Time)>,
     /// A segment sent once, before the repair began, was reported.
@@ -122,8 +124,9 @@ impl News {
         if !once && !selectively {
             self.again = Some(at);
         }
-        if (once || at <= reading.too_soon) && self.latest.is_none_or(|latest| latest < (at, end)) {
-            self.latest = Some((at, end));
+        if once || at <= reading.too_soon {
+            self.passed = Some(at);
+            self.latest = self.latest.max(Some((at, end)));
         }
         if let Some(stamp) = stamp
             && self.stamp.is_none_or(|(_, last)| last <= at)
@@ -741,5 +744,34 @@ mod tests {
         b.take_for_reinjection(&mut out);
         b.take_for_reinjection(&mut out);
         assert_eq!(out, [(0, 100), (200, 100)]);
+    }
+
+    /// `tcp_xmit_retransmit_queue` goes by `sk_buff`, and `tcp_fragment` makes two of one that is too long.
+    #[test]
+    fn what_left_in_a_burst_is_sent_again_in_one() {
+        let mut b = Scoreboard::default();
+        for i in 0..8 {
+            b.push(1 + i * MSS, Time::ZERO, i * MSS, MSS as u32, false);
+            if i % 4 == 0 {
+                b.mark_head();
+            }
+        }
+        sack(&mut b, &[(1, 2)], 1, 8);
+        b.mark_all_lost();
+        let mut next = |most| {
+            let burst = b.next_lost_burst(most)?;
+            burst.clone().for_each(|index| _ = b.resent(index, Time::ZERO));
+            Some(burst)
+        };
+        assert_eq!(next(9), Some(0..1)); // 1 has arrived
+        assert_eq!(next(9), Some(2..4)); // 4 begins another burst
+        assert_eq!(next(3), Some(4..7));
+        assert_eq!(next(3), Some(7..8));
+        assert_eq!(next(3), None);
+        b.mark_all_lost();
+        b.resent(0, Time::ZERO);
+        b.resent(2, Time::ZERO);
+        b.resent(3, Time::ZERO);
+        assert_eq!(b.next_lost_burst(9), Some(4..7), "the burst was cut");
     }
 }

@@ -297,3 +297,62 @@ fn an_echo_does_not_grow_the_window() {
         assert_eq!(s.sender.window.cwnd, reduced);
     }
 }
+
+/// Linux' sender, with segments of 1000 bytes and plain Reno.
+fn linux() -> Profile {
+    Profile {
+        control: Congestion::by_name("new-reno").unwrap(),
+        mss: MSS as u32,
+        overhead: 70,
+        initial_ssthresh: Some(Bytes::new(10 * MSS)),
+        ..Profile::linux()
+    }
+}
+
+/// `tcp_ack` keeps the highest reported position of before (`prior_fack`): what is acknowledged together with the first
+/// block beyond it was not late, so three segments reported beyond a hole still mean loss (`tcp_rack_reo_wnd`).
+#[test]
+fn the_first_block_makes_nothing_late() {
+    let mut s = Script::after(linux(), 0);
+    s.ack(2, &[], 0);
+    s.ack(3, &[(5, 6)], 0);
+    s.ack(3, &[(5, 7)], 0);
+    assert_eq!(s.sender.repair, Repair::None);
+    s.ack(3, &[(5, 8)], 0);
+    assert_eq!(s.sender.repair, Repair::Fast);
+    // but what is acknowledged below a block that was reported earlier was late: there may be more of that
+    let mut s = Script::after(linux(), 0);
+    s.ack(2, &[(5, 6)], 0);
+    s.ack(3, &[(5, 6)], 0);
+    s.ack(3, &[(5, 7)], 0);
+    s.ack(3, &[(5, 8)], 0);
+    assert_eq!(s.sender.repair, Repair::None);
+}
+
+/// `tcp_time_to_recover` asks for all that is lost, sent again or not (`lost_out`): what was lost after a recovery began
+/// keeps the sender in recovery when the end of that one is acknowledged, in a new one that ends later.
+#[test]
+fn a_loss_within_a_recovery_begins_the_next() {
+    let mut s = Script::after(linux(), 0);
+    for last in 2..=4 {
+        s.ack(0, &[(1, last)], 0);
+    }
+    assert_eq!((s.sender.repair, s.sender.point), (Repair::Fast, s.sender.nxt));
+    let end = (s.sender.point - 1) / MSS;
+    for last in 5..=end {
+        s.ack(0, &[(1, last)], 0);
+    }
+    // the reduction lets new segments go, and of these the first is lost, too, and sent again
+    s.ack(0, &[(1, end), (end + 1, end + 2)], 0);
+    assert!(s.sender.nxt >= s.sender.point + 2 * MSS && s.sender.board.missing() > 0);
+    while s.sender.board.lost() > 0 {
+        s.now += ROUND_TRIP;
+        s.sender.force = true;
+        s.pump();
+    }
+    let nxt = s.sender.nxt;
+    s.ack(end, &[(end + 1, end + 2)], 0);
+    assert_eq!((s.sender.repair, s.sender.point), (Repair::Fast, nxt));
+    s.ack((s.sender.nxt - 1) / MSS, &[], 0);
+    assert_eq!(s.sender.repair, Repair::None);
+}

@@ -162,3 +162,23 @@ fn h_tcp_keeps_the_pipe_full_with_half_a_pipe_of_buffer() {
     }
     assert_near("utilisation", got.utilisation, 1.0, 0.004);
 }
+
+/// BIC (Xu, Harfoush, Rhee, INFOCOM 2004; Linux: a fourth of the distance where the paper halves it): 819/1024 remain,
+/// then a round trip adds a fourth of the distance to the maximum, 16 segments at most, in whole segments. From 150
+/// segments below the maximum to 8 below, with round trips of w/C each. Tolerance 6 %: the increment is looked at every
+/// 1/32 s and follows the distance by half of that, 16 ms of each round trip of 160 to 200, and marks are a segment wide.
+#[test]
+fn bic_searches_for_the_maximum() {
+    let got = run("bic", &[("fast_convergence", 0.0)], PIPE, 70);
+    for pair in got.falls.windows(2) {
+        let (max, after) = (got.windows[pair[0].0].1, got.windows[pair[0].1].1);
+        assert_near("what is left", after, max * 819.0 / 1024.0, 0.005);
+        let climb = &got.windows[pair[0].1..pair[1].0];
+        let mark = |w: f64| climb.iter().find(|(_, window)| *window >= w).expect("it comes back").0;
+        let took = mark(max - 8.0) - mark(max - 150.0);
+        let trip = |distance: u32| (max - f64::from(distance)) / PIPE as f64 * TRIP;
+        let expected: f64 = (9..=150).map(|distance| trip(distance) / f64::from((distance / 4).min(16))).sum();
+        println!("BIC: {took} s, theory {expected}");
+        assert_near("the search", took, expected, 0.06);
+    }
+}

@@ -33,7 +33,7 @@ fn access() -> Wire {
 }
 
 /// MPTCP with two subflows and `tcps` TCP flows, all over one link. Flow 0 is MPTCP's.
-fn shared(control: &str, tcps: usize, access: Wire, link: Wire) -> (Setup, (NodeId, NodeId)) {
+pub(super) fn shared(control: &str, tcps: usize, access: Wire, link: Wire) -> (Setup, (NodeId, NodeId)) {
     let mut net = Net::default();
     let (left, right) = (net.switch(), net.switch());
     net.cable(left, right, link);
@@ -58,7 +58,7 @@ fn shared(control: &str, tcps: usize, access: Wire, link: Wire) -> (Setup, (Node
 }
 
 /// What flow 0 has in terms of the mean of the others.
-fn in_flows(outcome: &Outcome, tcps: usize) -> f64 {
+pub(super) fn in_flows(outcome: &Outcome, tcps: usize) -> f64 {
     assert_eq!(outcome.ends[0].subflows, 2);
     let others: f64 = (1..=tcps as u64).map(|id| outcome.goodput(id, WARMUP)).sum();
     outcome.goodput(0, WARMUP) * tcps as f64 / others
@@ -90,7 +90,7 @@ fn at_equal_loss_two_linked_subflows_take_one_share() {
 }
 
 /// Payload per second that MPTCP has on each of two links, from what all passed there less the TCP flows'.
-fn on_paths(outcome: &Outcome, bottlenecks: &[headway_fabric::LinkId], tcps: &[f64]) -> Vec<f64> {
+pub(super) fn on_paths(outcome: &Outcome, bottlenecks: &[headway_fabric::LinkId], tcps: &[f64]) -> Vec<f64> {
     bottlenecks
         .iter()
         .zip(tcps)
