@@ -327,6 +327,9 @@ impl Connection {
                 left -= len;
             }
             sender.note_output(now, burst, profile, net);
+            if let Some(writer) = &mut self.writer {
+                writer.note_sent(self.next);
+            }
         }
     }
 

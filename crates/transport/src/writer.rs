@@ -26,6 +26,8 @@ pub(crate) struct Writer {
     pub written: u64,
     /// Where the pieces end of which something is not sent.
     ends: VecDeque<u64>,
+    /// Where the bursts end that were sent and not acknowledged: each is a piece of its own (`tso_fragment`).
+    bursts: VecDeque<u64>,
     /// What the buffer takes now, and at most (`sk_sndbuf`, `tcp_wmem`).
     size: u64,
     most: u64,
@@ -53,6 +55,7 @@ impl Writer {
         Some(Box::new(Writer {
             written: 0,
             ends: VecDeque::new(),
+            bursts: VecDeque::new(),
             size: (2 * LEAST_SEGMENTS * SEGMENT_COST).min(most),
             most,
             window: 0,
@@ -73,15 +76,33 @@ impl Writer {
         (most.min(half) / mss).max(1) * mss
     }
 
-    fn queued(&self, una: u64, goal: u64) -> u64 {
-        let bytes = self.written - una;
-        bytes + bytes.div_ceil(goal) * PIECE_COST
+    /// A burst was sent that ends at `end`.
+    pub fn note_sent(&mut self, end: u64) {
+        self.bursts.push_back(end);
+    }
+
+    /// What is in the buffer (`sk_wmem_queued`).
+    fn queued(&mut self, una: u64) -> u64 {
+        while self.bursts.front().is_some_and(|&end| end <= una) {
+            self.bursts.pop_front();
+        }
+        let sent = self.bursts.back().copied().unwrap_or(una);
+        let unsent = self.ends.len() - self.ends.partition_point(|&end| end <= sent);
+        self.written - una + (self.bursts.len() + unsent) as u64 * PIECE_COST
     }
 
     /// Writes what the buffer takes of `total` bytes, of which `una` are acknowledged.
     pub fn write(&mut self, una: u64, total: u64, profile: &Profile) {
         let goal = self.goal(profile);
-        while self.written < total && self.queued(una, goal) < self.size {
+        // what is left of the last piece is filled up first
+        let sent = self.bursts.back().copied().unwrap_or(una);
+        let before = self.ends.len().checked_sub(2).map_or(sent, |index| self.ends[index].max(sent));
+        if let Some(end) = self.ends.back_mut().filter(|end| **end > sent) {
+            let more = goal.saturating_sub(*end - before).min(total - self.written);
+            *end += more;
+            self.written += more;
+        }
+        while self.written < total && self.queued(una) < self.size {
             self.written += goal.min(total - self.written);
             self.ends.push_back(self.written);
         }
@@ -97,7 +118,7 @@ impl Writer {
             let segments = (cwnd / u64::from(profile.mss)).max(LEAST_SEGMENTS);
             self.size = self.size.max((times * segments * SEGMENT_COST).min(self.most));
         }
-        let queued = self.queued(una, self.goal(profile));
+        let queued = self.queued(una);
         if self.size.saturating_sub(queued) >= queued / 2 {
             self.write(una, total, profile);
         }
@@ -156,5 +177,24 @@ mod tests {
         assert_eq!(writer.size, 87_040);
         writer.make_room(31 * 1448, u64::MAX, 40 * 1448, false, 2, &profile);
         assert_eq!(writer.size, 2 * 40 * (4096 + 256));
+    }
+
+    /// `tcp_sendmsg_locked`: what is left of the last piece is filled up before a new one begins. Three pieces of 22
+    /// segments are written and 52 sent, so 14 are left; half of 85,760 bytes are 29 segments: the piece ends at 81. Bursts
+    /// on their way are pieces, too.
+    #[test]
+    fn the_last_piece_is_filled_up() {
+        let profile = profile();
+        let mut writer = Writer::new(&profile).unwrap();
+        writer.note_window(65_160);
+        writer.write(0, u64::MAX, &profile);
+        for burst in 12..=26 {
+            writer.note_sent(2 * burst * 1448);
+        }
+        assert!(writer.head(52 * 1448, u64::MAX).is_some());
+        assert_eq!(writer.queued(22 * 1448), 44 * 1448 + (15 + 1) * PIECE_COST);
+        writer.note_window(85_760);
+        writer.make_room(22 * 1448, u64::MAX, 33 * 1448, false, 2, &profile);
+        assert_eq!(writer.head(52 * 1448, u64::MAX).map(|head| head.rest), Some(29 * 1448));
     }
 }
