@@ -72,12 +72,13 @@ impl Queue {
     /// Takes `len` bytes at `at`; `most` fit a buffer.
     fn take(&mut self, mut at: u64, mut len: u64, most: u64) {
         self.unsent += len;
-        if let Some(last) = self.buffers.back_mut() {
-            if !last.frozen && last.at + last.len == at {
-                let more = len.min(most.saturating_sub(last.len));
-                last.len += more;
-                (at, len) = (at + more, len - more);
-            }
+        if let Some(last) = self.buffers.back_mut()
+            && !last.frozen
+            && last.at + last.len == at
+        {
+            let more = len.min(most.saturating_sub(last.len));
+            last.len += more;
+            (at, len) = (at + more, len - more);
         }
         while len > 0 {
             let own = len.min(most);
@@ -309,5 +310,43 @@ impl Connection {
             senders[id].end_turn(now, queued.queues[i].unsent, profile, net);
         }
         self.queued = Some(queued);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1424;
+    /// Whole segments of 1424 bytes in what a card takes at once: `tcp_xmit_size_goal`.
+    const MOST: u64 = 45 * MSS;
+
+    fn lengths(queue: &Queue) -> Vec<u64> {
+        queue.buffers.iter().map(|buffer| buffer.len).collect()
+    }
+
+    /// `mptcp_skb_can_collapse_to`: data that follows joins the last buffer, up to its size.
+    #[test]
+    fn what_follows_shares_a_mapping() {
+        let mut queue = Queue::default();
+        queue.take(0, 65_160, MOST);
+        assert_eq!(lengths(&queue), [64_080, 1080]);
+        queue.take(65_160, 400, MOST);
+        assert_eq!(lengths(&queue), [64_080, 1480]);
+        assert_eq!(queue.unsent, 65_560);
+        queue.take(100_000, 400, MOST);
+        assert_eq!(lengths(&queue), [64_080, 1480, 400], "between them lies what another subflow has");
+    }
+
+    /// `mptcp_skb_ext_copy` freezes the mapping of a buffer of which some is sent.
+    #[test]
+    fn a_mapping_that_was_sent_does_not_change() {
+        let mut queue = Queue::default();
+        queue.take(0, 2 * MSS, MOST);
+        queue.leave(MSS);
+        queue.take(2 * MSS, 100, MOST);
+        assert_eq!(lengths(&queue), [MSS, 100]);
+        queue.leave(MSS);
+        assert_eq!((lengths(&queue), queue.unsent), (vec![100], 100));
     }
 }
