@@ -481,8 +481,8 @@ impl Sender {
         if self.handshake_retries > u32::from(profile.modern.is_some()) {
             self.window.cwnd = u64::from(self.window.mss);
         }
-        // whatever it is, it is the same in every run
-        let seed = (u64::from(self.connection) << 32 | u64::from(self.id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let seed =
+            net.seed ^ (u64::from(self.connection) << 32 | u64::from(self.id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.control.on_start(&Start { now, rtt: self.rtt.srtt(), seed }, &mut self.window);
         if let Some(modern) = &mut self.modern {
             modern.established(now);

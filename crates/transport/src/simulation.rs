@@ -203,6 +203,7 @@ impl Simulation {
             extras: Extras::default(),
             hosts: crate::host::Hosts::default(),
             inbound: Vec::new(),
+            seed: streams.stream("controls").next_u64(),
             sent: 0,
             delivered: 0,
             discarded: 0,

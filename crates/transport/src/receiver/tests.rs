@@ -83,6 +83,7 @@ impl Script {
             queue: EventQueue::new(),
             extras: Extras::default(),
             inbound: vec![0, 0],
+            seed: 1,
             sent: 0,
             delivered: 0,
             discarded: 0,

@@ -74,6 +74,7 @@ impl Script {
             extras: Extras::default(),
             hosts: crate::host::Hosts::default(),
             inbound: vec![0, 0],
+            seed: 1,
             sent: 0,
             delivered: 0,
             discarded: 0,
