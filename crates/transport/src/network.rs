@@ -111,6 +111,8 @@ pub(crate) struct Network {
     pub hosts: Hosts,
     /// Frames on their way to each endpoint; a closed subflow's place is reused when both its counts are zero.
     pub inbound: Vec<u32>,
+    /// What controls' random choices follow from.
+    pub seed: u64,
     /// Frames sent, those that wait for a core of their sender's included.
     pub sent: u64,
     /// Frames that reached an endpoint.
