@@ -141,16 +141,21 @@ impl Connection {
     }
 
     /// Lets a receiver go on with what the connection's others have offered, where they offer it together.
+    #[inline]
     pub fn lend_window(&self, id: u32, receivers: &mut [Receiver]) {
-        if self.queued.is_none() || self.offered.is_none() {
-            return;
+        if self.queued.is_some() && self.offered.is_some() {
+            self.lend(id, receivers);
         }
+    }
+
+    fn lend(&self, id: u32, receivers: &mut [Receiver]) {
         let others = self.subflows.as_slice().iter().map(|&other| receivers[other as usize].round_trip());
         let longest = others.max().unwrap_or(Span::ZERO);
         receivers[id as usize].adopt(self.offered, longest);
     }
 
     /// Takes back what a receiver has made of the window.
+    #[inline]
     pub fn return_window(&mut self, receiver: &Receiver) {
         if self.queued.is_some() {
             self.offered = receiver.share();

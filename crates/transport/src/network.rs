@@ -124,9 +124,16 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Notes a frame that is sent to `to`, or has reached it.
+    /// Notes a frame that is sent to `to`, or has reached it, if that is wanted.
     #[inline]
     pub fn note(&mut self, now: Time, to: Endpoint, out: bool, frame: &Frame) {
+        if self.trace.is_some() {
+            self.note_traced(now, to, out, frame);
+        }
+    }
+
+    #[cold]
+    fn note_traced(&mut self, now: Time, to: Endpoint, out: bool, frame: &Frame) {
         if let Some(trace) = &mut self.trace {
             trace.note(now, to, out, frame, self.extras.peek(frame.body.extra));
         }

@@ -141,9 +141,12 @@ fn put<T>(items: &mut Vec<T>, place: u32, item: T) {
 
 const NO_SIBLING: Sibling = Sibling { cwnd: 0, srtt: Span::ZERO, min_rtt: Span::ZERO, between_losses: 0, own: false };
 
-/// What a connection has left to do by when, if its flow has a deadline.
+/// What a connection has left to do by when, if its flow has a deadline; `any` flow, that is.
 #[inline]
-fn goal(flows: &[Flow], connection: &Connection) -> Option<Goal> {
+fn goal(any: bool, flows: &[Flow], connection: &Connection) -> Option<Goal> {
+    if !any {
+        return None;
+    }
     let start = &flows[connection.flow as usize].start;
     start.deadline.map(|after| Goal {
         left: connection.total.saturating_sub(connection.una),
@@ -173,6 +176,8 @@ pub struct Simulation {
     sampled_flows: Vec<u32>,
     /// The next sample has its event.
     sampling: bool,
+    /// A flow with a deadline has started.
+    deadlines: bool,
     /// Which event of a flow's start is valid.
     start_number: u32,
     ports: Ports,
@@ -227,6 +232,7 @@ impl Simulation {
             samples: Vec::new(),
             sampled_flows: Vec::new(),
             sampling: false,
+            deadlines: false,
             start_number: 0,
             ports: Ports::new(streams),
             now: Time::ZERO,
@@ -402,6 +408,7 @@ impl Simulation {
             _ => 1,
         };
         let sampled = self.measure.samples(start.traffic);
+        self.deadlines |= start.deadline.is_some();
         let flow = Flow {
             start,
             ideal: None,
@@ -760,7 +767,7 @@ impl Simulation {
         } else {
             let ack = unwrap(connection.una, frame.body.data_number);
             connection.acknowledge(ack, frame.body.amount);
-            let goal = goal(&self.flows, connection);
+            let goal = goal(self.deadlines, &self.flows, connection);
             let mut siblings = [NO_SIBLING; MAX_SUBFLOWS];
             let count =
                 if sender.is_coupled() { connection.siblings(subflow, &self.senders, &mut siblings) } else { 0 };
@@ -801,7 +808,7 @@ impl Simulation {
         let connection = &mut self.connections[sender.connection as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
         let coupled = sender.is_coupled();
-        let goal = goal(&self.flows, connection);
+        let goal = goal(self.deadlines, &self.flows, connection);
         let mut siblings = [NO_SIBLING; MAX_SUBFLOWS];
         let count = if coupled { connection.siblings(subflow, &self.senders, &mut siblings) } else { 0 };
         let context = Context { siblings: &siblings[..count], goal };

@@ -31,6 +31,7 @@ impl Lia {
 }
 
 impl Control for Lia {
+    const OBSERVES: bool = false;
     const COUPLED: bool = true;
 
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {

@@ -354,6 +354,9 @@ pub trait Control: Default {
     /// The connection is established; called once, before anything else.
     fn on_start(&mut self, _start: &Start, _window: &mut Window) {}
 
+    /// Measures at all: [`observe`](Control::observe) does something.
+    const OBSERVES: bool = true;
+
     /// News of any kind arrived, in any state: measurements. Called before growth or reduction.
     fn observe(&mut self, _ack: &Ack<'_>, _window: &mut Window) {}
 
@@ -475,6 +478,12 @@ macro_rules! controls {
             #[inline]
             pub fn is_coupled(&self) -> bool {
                 match self { $(Congestion::$control(_) => <$control as Control>::COUPLED,)+ }
+            }
+
+            /// See [`Control::OBSERVES`].
+            #[inline]
+            pub fn observes(&self) -> bool {
+                match self { $(Congestion::$control(_) => <$control as Control>::OBSERVES,)+ }
             }
 
             /// See [`Control::WANTS_DELIVERY`].

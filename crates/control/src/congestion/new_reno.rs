@@ -13,6 +13,8 @@ pub struct NewReno {
 }
 
 impl Control for NewReno {
+    const OBSERVES: bool = false;
+
     #[inline]
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
         if window.in_slow_start() {

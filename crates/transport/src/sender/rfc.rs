@@ -49,8 +49,10 @@ impl Sender {
                 }
                 (_, Repair::Fast) => (self.departed + 1).min(self.not_lost()),
             };
-            let told = self.account(now, before, None, context);
-            self.control.observe(&headway_control::congestion::Ack { echo, ..told }, &mut self.window);
+            if self.control.observes() {
+                let told = self.account(now, before, None, context);
+                self.control.observe(&headway_control::congestion::Ack { echo, ..told }, &mut self.window);
+            }
         }
         self.detect_loss(now, context, profile);
         if echo {
@@ -84,9 +86,10 @@ impl Sender {
         }
         self.failed = false;
         self.duplicates = 0;
-        let mut told = self.account(now, before, rtt, context);
-        told.echo = echo;
-        self.control.observe(&told, &mut self.window);
+        if self.control.observes() {
+            let told = self.account(now, before, rtt, context);
+            self.control.observe(&headway_control::congestion::Ack { echo, ..told }, &mut self.window);
+        }
         let mss = u64::from(self.window.mss);
         match self.repair {
             Repair::Fast if ack < self.point => {
@@ -115,7 +118,9 @@ impl Sender {
                 self.departed = self.departed.saturating_sub(acked.div_ceil(mss) as u32);
                 if (self.limited || self.control.always_asked()) && self.permit == Permit::Normal {
                     // in sequence only: RFC 5681 and RFC 6675 know no other growth
-                    self.control.on_ack(&headway_control::congestion::Ack { acked, ..told }, &mut self.window);
+                    let mut told = self.account(now, before, rtt, context);
+                    (told.acked, told.echo) = (acked, echo);
+                    self.control.on_ack(&told, &mut self.window);
                 }
             }
         }
