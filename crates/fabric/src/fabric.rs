@@ -17,8 +17,9 @@ use crate::routes::{Endpoint, Hop, Routes};
 /// instant is there for the timers that fire at it.
 pub const ARRIVALS: u8 = 0;
 
-/// The class of departure events of ports whose queue is no FIFO; the entity is the link. Higher than any class of the
-/// hosts: what is sent at an instant is there for a port that chooses at it.
+/// The class of departure events of ports whose queue is no FIFO; the entity is the link. Higher than the classes of
+/// arrivals and timers: what they send at an instant is there for a port that chooses at it. What senders send that wake
+/// at this instant, and what cores do, comes later.
 pub const DEPARTURES: u8 = 6;
 
 /// What an arrival led to.

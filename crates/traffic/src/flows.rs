@@ -183,6 +183,11 @@ impl Iterator for Flows {
                     *head = Reverse((first, index));
                     continue;
                 };
+                if flow.time >= self.stop {
+                    // the others of this arrival come later still, and the next arrival after a whole period
+                    PeekMut::pop(head);
+                    continue;
+                }
                 if let Some(next) = line.late.front() {
                     *head = Reverse((next.time, index));
                     return Some(flow);
@@ -363,6 +368,18 @@ mod tests {
                 next[flow.generator as usize] += 1;
             }
         }
+    }
+
+    /// A beat before the end has late flows beyond it; none of them starts, and nothing after it.
+    #[test]
+    fn jitter_does_not_go_beyond_the_end() {
+        let (period, jitter) = (Span::from_millis(300), Span::from_millis(299));
+        let mut traffic = traffic(Pattern::Incast, Arrival::Periodic { period, jitter });
+        traffic.stop = traffic.start + Span::from_millis(450);
+        let flows = run(&traffic, Ends::Between { sources: 100, destinations: 1 });
+        assert!(flows.iter().all(|flow| flow.time < traffic.stop));
+        // of the second beat about 150 / 299 of a hundred: 50 ± 5
+        assert!((130..170).contains(&flows.len()), "{}", flows.len());
     }
 
     /// Every host of an incast is late by its own jitter, drawn anew for each beat, and lateness does not add up.

@@ -214,7 +214,8 @@ impl Connection {
         self.una == self.total
     }
 
-    /// Up to where the receiver's window and the sender's buffer let data go.
+    /// Up to where the receiver's window and the sender's buffer let data go. Here the buffer is a plain limit of bytes;
+    /// Linux' has pieces: [`Writer`], and for MPTCP [`Queued`].
     #[inline]
     fn sendable(&self, profile: &Profile) -> u64 {
         match profile.send_buffer.filter(|_| self.writer.is_none()) {

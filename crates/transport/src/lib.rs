@@ -4,8 +4,9 @@
 //! became of them comes out ([`FlowEnd`], [`Sample`]). Data goes one way, from a connection's opener to the
 //! other end, which acknowledges.
 //!
-//! Left out, on purpose: data in both directions of one connection (open two), the reverse direction's FIN, window
-//! updates by slow readers (receivers read at once), path MTU discovery, resets.
+//! Left out, on purpose: data in both directions of one connection (open two), window updates by slow readers
+//! (receivers read at once), path MTU discovery, resets. The reverse direction is closed only where loss recovery is
+//! Linux' (`Profile::modern`) and the connection has one path; its FIN is not repaired.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod connection;

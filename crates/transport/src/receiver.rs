@@ -317,7 +317,7 @@ impl Receiver {
         let finished = self.finished();
         if let Some(more) = &mut self.more {
             // The application closes its side as soon as the other has; a lost FIN of this side is not sent again.
-            if finished && !more.closed && profile.multipath.is_none() {
+            if finished && !more.closed && profile.modern.is_some() && profile.multipath.is_none() {
                 more.closed = true;
                 tag |= flag::FIN;
             }

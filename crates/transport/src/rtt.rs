@@ -148,6 +148,18 @@ const MILLISECOND: u64 = 1_000_000_000;
 /// before it, with the counter at −300 s (`INITIAL_JIFFIES`), HZ is 1000.
 const JIFFIES_AT_START: u64 = (1 << 20) - 299_000;
 
+/// The millisecond that Linux' timestamps, delayed acknowledgements and timers count, from the start of the run.
+#[inline]
+pub(crate) fn tick(time: Time) -> u64 {
+    time.picos() / MILLISECOND
+}
+
+/// `usecs_to_jiffies`: ticks, rounded up.
+#[inline]
+pub(crate) fn ticks_of(span: Span) -> u64 {
+    span.picos().div_ceil(MILLISECOND)
+}
+
 /// When a timer that is set at `now` for `after` fires. Exactly then by the RFCs; in Linux at a tick of a millisecond,
 /// and the further away the coarser: from 63 ms on at a multiple of 8, from 504 ms on of 64, and so on
 /// (`kernel/time/timer.c: calc_wheel_index`).
@@ -155,8 +167,8 @@ pub(crate) fn expiry(now: Time, after: Span, rule: RtoRule) -> Time {
     if rule == RtoRule::Rfc6298 {
         return now.saturating_add(after);
     }
-    let ticks = now.picos() / MILLISECOND + JIFFIES_AT_START;
-    let delta = after.picos().div_ceil(MILLISECOND);
+    let ticks = tick(now) + JIFFIES_AT_START;
+    let delta = ticks_of(after);
     let expires = ticks + delta;
     let mut level = 0;
     while level < 8 && delta >= 63 << (3 * level) {

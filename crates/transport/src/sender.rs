@@ -14,7 +14,7 @@ use headway_fabric::ecn;
 use headway_units::{Span, Time};
 
 use crate::network::{Network, SackBlocks, Side, Timer, class, endpoint};
-use crate::profile::{IdleRestart, Profile};
+use crate::profile::{IdleRestart, Profile, Recovery};
 use crate::rtt::{RttEstimator, expiry};
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, syn_options, unwrap};
 
@@ -137,7 +137,7 @@ impl Sender {
         }
         let modern = Modern::new(profile);
         let board = match &modern {
-            Some(_) => Scoreboard::timed(profile.control.wants_delivery()),
+            Some(_) => Scoreboard::timed(profile.recovery == Recovery::Rack, profile.control.wants_delivery()),
             None => Scoreboard::default(),
         };
         Sender {

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use crate::profile::Profile;
 
-/// What a piece takes beyond its bytes (`skb->truesize`).
+/// What a piece or a burst takes in its host beyond its bytes (`skb->truesize`).
 pub(crate) const PIECE_COST: u64 = 1280;
 /// What `tcp_sndbuf_expand` reckons for a segment of a common size: data, headers and bookkeeping, rounded up.
 const SEGMENT_COST: u64 = 4096 + 256;

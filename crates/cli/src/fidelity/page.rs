@@ -11,8 +11,7 @@ use crate::failure::Failure;
 
 const HEAD: &str = "# How close the model is to Linux\n\n\
     Made by `headway fidelity`; not written by hand. Every point is one sweep point of a scenario in `fidelity/`. \
-    It is \
-    run twice with the seed of its file (1 unless it says otherwise): with modelled hosts, and with \
+    Each of its repeats is run twice with the seed of its file (1 unless it says otherwise): with modelled hosts, and with \
     [kernel hosts](kernel-hosts.md), which are real Linux kernels in virtual time. Topology, queues, flows and \
     their start times are the same; what a run of either side \
     gives is the same to the last digit every time.\n\n";
@@ -46,8 +45,11 @@ const METHOD: &str = "## Method\n\n\
     of the difference of means over repeats (two-sample t-test), where there are repeats. FCT: the 95 % intervals of \
     the quantiles, from 20 flows on. Counts: 2·√n, so that 2 and 3 are not 50 % apart. `!` is beyond both.\n\
     * Loss is drawn for each packet of a cable in both directions, so acknowledgements are lost, too.\n\
-    * A `receive-window` of 6 MB is `tcp_rmem` up to 12 MB with the kernel's autotuning; the modelled window is \
-    6 MB from the start.\n\n";
+    * **Same start, same chance**: flows that start together are each late by a random `jitter`, the same on both \
+    sides, or have cables of different lengths; otherwise the order within an instant would decide who loses. Where \
+    chance decides all the same (loss, who shares with whom), a point has several repeats, each with its own start \
+    times and losses.\n\
+    * The receive window grows from 65,160 B to 6 MB on both sides: half of what `tcp_rmem` allows.\n\n";
 
 /// Writes the page and its plots to `docs`. `files` are the names of the scenarios.
 pub fn write(docs: &Path, files: &BTreeSet<&str>, compared: &[Compared], notes: &[String]) -> Result<(), Failure> {

@@ -3,7 +3,8 @@
 //! 2016), with the rules, constants and integer arithmetic of Linux 6.12's `net/ipv4/tcp_bbr.c`: windows in
 //! segments, times in microseconds, rates in segments per microsecond times 2²⁴, gains times 2⁸.
 //!
-//! Leaves out: the coarseness of Linux' clock ticks (the 10 s and 200 ms here are exact). Linux' random phase of the gain cycle comes from [`Start::seed`].
+//! Leaves out: the coarseness of Linux' clock ticks (the 10 s and 200 ms here are exact). Linux' random phase of the
+//! gain cycle comes from [`Start::seed`].
 
 use headway_units::{Rate, Span, Time};
 

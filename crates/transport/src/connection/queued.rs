@@ -19,15 +19,13 @@ use super::{Connection, MAX_SUBFLOWS};
 use crate::network::Network;
 use crate::profile::Profile;
 use crate::sender::{Burst, Phase, Sender};
-use crate::writer::Head;
+use crate::writer::{Head, PIECE_COST};
 
 /// `MPTCP_SEND_BURST_SIZE`: what one choice of a subflow hands out at least, if there is that much.
 const BURST: u64 = (1 << 16) - 20 - 40 - 40 - 8;
 /// What a program writes lies in pieces of memory (`skb_page_frag_refill`: 32 KiB) behind a head (`struct
 /// mptcp_data_frag`); a choice hands out whole ones.
 const PIECE: u64 = (32 << 10) - 40;
-/// What a buffer takes in its host beyond its bytes (`skb->truesize`).
-const COST: u64 = 1280;
 /// What a card takes at once (`MPTCP_MAX_GSO_SIZE`): 64 KiB less a head.
 const LARGEST: u64 = (1 << 16) - 193;
 /// `tcp_wmem`: smallest and first send buffer.
@@ -66,7 +64,7 @@ struct Queue {
 impl Queue {
     /// `sk_wmem_queued`
     fn used(&self, sender: &Sender) -> u64 {
-        self.unsent + sender.outstanding() + COST * (self.buffers.len() + self.bursts.len()) as u64
+        self.unsent + sender.outstanding() + PIECE_COST * (self.buffers.len() + self.bursts.len()) as u64
     }
 
     /// Takes `len` bytes at `at`; `most` fit a buffer.

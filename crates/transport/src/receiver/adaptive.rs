@@ -5,16 +5,16 @@
 //! `tcp_output.c` (`tcp_send_delayed_ack`), `tcp.c` (`__tcp_cleanup_rbuf`) and `tcp_timer.c` (`tcp_delack_timer_handler`)
 //! of Linux 6.12.
 //!
-//! Leaves out: segments that the card or GRO merges, which Linux acknowledges as one; interactive ("ping-pong")
-//! connections, since data goes one way; timers of other connections, at which a compression may end before the slack of
+//! Leaves out: segments that GRO merges, which Linux acknowledges as one, where the host has no model (`host`);
+//! interactive ("ping-pong") connections, since data goes one way; timers of other connections, at which a compression may end before the slack of
 //! its own is over; and PSH within what an application writes: here the end of a write is FIN, the end of a burst of
 //! several segments, the end of the data or a segment that is not full.
 
 use headway_units::{Span, Time};
 
 use crate::profile::Profile;
+use crate::rtt::{tick, ticks_of};
 
-const MILLISECOND: u64 = 1_000_000_000;
 /// `TCP_DELACK_MAX`, in ticks.
 const MOST: u32 = 200;
 /// `tcp_send_delayed_ack`: HZ / 2.
@@ -31,14 +31,9 @@ const SLACK: Span = Span::from_micros(100);
 /// Duplicates that a sender must see at once to retransmit (`TCP_FASTRETRANS_THRESH`).
 const DUPLICATES: u8 = 3;
 
-/// The count of milliseconds that Linux' delayed acknowledgements and timestamps go by.
-pub(super) fn tick(time: Time) -> u64 {
-    time.picos() / MILLISECOND
-}
-
-/// `usecs_to_jiffies`: ticks, rounded up.
+/// [`ticks_of`], as `icsk_ack` counts them.
 fn ticks(span: Span) -> u32 {
-    u32::try_from(span.picos().div_ceil(MILLISECOND)).unwrap_or(u32::MAX)
+    u32::try_from(ticks_of(span)).unwrap_or(u32::MAX)
 }
 
 /// What is to be done about an acknowledgement that need not leave at once.

@@ -16,8 +16,8 @@
 use headway_units::{Span, Time};
 
 use super::Inflow;
-use super::adaptive::tick;
 use crate::profile::Profile;
+use crate::rtt::tick;
 use crate::segment::flag;
 
 /// A window in a SYN cannot be scaled (RFC 7323 §2.2).

@@ -15,6 +15,7 @@ use super::scoreboard::{News, Reading, Stamp};
 use super::{Context, Permit, Phase, Progress, Repair, Sender};
 use crate::network::{Network, SackBlocks};
 use crate::profile::{Profile, Recovery, Reduction};
+use crate::rtt::tick;
 use crate::segment::{flag, unwrap};
 
 /// Linux' `TCP_TIMEOUT_MIN_US`: two ticks.
@@ -23,11 +24,6 @@ const TIMEOUT_MIN: Span = Span::from_millis(2);
 const RECOVERIES: u8 = 16;
 /// `sysctl_tcp_max_reordering`.
 const MAX_REORDERING: u32 = 300;
-
-/// The millisecond that a timestamp tells.
-fn tick(time: Time) -> u64 {
-    time.picos() / 1_000_000_000
-}
 
 /// What the retransmission timer is set for (Linux' `icsk_pending`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

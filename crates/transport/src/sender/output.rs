@@ -3,7 +3,8 @@
 //! Sources: `net/ipv4/tcp_output.c` of Linux 6.12 (`tcp_write_xmit`, `tcp_tso_autosize`, `tcp_tso_should_defer`,
 //! `tcp_small_queue_check`, `tcp_pacing_check`), `tcp_input.c: tcp_update_pacing_rate`.
 //!
-//! Leaves out: Nagle's rule (flows are written at once), the limits of a card on the segments of a burst.
+//! Leaves out: Nagle's rule for plain TCP, whose applications always have more to write (MPTCP has it, see
+//! `connection/queued.rs`), and the limits of a card on the segments of a burst.
 
 use std::collections::VecDeque;
 
@@ -13,13 +14,11 @@ use headway_units::{Span, Time};
 use super::{Phase, Repair, Sender};
 use crate::network::{Network, class};
 use crate::profile::{Pacing, Profile};
-use crate::writer::{Head, Writer};
+use crate::writer::{Head, PIECE_COST, Writer};
 
 const MILLISECOND: Span = Span::from_millis(1);
 /// `sysctl_tcp_limit_output_bytes`
 const MOST_HELD: u64 = 1 << 20;
-/// What a burst takes in its host beyond its bytes (`skb->truesize`).
-const BURST_COST: u64 = 1280;
 /// Segments sent before pacing begins (`tcp_update_skb_after_send`).
 const UNPACED: u64 = 10;
 /// A window of which a third may leave is not held back (`sysctl_tcp_tso_win_divisor`).
@@ -189,7 +188,7 @@ impl Sender {
         if !profile.offload.is_some_and(|o| o.small_queues) {
             return false;
         }
-        let burst = self.burst_size(profile) + BURST_COST;
+        let burst = self.burst_size(profile) + PIECE_COST;
         let paced = profile.pacing == Pacing::Always || self.control.pacing().is_some();
         let single = self.board.len() <= 1;
         let source = Source::new(class::WAKE, self.id);
@@ -254,8 +253,8 @@ impl Sender {
             output.stamp += gap.saturating_sub((gap / 2).min(late));
         }
         if let Some(leaves) = leaves.filter(|&leaves| leaves > now) {
-            output.held.push_back((leaves, bytes + BURST_COST));
-            output.held_bytes += bytes + BURST_COST;
+            output.held.push_back((leaves, bytes + PIECE_COST));
+            output.held_bytes += bytes + PIECE_COST;
         }
     }
 

@@ -176,16 +176,16 @@ pub(super) struct Scoreboard {
 struct Timed {
     /// Every segment below this was sent again, is known lost or was reported.
     first: u64,
-    /// What was sent again: when and where; a segment that was reported or lost since is found so.
-    again: VecDeque<(Time, u64)>,
+    /// What was sent again: when and where; a segment that was reported or lost since is found so. Only RACK looks.
+    again: Option<VecDeque<(Time, u64)>>,
     /// One for each segment, if they are kept.
     stamps: Option<VecDeque<Stamp>>,
 }
 
 impl Scoreboard {
-    /// A board that keeps the order of sending, and stamps if asked.
-    pub fn timed(stamps: bool) -> Scoreboard {
-        let timed = Timed { stamps: stamps.then(VecDeque::new), ..Timed::default() };
+    /// A board that keeps the order of sending (`rack`) and stamps, if asked.
+    pub fn timed(rack: bool, stamps: bool) -> Scoreboard {
+        let timed = Timed { again: rack.then(VecDeque::new), stamps: stamps.then(VecDeque::new), ..Timed::default() };
         Scoreboard { timed: Some(Box::new(timed)), ..Scoreboard::default() }
     }
 
@@ -409,13 +409,14 @@ impl Scoreboard {
                 timed.first = segment.end();
             }
         }
+        let mut again = timed.again.take().unwrap_or_default();
         let mut kept = 0;
-        while let Some(&(sent, seq)) = timed.again.get(kept) {
+        while let Some(&(sent, seq)) = again.get(kept) {
             let index = self.index_of(seq);
             let open = |s: &&Sent| s.state & state::SACKED == 0 && !s.waits();
             let current = self.segments.get(index).filter(|s| s.seq == seq && s.at == sent).filter(open);
             let Some(segment) = current else {
-                timed.again.remove(kept);
+                again.remove(kept);
                 continue;
             };
             if (at, end) <= (sent, segment.end()) {
@@ -424,12 +425,13 @@ impl Scoreboard {
             let left = remaining(sent);
             if left.is_zero() {
                 self.lose(index);
-                timed.again.remove(kept);
+                again.remove(kept);
             } else {
                 longest = longest.max(left);
                 kept += 1;
             }
         }
+        timed.again = Some(again);
         self.timed = Some(timed);
         longest
     }
@@ -602,10 +604,14 @@ impl Scoreboard {
                 self.twice += segment.span();
             }
         }
-        if let Some(timed) = &mut self.timed {
-            timed.again.push_back((now, segment.seq));
-        }
+        self.note_again(now, segment.seq);
         (segment.seq, segment.data, segment.len, segment.state & state::FIN != 0)
+    }
+
+    fn note_again(&mut self, now: Time, seq: u64) {
+        if let Some(again) = self.timed.as_mut().and_then(|timed| timed.again.as_mut()) {
+            again.push_back((now, seq));
+        }
     }
 
     /// As [`resent`](Self::resent), for a probe: it is not counted as sent again, but gives no sample either.
@@ -614,9 +620,7 @@ impl Scoreboard {
         segment.state |= state::AMBIGUOUS;
         segment.at = now;
         let segment = *segment;
-        if let Some(timed) = &mut self.timed {
-            timed.again.push_back((now, segment.seq));
-        }
+        self.note_again(now, segment.seq);
         (segment.seq, segment.data, segment.len, segment.state & state::FIN != 0)
     }
 
