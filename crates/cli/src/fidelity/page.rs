@@ -16,6 +16,24 @@ const HEAD: &str = "# How close the model is to Linux\n\n\
     their start times are the same; what a run of either side \
     gives is the same to the last digit every time.\n\n";
 
+/// What the traces of points that miss have shown. By hand: look again when the table changes.
+const MISSES: &str = "## Where it misses, and why\n\n\
+    As of the numbers below. Points whose first packets agree for thousands of segments and then lose one packet more or \
+    less are chance where the mean over repeats agrees; what is not, or not known to be, is this.\n\n\
+    * `bulk-1g-200us`, bbr, 25KB: BBR v1 takes a loss of over 20 % for a policer, and whether it does hangs on the random \
+    phase of its cycle. Of seven phases of the model five gave -4 to -5 % and two +149 %; the kernel's is one draw. The \
+    -4 % that are left are not explained.\n\
+    * `bulk-100m-100ms`, cubic: the sides agree for 1,926 segments, until slow start has filled the queue; then the model \
+    loses something in its recovery and reduces twice, and ten seconds are too short to make up for that.\n\
+    * `bulk-1g-200us`, new-reno, 25KB: where pieces of the send buffer end is off by two segments of 110, so bursts fall \
+    elsewhere. This is the first difference of most long traces, in what the kernel writes at once \
+    (`tcp_sendmsg_locked`), and the best next step.\n\
+    * `bulk-100m-20ms`, bic and westwood, 25KB: between builds of the model that differed in other matters they moved \
+    between -5 and +12 %. Probably chance; one repeat cannot show it.\n\
+    * `mptcp` and `mptcp-short`, new-reno: how much the second subflow's first slow start loses. The connection's own \
+    retransmission timer and heads of buffers are left out.\n\
+    * `incast`, retransmissions, and `short-loss`, 10KB at 3 %: fewer or more by 15 to 20 %, not traced to a cause.\n\n";
+
 const METHOD: &str = "## Method\n\n\
     * **Again**: `headway fidelity` runs the model at all points and holds it against `fidelity/kernel.jsonl`, \
     what the \
@@ -71,6 +89,7 @@ pub fn write(docs: &Path, files: &BTreeSet<&str>, compared: &[Compared], notes: 
     }
     page += "\n";
     page += METHOD;
+    page += MISSES;
     page += &plots(docs, compared, &lines)?;
     page += &all(&lines);
     store::write(&docs.join("fidelity.md"), &page)
