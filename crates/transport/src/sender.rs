@@ -406,7 +406,8 @@ impl Sender {
     }
 
     /// Sends a segment with what `tag` says besides the acknowledgement.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "what is sent again must not cost new data a call")]
+    #[inline(always)]
     fn data_segment(
         &mut self,
         now: Time,

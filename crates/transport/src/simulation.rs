@@ -276,8 +276,12 @@ impl Simulation {
             }
             let Some((now, source, sequence)) = event.filter(|&(now, _, _)| now <= end) else { break };
             self.now = now;
+            // almost all are
+            if source.class() == ARRIVALS {
+                self.on_arrival(now, source.entity());
+                continue;
+            }
             match source.class() {
-                ARRIVALS => self.on_arrival(now, source.entity()),
                 class::SENDER_TIMER => self.on_sender_timer(now, source.entity(), sequence),
                 class::RECEIVER_TIMER => self.on_receiver_timer(now, source.entity(), sequence),
                 class::FLOW_START if sequence != self.start_number => self.net.queue.pop(),
