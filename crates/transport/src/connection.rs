@@ -339,9 +339,18 @@ impl Connection {
         }
     }
 
+    #[inline]
     fn end_single(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {
         sender.end_turn(now, self.total - self.next, profile, net);
-        if self.total == 0 && !self.finishing && sender.phase == Phase::Established {
+        if self.total == 0 {
+            self.end_empty(now, sender, profile, net);
+        }
+    }
+
+    /// There is nothing to send but FIN.
+    #[inline(never)]
+    fn end_empty(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {
+        if !self.finishing && sender.phase == Phase::Established {
             self.finishing = true;
             sender.send_new(now, 0, 0, true, profile, net);
         }

@@ -63,9 +63,7 @@ impl Extras {
         (index != NO_EXTRA).then(|| self.blocks[index as usize])
     }
 
-    /// From now on frames to `to` echo these bits, as any stack with timestamps echoes the last one it saw (RFC 7323
-    /// §4.3).
-    pub fn set_echo(&mut self, to: Endpoint, bits: u8) {
+    fn set_echo(&mut self, to: Endpoint, bits: u8) {
         let to = to.0 as usize;
         if self.echoes.len() <= to {
             self.echoes.resize(to + 1, 0);
@@ -121,9 +119,18 @@ pub(crate) struct Network {
     pub discarded: u64,
     /// What passes senders, if that is asked for.
     pub trace: Option<Box<Trace>>,
+    /// Frames may need more than the fabric: there are hosts with a model, echoes, or a trace.
+    pub special: bool,
 }
 
 impl Network {
+    /// From now on frames to `to` echo these bits, as any stack with timestamps echoes the last one it saw (RFC 7323
+    /// §4.3).
+    pub fn set_echo(&mut self, to: Endpoint, bits: u8) {
+        self.special = true;
+        self.extras.set_echo(to, bits);
+    }
+
     /// Notes a frame that is sent to `to`, or has reached it, if that is wanted.
     #[inline]
     pub fn note(&mut self, now: Time, to: Endpoint, out: bool, frame: &Frame) {
@@ -140,12 +147,11 @@ impl Network {
     }
 
     /// Sends a frame on its route.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once for every packet: a call costs half as much as the work")]
+    #[inline(always)]
     pub fn send(&mut self, now: Time, to: Endpoint, mut frame: Frame) {
         self.sent += 1;
-        frame.tag |= self.extras.echo(to);
-        self.note(now, to, true, &frame);
-        if self.hosts.any() && self.hand_to_core(now, to, frame) {
+        if self.special && self.prepare(now, to, &mut frame) {
             return;
         }
         match self.fabric.send(&mut self.queue, now, frame) {
@@ -155,6 +161,14 @@ impl Network {
                 self.extras.take(frame.body.extra);
             }
         }
+    }
+
+    /// Does with a frame that is sent what is not the fabric's; says whether its host's core sends it.
+    #[inline(never)]
+    fn prepare(&mut self, now: Time, to: Endpoint, frame: &mut Frame) -> bool {
+        frame.tag |= self.extras.echo(to);
+        self.note(now, to, true, frame);
+        self.hosts.any() && self.hand_to_core(now, to, *frame)
     }
 
     /// Gives a frame to the core that sends it, if its host has a model; says whether it did.

@@ -136,7 +136,8 @@ impl Receiver {
 
     /// Takes in a segment; `before` is what the connection has without it. Acknowledging is a second step
     /// ([`answer`](Self::answer)), because the connection must see the data first.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as its caller, `Simulation::take_segment`")]
+    #[inline(always)]
     pub fn take(
         &mut self,
         now: Time,
@@ -166,7 +167,8 @@ impl Receiver {
         let end = seq + len;
         // FIN takes a number of the sequence and is reported like any other, but is no data.
         let fin = u64::from(tag & flag::FIN != 0);
-        let mut at_once = self.note_congestion(now, frame, before, profile, net);
+        let news = frame.tos & ecn::MASK == ecn::CE || tag & flag::CWR != 0;
+        let mut at_once = (news || self.echo || profile.ecn) && self.note_congestion(now, frame, before, profile, net);
         let place = if seq > self.next {
             Place::Beyond
         } else if end + fin > self.next {
@@ -208,7 +210,6 @@ impl Receiver {
     }
 
     /// Congestion that a segment tells of, and its echo. Says whether the segment is to be acknowledged at once.
-    #[inline]
     fn note_congestion(
         &mut self,
         now: Time,
@@ -252,7 +253,8 @@ impl Receiver {
     }
 
     /// Acknowledges as `answer` says, now that the connection has what `inflow` says.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "half of all segments are only counted here")]
+    #[inline(always)]
     pub fn answer(&mut self, now: Time, answer: Answer, inflow: Inflow, profile: &Profile, net: &mut Network) {
         match answer {
             Answer::None => {}

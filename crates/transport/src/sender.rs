@@ -294,22 +294,19 @@ impl Sender {
     pub fn send_new(&mut self, now: Time, data: u64, len: u32, fin: bool, profile: &Profile, net: &mut Network) {
         if self.outstanding() == 0 && self.nxt > 1 && self.permit == Permit::Normal {
             self.restart(now, profile);
-        } else {
+        } else if self.modern.is_some() {
             self.note_start(now);
         }
         let seq = self.nxt;
+        let span = u64::from(len) + u64::from(fin);
         if self.modern.is_some() {
-            self.note_new(now, u64::from(len) + u64::from(fin), profile, net);
+            self.note_new(now, span, profile, net);
         }
-        self.nxt += u64::from(len) + u64::from(fin);
+        self.nxt += span;
         self.board.push(seq, now, data, len, fin);
-        if let Some(modern) = &mut self.modern
-            && std::mem::take(&mut modern.output.fresh)
-        {
-            self.board.mark_head();
-        }
-        self.stamp_sent(None);
-        self.data_segment(now, seq, data, len, fin, true, profile, net);
+        let marks = if self.modern.is_some() { self.note_pushed() } else { 0 };
+        let tag = marks | if fin { flag::FIN } else { 0 };
+        self.data_segment(now, (seq, data, len), tag, true, profile, net);
     }
 
     /// Data flows again after nothing was outstanding. A window that has not been used for an RTO says nothing about the
@@ -351,10 +348,15 @@ impl Sender {
 
     /// Sends again what is known to be lost, as far as the window allows, then as much as the stack's rules do.
     /// `more_data` waits in the connection.
+    #[inline]
     pub fn repair(&mut self, now: Time, more_data: bool, profile: &Profile, net: &mut Network) {
-        if self.phase != Phase::Established || self.repair == Repair::None {
-            return;
+        if self.phase == Phase::Established && self.repair != Repair::None {
+            self.go_on_repairing(now, more_data, profile, net);
         }
+    }
+
+    #[inline(never)]
+    fn go_on_repairing(&mut self, now: Time, more_data: bool, profile: &Profile, net: &mut Network) {
         if profile.modern.is_some() {
             self.repair_modern(now, more_data, profile, net);
         } else {
@@ -399,29 +401,23 @@ impl Sender {
     ) {
         self.counters.retransmissions += 1;
         self.stamp_sent(Some(index));
-        self.data_segment(now, seq, data, len, fin, false, profile, net);
+        let tag = self.marks() | if fin { flag::FIN } else { 0 };
+        self.data_segment(now, (seq, data, len), tag, false, profile, net);
     }
 
-    #[inline]
-    #[expect(clippy::too_many_arguments, reason = "the fields of one segment, and where it goes")]
+    /// Sends a segment with what `tag` says besides the acknowledgement.
+    #[expect(clippy::inline_always, reason = "what is sent again must not cost new data a call")]
+    #[inline(always)]
     fn data_segment(
         &mut self,
         now: Time,
-        seq: u64,
-        data: u64,
-        len: u32,
-        fin: bool,
+        (seq, data, len): (u64, u64, u32),
+        mut tag: u8,
         new: bool,
         profile: &Profile,
         net: &mut Network,
     ) {
-        let mut tag = flag::ACK | if fin { flag::FIN } else { 0 };
-        tag |= self.epoch();
-        if let Some(modern) = &mut self.modern
-            && std::mem::take(&mut modern.output.ends)
-        {
-            tag |= flag::PUSH;
-        }
+        tag |= flag::ACK;
         // RFC 3168 §6.1.2, §6.1.5: retransmissions carry neither CWR nor an ECT codepoint; RFC 8257 §3.5 has all
         // segments carry one.
         let capable = profile.ecn && (new || self.control.counts_marks());
@@ -506,7 +502,8 @@ impl Sender {
     }
 
     /// Handles an acknowledgement.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as its caller, `Simulation::on_acknowledgement`")]
+    #[inline(always)]
     pub fn on_ack(
         &mut self,
         now: Time,

@@ -213,6 +213,7 @@ impl Simulation {
             delivered: 0,
             discarded: 0,
             trace: None,
+            special: false,
         };
         Simulation {
             net,
@@ -275,8 +276,12 @@ impl Simulation {
             }
             let Some((now, source, sequence)) = event.filter(|&(now, _, _)| now <= end) else { break };
             self.now = now;
+            // almost all are
+            if source.class() == ARRIVALS {
+                self.on_arrival(now, source.entity());
+                continue;
+            }
             match source.class() {
-                ARRIVALS => self.on_arrival(now, source.entity()),
                 class::SENDER_TIMER => self.on_sender_timer(now, source.entity(), sequence),
                 class::RECEIVER_TIMER => self.on_receiver_timer(now, source.entity(), sequence),
                 class::FLOW_START if sequence != self.start_number => self.net.queue.pop(),
@@ -561,12 +566,14 @@ impl Simulation {
                     outside.hosts.deliver(now, to, frame.body.number, frame.tos);
                     return;
                 }
-                if let Some(interface) = self.net.hosts.interface(link) {
-                    self.on_card(now, interface, end, frame);
-                    return;
+                if self.net.special {
+                    if let Some(interface) = self.net.hosts.interface(link) {
+                        self.on_card(now, interface, end, frame);
+                        return;
+                    }
+                    self.net.note(now, end, false, &frame);
                 }
                 self.net.delivered += 1;
-                self.net.note(now, end, false, &frame);
                 let (subflow, half) = side(end);
                 match half {
                     Side::Receiver => self.on_segment(now, subflow, &frame),
@@ -592,6 +599,7 @@ impl Simulation {
     /// Notes from now on what passes senders, see [`Simulation::traced`].
     pub fn trace(&mut self) {
         self.net.trace = Some(Box::default());
+        self.net.special = true;
     }
 
     /// What has passed senders since [`Simulation::trace`], in order of time.
@@ -700,7 +708,11 @@ impl Simulation {
     }
 
     /// Takes in a segment; says how to answer and whether more is now there in order.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a second caller, for hosts with a model, must not cost the others a call"
+    )]
+    #[inline(always)]
     fn take_segment(&mut self, now: Time, subflow: u32, frame: &Frame) -> (Answer, bool) {
         let connection = &mut self.connections[self.receivers[subflow as usize].connection as usize];
         connection.lend_window(subflow, &mut self.receivers);
@@ -724,7 +736,8 @@ impl Simulation {
     }
 
     /// Answers what was taken in.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "see `take_segment`")]
+    #[inline(always)]
     fn answer_segment(&mut self, now: Time, subflow: u32, answer: Answer, done: bool) {
         let receiver = &mut self.receivers[subflow as usize];
         let connection = &mut self.connections[receiver.connection as usize];
@@ -751,7 +764,8 @@ impl Simulation {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "see `take_segment`")]
+    #[inline(always)]
     fn on_acknowledgement(&mut self, now: Time, subflow: u32, frame: &Frame) {
         let blocks = self.net.extras.take(frame.body.extra);
         let sender = &mut self.senders[subflow as usize];
@@ -759,7 +773,7 @@ impl Simulation {
         let connection = &mut self.connections[place as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
         if profile.timestamps {
-            self.net.extras.set_echo(endpoint(subflow, Side::Receiver), frame.tag & flag::SPIN);
+            self.net.set_echo(endpoint(subflow, Side::Receiver), frame.tag & flag::SPIN);
         }
         let progress = if frame.tag & flag::SYN != 0 {
             connection.open_window(receiver::first_window(profile));
@@ -768,10 +782,15 @@ impl Simulation {
             let ack = unwrap(connection.una, frame.body.data_number);
             connection.acknowledge(ack, frame.body.amount);
             let goal = goal(self.deadlines, &self.flows, connection);
-            let mut siblings = [NO_SIBLING; MAX_SUBFLOWS];
-            let count =
-                if sender.is_coupled() { connection.siblings(subflow, &self.senders, &mut siblings) } else { 0 };
-            let context = Context { siblings: &siblings[..count], goal };
+            let mut room;
+            let siblings: &[Sibling] = if sender.is_coupled() {
+                room = [NO_SIBLING; MAX_SUBFLOWS];
+                let count = connection.siblings(subflow, &self.senders, &mut room);
+                &room[..count]
+            } else {
+                &[]
+            };
+            let context = Context { siblings, goal };
             let sender = &mut self.senders[subflow as usize];
             sender.on_ack(now, frame, blocks, &context, profile, &mut self.net)
         };
@@ -901,6 +920,7 @@ impl Simulation {
     }
 
     /// Frees the places of closed connections that have no frame on its way. All of a flow's connections go together.
+    #[inline(never)]
     fn reclaim(&mut self) {
         let mut at = 0;
         while at < self.draining.len() {

@@ -88,6 +88,7 @@ impl Script {
             delivered: 0,
             discarded: 0,
             trace: None,
+            special: false,
             hosts: crate::host::Hosts::default(),
         };
         let route = net.fabric.routes.insert(&[back], Endpoint(0));

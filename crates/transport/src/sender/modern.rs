@@ -186,9 +186,11 @@ impl Sender {
         u64::from(self.window.mss)
     }
 
-    /// The bits of a segment that stand for its timestamp.
-    pub(super) fn epoch(&self) -> u8 {
-        self.modern.as_ref().map_or(0, |m| m.epoch << flag::EPOCH_SHIFT)
+    /// The bits of a segment that is about to leave: what stands for its timestamp, and the end of a burst.
+    pub(super) fn marks(&mut self) -> u8 {
+        let Some(modern) = &mut self.modern else { return 0 };
+        let push = if std::mem::take(&mut modern.output.ends) { flag::PUSH } else { 0 };
+        modern.epoch << flag::EPOCH_SHIFT | push
     }
 
     fn is_reducing(&self) -> bool {
@@ -813,6 +815,15 @@ impl Sender {
         if profile.modern.is_some() && (idle || self.more().pending == Pending::Probe) {
             self.rearm(now, profile, net);
         }
+    }
+
+    /// A new segment has been put on the board; returns the bits that it leaves with.
+    pub(super) fn note_pushed(&mut self) -> u8 {
+        if std::mem::take(&mut self.more().output.fresh) {
+            self.board.mark_head();
+        }
+        self.stamp_sent(None);
+        self.marks()
     }
 
     /// Accounts for `span` bytes sent in this turn.

@@ -282,7 +282,8 @@ impl Scoreboard {
 
     /// Forgets what lies below `ack`. Returns when the first and the last of it were sent, unless that is ambiguous:
     /// the first, because its round trip includes the receiver's delay, which the time-out must allow for.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a sender without news is left with little of it")]
+    #[inline(always)]
     pub fn acknowledge(&mut self, ack: u64, mut news: Option<(&mut News, &Reading)>) -> Option<Sample> {
         let mut sample: Option<Sample> = None;
         let (mut first, mut clean) = (true, true);
@@ -297,7 +298,9 @@ impl Scoreboard {
             if segment.state & state::SACKED != 0 {
                 self.sacked -= segment.span();
             } else {
-                self.forget(&segment);
+                if segment.state & (state::LOST | state::RESENT) != 0 {
+                    self.forget(&segment);
+                }
                 if let Some((news, reading)) = &mut news {
                     news.take(&segment, stamp, reading, false);
                 }
@@ -484,9 +487,13 @@ impl Scoreboard {
     /// segments' worth of bytes, are selectively acknowledged above it.
     #[inline]
     pub fn mark_lost(&mut self, mss: u64, threshold: u32) {
-        if self.sacked == 0 || self.highest <= self.lost_below {
-            return;
+        if self.sacked > 0 && self.highest > self.lost_below {
+            self.mark_lost_below_highest(mss, threshold);
         }
+    }
+
+    #[inline(never)]
+    fn mark_lost_below_highest(&mut self, mss: u64, threshold: u32) {
         let top = self.index_of(self.highest);
         let (mut bytes, mut blocks, mut in_block) = (0, 0, false);
         let mut lost_below = self.lost_below;

@@ -79,6 +79,7 @@ impl Script {
             delivered: 0,
             discarded: 0,
             trace: None,
+            special: false,
         };
         let route = net.fabric.routes.insert(&[link], Endpoint(1));
         let mut sender = Sender::new(0, 0, route, false, &profile, (Timer::OFF, Timer::OFF));

@@ -17,6 +17,7 @@ impl Simulation {
     pub fn model_host(&mut self, host: NodeId, model: HostModel) {
         assert!(self.senders.is_empty(), "hosts get their models before flows start");
         self.net.hosts.add(&self.graph, host, model);
+        self.net.special = true;
     }
 
     /// What `host` has done so far, if it has a model.
