@@ -58,7 +58,9 @@ fn under(control: &str, stack: &Profile) -> Profile {
     let control = Congestion::by_name(control).expect("a known control");
     let measures = control.owns_window() || control.wants_delivery();
     let least = Modern { reduction: Reduction::AtOnce, tail_loss_probe: false, f_rto: false, undo: false };
-    Profile { control, modern: stack.modern.or(measures.then_some(least)), ..stack.clone() }
+    // without ECN Linux would run Reno in DCTCP's place; no queue here marks
+    let ecn = control.counts_marks();
+    Profile { control, ecn, modern: stack.modern.or(measures.then_some(least)), ..stack.clone() }
 }
 
 /// A table per buffer, a row per control, a column per loss.

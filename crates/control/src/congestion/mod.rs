@@ -138,6 +138,17 @@ impl Credit {
         }
     }
 
+    /// As [`grow`](Self::grow) by the letter of RFC 5681 §3.1: an acknowledgement brings at most one segment, and what
+    /// is left over counts on.
+    #[inline]
+    pub fn grow_by_one(&mut self, window: &mut Window, per: u64, acked: u64) {
+        self.bytes += acked;
+        if self.bytes >= per {
+            self.bytes -= per;
+            window.cwnd += u64::from(window.mss);
+        }
+    }
+
     /// Forgets what was earned.
     pub fn clear(&mut self) {
         self.bytes = 0;

@@ -23,7 +23,11 @@ impl Control for NewReno {
         }
         // RFC 5681 §3.1: "increase cwnd by one full-sized segment each time cwnd bytes have been acknowledged".
         let per = window.cwnd;
-        self.credit.grow(window, per, ack.acked);
+        if window.growth_limit == 1 {
+            self.credit.grow_by_one(window, per, ack.acked);
+        } else {
+            self.credit.grow(window, per, ack.acked);
+        }
     }
 
     fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
