@@ -285,7 +285,7 @@ impl Connection {
             } else {
                 self.hand_out(u64::from(len), profile)
             };
-            sender.send_new(now, at, len, fin, profile, net);
+            sender.send_next(now, at, len, fin, profile, net);
         }
         self.end_single(now, sender, profile, net);
     }
