@@ -207,6 +207,15 @@ impl Experiment {
         flows.map(|traffic| traffic.name.as_str()).collect()
     }
 
+    /// What kernel hosts are told before cell number `cell` runs: addresses, routes, settings, as text. Whatever in a
+    /// scenario, or in how Headway reads it, changes what a kernel does beyond its traffic, changes this.
+    ///
+    /// # Panics
+    /// If there is no such cell.
+    pub fn kernel_setup(&self, cell: usize) -> String {
+        self.plans[cell].kernel_setup()
+    }
+
     /// Whether any of it runs on kernel hosts.
     pub fn needs_kernel(&self) -> bool {
         self.plans.iter().any(|plan| plan.needs().is_some())

@@ -45,8 +45,9 @@ const METHOD: &str = "## Method\n\n\
     * **Packet by packet**: `headway fidelity NAME --trace DIR` writes the segments that pass the senders on both \
     sides, in one form, and says where they part.\n\
     * **A new point** is a value more in a `[sweep]`, or a scenario more in `fidelity/` with one policy; names of the \
-    sweep that are controls are called `control` and `rival`. Lines that end in `# model only` are settings which \
-    kernels do not have: they do not make the kernels' numbers old. `--accept` keeps the errors found as \
+    sweep that are controls are called `control` and `rival`. Lines that end in `# model only` are settings of the \
+    model. Kernels' numbers are old when the rest of a file changes, or what kernels are told by it (addresses, routes, \
+    sysctls). `--accept` keeps the errors found as \
     `fidelity/baseline.csv`; `--check` fails where a number that misses its goal is further off than there, by more \
     than a third of the goal.\n\
     * **Error** is (model − kernel) / kernel.\n\

@@ -25,7 +25,8 @@ pub const QUICK: [&str; 9] = [
     "mptcp:control=new-reno,buffer=180KB",
 ];
 
-/// Lines that end so are settings which kernel hosts do not have, and do not change what they do.
+/// Lines that end so are settings of the model. What they change of what kernels are told counts all the same
+/// ([`Experiment::kernel_setup`]).
 const MODEL_ONLY: &str = "# model only";
 
 /// A scenario of the folder.
@@ -105,9 +106,9 @@ impl File {
         let experiment = Experiment::new(&document, &self.folder)?;
         let essence = essence(&self.text);
         let mut points = Vec::new();
-        for (point, cell) in document.points().iter().zip(experiment.cells()) {
+        for (number, (point, cell)) in document.points().iter().zip(experiment.cells()).enumerate() {
             let sweep = cell.sweep.to_string();
-            let inputs = digest(&format!("{essence}{sweep}"));
+            let inputs = digest(&format!("{essence}{sweep}\n{}", experiment.kernel_setup(number)));
             let name = format!("{}:{}", self.name, sweep.replace(", ", ","));
             points.push(Point { name, file, sweep, inputs, controls: used_controls(&document.scenario(point)?) });
         }

@@ -150,6 +150,11 @@ impl Plan {
         self.kernels.as_ref().map(|kernels| kernels.needs.as_slice())
     }
 
+    /// The programs that set its kernel hosts up, as text; empty if it has none.
+    pub(crate) fn kernel_setup(&self) -> String {
+        self.kernels.as_ref().map_or_else(String::new, kernel::Kernels::setup)
+    }
+
     /// Runs it. The random numbers depend on `seed`, the repeat and nothing else, so that policies and sweep points
     /// meet the same traffic. `machine` is for kernel hosts, which `abort` ends.
     pub(crate) fn run(

@@ -112,6 +112,11 @@ struct Want<'a> {
 }
 
 impl Kernels {
+    /// The programs that set its hosts up, as text.
+    pub fn setup(&self) -> String {
+        self.hosts.values().flat_map(|host| host.setup.programs()).map(|program| program.join(" ") + "\n").collect()
+    }
+
     /// Whether all hosts of `traffic` are kernels; none of them are otherwise.
     pub fn sends(&self, traffic: u16) -> bool {
         self.flows.contains_key(&traffic)
