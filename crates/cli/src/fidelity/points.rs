@@ -217,6 +217,18 @@ mod tests {
         assert_ne!(essence(text), essence(&text.replace("1ms", "2ms")));
     }
 
+    /// `send-buffer` is `tcp_wmem` there, whichever line it stands on.
+    #[test]
+    fn what_kernels_are_told_makes_their_results_old() {
+        let mut file = ours().swap_remove(0);
+        let before = file.points(0).unwrap();
+        let line = "stack = \"linux\"  # model only";
+        assert!(file.text.contains(line));
+        file.text = file.text.replace(line, "stack = \"linux\"  # model only\nsend-buffer = \"1MB\"  # model only");
+        let after = file.points(0).unwrap();
+        assert!(before.iter().zip(&after).all(|(a, b)| a.name == b.name && a.inputs != b.inputs));
+    }
+
     #[test]
     fn all_files_are_right_and_all_quick_points_are_among_theirs() {
         let files = ours();

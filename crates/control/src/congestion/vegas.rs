@@ -26,7 +26,7 @@ impl Default for Vegas {
 }
 
 /// Reno's growth (`net/ipv4/tcp_cong.c: tcp_reno_cong_avoid`), for rounds that say nothing of delay.
-pub(super) fn reno(credit: &mut Credit, ack: &Ack<'_>, window: &mut Window) {
+fn reno(credit: &mut Credit, ack: &Ack<'_>, window: &mut Window) {
     if !ack.limited {
         return;
     }
@@ -39,6 +39,29 @@ pub(super) fn reno(credit: &mut Credit, ack: &Ack<'_>, window: &mut Window) {
     }
     let per = window.cwnd;
     credit.grow(window, per, acked);
+}
+
+/// The round that `ack` completes, if it was measured well enough to adjust the window by; otherwise the window grows
+/// as Reno's, or in slow start, or not at all (`tcp_vegas_cong_avoid`).
+pub(super) fn round_or_reno(
+    rounds: &mut Rounds,
+    credit: &mut Credit,
+    ack: &Ack<'_>,
+    window: &mut Window,
+) -> Option<Round> {
+    if !rounds.active {
+        reno(credit, ack, window);
+        return None;
+    }
+    match rounds.ended(ack) {
+        Some(round) if round.count > 2 => return Some(round),
+        Some(_) => reno(credit, ack, window),
+        None if window.in_slow_start() => {
+            window.slow_start(ack.acked);
+        }
+        None => {}
+    }
+    None
 }
 
 impl Vegas {
@@ -77,17 +100,8 @@ impl Control for Vegas {
 
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
         self.rounds.follow(ack.state);
-        if !self.rounds.active {
-            reno(&mut self.credit, ack, window);
-            return;
-        }
-        match self.rounds.ended(ack) {
-            Some(round) if round.count > 2 => self.adjust(round, ack, window),
-            Some(_) => reno(&mut self.credit, ack, window),
-            None if window.in_slow_start() => {
-                window.slow_start(ack.acked);
-            }
-            None => {}
+        if let Some(round) = round_or_reno(&mut self.rounds, &mut self.credit, ack, window) {
+            self.adjust(round, ack, window);
         }
     }
 

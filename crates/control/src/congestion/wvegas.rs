@@ -10,7 +10,7 @@
 use headway_units::{Span, Time};
 
 use super::rounds::{Round, Rounds};
-use super::vegas::reno;
+use super::vegas::round_or_reno;
 use super::{Ack, Control, Credit, Event, Parameter, Sibling, Window};
 
 /// Weighted Vegas of one subflow.
@@ -124,17 +124,8 @@ impl Control for WVegas {
         if self.rounds.follow(ack.state) {
             self.start_over();
         }
-        if !self.rounds.active {
-            reno(&mut self.credit, ack, window);
-            return;
-        }
-        match self.rounds.ended(ack) {
-            Some(round) if round.count > 2 => self.adjust(round, ack, window),
-            Some(_) => reno(&mut self.credit, ack, window),
-            None if window.in_slow_start() => {
-                window.slow_start(ack.acked);
-            }
-            None => {}
+        if let Some(round) = round_or_reno(&mut self.rounds, &mut self.credit, ack, window) {
+            self.adjust(round, ack, window);
         }
     }
 

@@ -131,3 +131,30 @@ fn a_seventh_of_the_pipe_is_enough_and_much_less_is_not() {
     let starved = run(1, 1).utilisation;
     assert!((0.974..0.987).contains(&starved), "{starved}");
 }
+
+/// D2TCP (Vamanan et al., SIGCOMM 2012): windows with marks fall by p/2, p = α^d. Two flows see the same marks and grow alike,
+/// so W_near·α_near^2 = W_far·√α_far: the one that will be late (d = 2) gets more than the one with all the time (d = 1/2), by
+/// α^-1.5 for equal α; W* of 60 gives α ≈ 0.18, a bound of 13 that whole segments and unequal α keep it from. Without deadlines
+/// they share as equals.
+#[test]
+fn a_near_deadline_gets_more_than_a_far_one() {
+    let ratio = |near: Option<Span>, far: Option<Span>| {
+        let delay = transmission(RATE, FULL) * (PIPE - 1) / 2;
+        let net = dumbbell(&[wire(ACCESS, Span::ZERO); 2], marking(wire(RATE, delay), Limit::Packets(40)));
+        let control = Congestion::by_name("d2tcp").expect("a known control");
+        // a second's worth each: neither ends
+        let size = Some(RATE.bps() / 8);
+        let mut setup = Setup::new(&net.net, Profile { control, ecn: true, ..profile() })
+            .sample(Span::from_millis(1), &[SampleKind::Goodput])
+            .flow(net.pairs[0], size, Span::ZERO)
+            .flow(net.pairs[1], size, Span::ZERO);
+        setup.flows[0].deadline = near;
+        setup.flows[1].deadline = far;
+        let outcome = setup.run(SPAN);
+        outcome.goodput(0, WARMUP) / outcome.goodput(1, WARMUP)
+    };
+    assert_near("no deadlines", ratio(None, None), 1.0, 0.1);
+    let favoured = ratio(Some(Span::from_millis(100)), Some(Span::from_secs(1000)));
+    println!("near deadline over far: {favoured}");
+    assert!((2.0..13.0).contains(&favoured), "{favoured}");
+}
