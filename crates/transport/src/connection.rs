@@ -5,11 +5,11 @@
 use std::collections::VecDeque;
 
 use headway_control::congestion::Sibling;
-use headway_control::lanes::{Lanes, Observation, Permit, Permits, Role, SubflowIndex};
-use headway_units::{Span, Time};
+use headway_control::lanes::{Lanes, Observation, Permit, Permits, Progress, Role, SubflowIndex};
+use headway_units::{Bytes, Span, Time};
 
 use crate::network::Network;
-use crate::profile::{Profile, Scheduler};
+use crate::profile::{LanePlan, Profile, Scheduler};
 use crate::ranges::Ranges;
 use crate::receiver::{Inflow, Receiver, Shared};
 use crate::sender::{Burst, Phase, Sender};
@@ -31,6 +31,10 @@ pub(crate) struct Connection {
     pub profile: u16,
     /// Which copy of its flow it carries.
     pub copy: u8,
+    /// The interface that its first subflow uses.
+    pub first: u8,
+    /// Pairs of addresses without a path between them, passed over.
+    pub skipped: u16,
     /// Subflows opened so far, in order.
     pub subflows: Subflows,
     /// Bytes to send, or [`UNLIMITED`].
@@ -90,6 +94,24 @@ impl Subflows {
 pub(crate) struct Laned {
     pub lanes: Lanes,
     pub index: [Option<SubflowIndex>; MAX_SUBFLOWS],
+    /// The sender's interface that each subflow uses.
+    pub interface: [u8; MAX_SUBFLOWS],
+    /// The judge looks at how far the connection is.
+    pub counts: bool,
+    /// Its host has been told whether it turned out long.
+    pub told: bool,
+}
+
+impl Laned {
+    pub fn new(lanes: Lanes, plan: &LanePlan) -> Laned {
+        Laned {
+            lanes,
+            index: [None; MAX_SUBFLOWS],
+            interface: [0; MAX_SUBFLOWS],
+            counts: plan.judge.counts_bytes(),
+            told: false,
+        }
+    }
 }
 
 impl Connection {
@@ -107,6 +129,8 @@ impl Connection {
             profile: index,
             writer: Writer::new(profile),
             copy,
+            first: 0,
+            skipped: 0,
             subflows: Subflows::default(),
             total,
             next: 0,
@@ -440,28 +464,57 @@ impl Connection {
     }
 
     /// Tells the lanes of an acknowledgement on a subflow, with the round-trip estimate if it moved (`sampled`), and
-    /// applies what they decide.
-    pub fn observe_lane(&mut self, now: Time, id: u32, sampled: bool, senders: &mut [Sender]) {
+    /// applies what they decide. `base` is the smallest round trip that earlier connections saw on this lane.
+    pub fn observe_lane(
+        &mut self,
+        now: Time,
+        id: u32,
+        sampled: bool,
+        base: Option<Span>,
+        senders: &mut [Sender],
+        profile: &Profile,
+    ) {
+        let progress = self.progress(profile);
         let Some(laned) = self.lanes.as_mut() else { return };
         let sender = &senders[id as usize];
         let index = laned.index[self.subflows.position(id)];
+        let counted = if laned.counts { laned.lanes.progress(now, progress) } else { Permits::Unchanged };
         let permits = match (index, sender.rtt.srtt()) {
             (Some(index), Some(srtt)) if sampled => {
-                laned.lanes.observe(now, index, Observation { srtt, min_rtt: sender.rtt.min() })
+                let min_rtt = match (sender.rtt.min(), base) {
+                    (Some(own), Some(base)) => Some(own.min(base)),
+                    (own, base) => own.or(base),
+                };
+                laned.lanes.observe(now, index, Observation { srtt, min_rtt })
             }
             _ => laned.lanes.tick(now),
         };
-        if permits == Permits::Changed {
+        if counted == Permits::Changed || permits == Permits::Changed {
             self.apply_permits(senders);
         }
     }
 
-    /// Makes a lane of a subflow that has just been established: the first `short` are short-flow lanes.
-    pub fn add_lane(&mut self, id: u32, short: usize, senders: &mut [Sender]) {
+    /// What is acknowledged, and what the application has written beyond that.
+    fn progress(&self, profile: &Profile) -> Progress {
+        let written = match (&self.writer, profile.send_buffer) {
+            (Some(writer), _) => writer.written,
+            (None, Some(buffer)) => self.una.saturating_add(buffer.get()).min(self.total),
+            (None, None) => self.total,
+        };
+        Progress { acked: Bytes::new(self.una), backlog: Bytes::new(written.saturating_sub(self.una)) }
+    }
+
+    /// Makes a lane of a subflow that has just been established: those on the sender's first `short` interfaces are
+    /// short-flow lanes.
+    pub fn add_lane(&mut self, now: Time, id: u32, plan: &LanePlan, senders: &mut [Sender]) {
         let position = self.subflows.position(id);
         let Some(laned) = self.lanes.as_mut() else { return };
-        let role = if position < short { Role::Short } else { Role::Long };
+        let role = if usize::from(laned.interface[position]) < plan.short { Role::Short } else { Role::Long };
         laned.index[position] = Some(laned.lanes.add_subflow(role).expect("as many subflows as lanes can hold"));
+        if plan.late {
+            // It was opened because it is needed now: it does not begin as a probe.
+            let _ = laned.lanes.tick(now);
+        }
         self.apply_permits(senders);
     }
 

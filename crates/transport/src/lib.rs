@@ -29,8 +29,8 @@ pub use external::{Departure, External, ExternalError};
 pub use host::{Costs, HostCounters, HostModel};
 pub use ports::Ports;
 pub use profile::{
-    DelayedAck, IdleRestart, LanePlan, Modern, Multipath, Offload, Pacing, Profile, Recovery, Reduction, RtoRule,
-    Scheduler,
+    AddressPairs, DelayedAck, HistoryPlan, IdleRestart, LanePlan, Modern, Multipath, Offload, Pacing, Profile,
+    Recovery, Reduction, RtoRule, Scheduler,
 };
 pub use rtt::RttEstimator;
 pub use simulation::{FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};

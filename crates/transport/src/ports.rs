@@ -19,10 +19,15 @@ impl Ports {
 
     /// The hash of a subflow of a flow's copy, which stands for its ports.
     pub fn port(self, id: u64, copy: u8, subflow: usize) -> u16 {
+        self.hash(id, copy, subflow) as u16
+    }
+
+    /// All bits of that hash.
+    pub fn hash(self, id: u64, copy: u8, subflow: usize) -> u64 {
         let mut x = self.salt ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(copy) << 8 | subflow as u64);
         x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ x >> 31) as u16
+        x ^ x >> 31
     }
 
     /// Which of `pairs` pairs of interfaces a connection of plain TCP takes: the hash that switches use chooses the

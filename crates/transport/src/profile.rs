@@ -108,12 +108,25 @@ pub enum Scheduler {
     Linux,
 }
 
+/// Which addresses of two hosts make a subflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AddressPairs {
+    /// The sender's interface `i` with the receiver's interface `i`.
+    #[default]
+    OneToOne,
+    /// Every interface of the sender with every one of the receiver, as MPTCP's full-mesh path managers do: 0 to 0
+    /// first, then 0 to 1, … in order.
+    FullMesh,
+}
+
 /// How a connection uses several paths.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Multipath {
-    /// Subflows at most, the first included; they use the hosts' interfaces in order, `i` to `i`. `None`: one for
-    /// each interface.
+    /// Subflows at most, the first included; they use the pairs of addresses in order and begin again on other ports
+    /// when there are no more. `None`: one for each pair.
     pub subflows: Option<usize>,
+    /// The pairs.
+    pub pairs: AddressPairs,
     /// Data acknowledged before the other subflows are opened.
     pub join_after: Bytes,
     /// Subflows (by index) that carry data only while no other can: RFC 8684's backup flag.
@@ -124,20 +137,91 @@ pub struct Multipath {
     pub scheduler: Scheduler,
 }
 
+impl AddressPairs {
+    /// How many there are between hosts with so many interfaces.
+    pub(crate) fn count(self, interfaces: [usize; 2]) -> usize {
+        match self {
+            AddressPairs::OneToOne => interfaces[0].min(interfaces[1]),
+            AddressPairs::FullMesh => interfaces[0] * interfaces[1],
+        }
+    }
+}
+
 impl Multipath {
+    /// The sender's and the receiver's interface of subflow `nth`, where the first subflow uses the sender's `first`
+    /// and hosts have `ours` and `theirs` (at least one each). The others follow in order.
+    pub(crate) fn pair(&self, nth: usize, first: usize, ours: usize, theirs: usize) -> (usize, usize) {
+        let count = self.pairs.count([ours, theirs]);
+        let pair = |number: usize| match self.pairs {
+            AddressPairs::OneToOne => (number, number),
+            AddressPairs::FullMesh => (number / theirs, number % theirs),
+        };
+        let first = match self.pairs {
+            AddressPairs::OneToOne => first % count,
+            AddressPairs::FullMesh => first % ours * theirs + first % theirs,
+        };
+        // the first one is taken out of the order and put before it
+        match nth % count {
+            0 => pair(first),
+            place if place <= first => pair(place - 1),
+            place => pair(place),
+        }
+    }
+
     /// Whether the receiver tells the sender of addresses for further subflows.
     pub(crate) fn announces(&self) -> bool {
         self.scheduler == Scheduler::Linux && self.subflows.is_none_or(|most| most > 1)
     }
 }
 
-/// Which subflows are lanes for what, and who judges.
+/// Which interfaces are lanes for what, and who judges.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LanePlan {
-    /// The first so many subflows are short-flow lanes, the others long-flow lanes.
+    /// The sender's first so many interfaces are short-flow lanes, the others long-flow lanes.
     pub short: usize,
-    /// Deadline or link cost.
+    /// What decides that a connection is long.
     pub judge: lanes::Judge,
+    /// On which short lane a connection starts.
+    pub start: lanes::Start,
+    /// Further subflows open only when the connection wants a long lane; they then begin with the initial window.
+    pub late: bool,
+    /// What hosts remember of their connections.
+    pub history: Option<HistoryPlan>,
+    /// When a long connection comes back.
+    pub back: Option<lanes::Return>,
+    /// For so long a long connection without a live long lane is content with a packet per round trip on a short one.
+    pub patience: Span,
+    /// A long connection goes on with a packet per round trip on its short lanes.
+    pub sips: bool,
+}
+
+impl LanePlan {
+    /// The thesis' lanes: the first `short` interfaces are short lanes, every connection starts on the first, nothing is
+    /// remembered and nobody comes back.
+    pub fn new(short: usize, judge: impl Into<lanes::Judge>) -> LanePlan {
+        let judge = judge.into();
+        LanePlan {
+            short,
+            judge,
+            start: lanes::Start::First,
+            late: false,
+            history: None,
+            back: None,
+            patience: Span::ZERO,
+            sips: false,
+        }
+    }
+}
+
+/// What hosts remember of their connections, for later ones.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryPlan {
+    /// The memory before the first connection.
+    pub empty: lanes::History,
+    /// Connections of at least so many bytes were long.
+    pub long: Bytes,
+    /// From this share of long ones to a service on, a connection to it begins on a long lane; `None`: never.
+    pub long_share: Option<f64>,
 }
 
 /// Everything a connection is set up with.
@@ -257,5 +341,31 @@ impl Profile {
             offload: Some(Offload { most: 65_160, small_queues: true }),
             ..Profile::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(pairs: AddressPairs, first: usize, ours: usize, theirs: usize, count: usize) -> Vec<(usize, usize)> {
+        let multipath = Multipath { pairs, ..Multipath::default() };
+        (0..count).map(|nth| multipath.pair(nth, first, ours, theirs)).collect()
+    }
+
+    #[test]
+    fn subflows_use_interfaces_in_order_after_the_first() {
+        let one = AddressPairs::OneToOne;
+        assert_eq!(order(one, 0, 3, 3, 4), [(0, 0), (1, 1), (2, 2), (0, 0)]);
+        assert_eq!(order(one, 1, 3, 3, 4), [(1, 1), (0, 0), (2, 2), (1, 1)]);
+        assert_eq!(order(one, 2, 3, 2, 2), [(0, 0), (1, 1)], "the receiver has two");
+    }
+
+    #[test]
+    fn a_full_mesh_has_every_pair_once() {
+        let mesh = AddressPairs::FullMesh;
+        assert_eq!(order(mesh, 0, 2, 2, 4), [(0, 0), (0, 1), (1, 0), (1, 1)]);
+        assert_eq!(order(mesh, 1, 2, 2, 4), [(1, 1), (0, 0), (0, 1), (1, 0)]);
+        assert_eq!(order(mesh, 1, 3, 1, 3), [(1, 0), (0, 0), (2, 0)]);
     }
 }

@@ -1,7 +1,7 @@
 //! The loop: flows start, frames arrive, timers fire, samples are taken.
 
 use headway_control::congestion::{Goal, Sibling};
-use headway_control::lanes::Lanes;
+use headway_control::lanes::HostLanes;
 use headway_engine::{EventQueue, Source, Streams};
 use headway_fabric::{
     ARRIVALS, Choice, DEPARTURES, Endpoint, Fabric, Graph, LinkId, NoPath, NodeId, Packet, Paths, Step, flow_hash,
@@ -9,17 +9,18 @@ use headway_fabric::{
 };
 use headway_units::{Bytes, Span, Time};
 
-use crate::connection::{Connection, Laned, MAX_SUBFLOWS, UNLIMITED};
+use crate::connection::{Connection, MAX_SUBFLOWS, UNLIMITED};
 use crate::external::{self, Departure, External, ExternalError, Outside};
 use crate::network::{Extras, Fired, Network, Side, Timer, class, endpoint, side};
 use crate::ports::{Ports, SERVICE};
-use crate::profile::{Multipath, Profile, Scheduler};
+use crate::profile::{AddressPairs, Multipath, Profile, Scheduler};
 use crate::receiver::{self, Answer, Arrival, Receiver};
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
 use crate::sender::{Context, Phase, Sender};
 use crate::trace::Traced;
 
 mod hosts;
+mod lanes;
 mod sampling;
 
 pub use sampling::{Measure, Sample, SampleKind, SampleOf};
@@ -181,6 +182,8 @@ pub struct Simulation {
     /// Which event of a flow's start is valid.
     start_number: u32,
     ports: Ports,
+    /// What sending hosts remember, by node, where a policy has them choose lanes.
+    host_lanes: std::collections::BTreeMap<u32, HostLanes>,
     now: Time,
     scratch: Vec<LinkId>,
     outside: Option<Outside>,
@@ -236,6 +239,7 @@ impl Simulation {
             deadlines: false,
             start_number: 0,
             ports: Ports::new(streams),
+            host_lanes: std::collections::BTreeMap::new(),
             now: Time::ZERO,
             scratch: Vec::new(),
             outside: None,
@@ -438,14 +442,12 @@ impl Simulation {
 
     fn open_connection(&mut self, now: Time, flow: u32, copy: u8) -> Result<(), NoPath> {
         let start = self.flows[flow as usize].start;
+        let (first, lanes) = self.begin_lanes(now, &start, copy);
         let profile = &self.profiles[usize::from(start.profile)];
-        let lanes = profile.multipath.as_ref().and_then(|m| m.lanes.as_ref()).map(|plan| {
-            let lanes = Lanes::new(plan.judge, now).expect("the scenario's check validates the judge");
-            Box::new(Laned { lanes, index: [None; MAX_SUBFLOWS] })
-        });
         let place = self.connection_places.take();
         let total = start.size.map_or(UNLIMITED, Bytes::get);
-        let connection = Connection::new(flow, (start.profile, profile), copy, total, lanes).with_queues(profile);
+        let mut connection = Connection::new(flow, (start.profile, profile), copy, total, lanes).with_queues(profile);
+        connection.first = first;
         put(&mut self.connections, place, connection);
         self.flows[flow as usize].connections.push(place);
         self.open_subflow(now, place)
@@ -458,28 +460,33 @@ impl Simulation {
         let start = self.flows[flow as usize].start;
         let profile = &self.profiles[usize::from(profile_index)];
         let (ours, theirs) = (self.graph.interfaces(start.source), self.graph.interfaces(start.destination));
-        let pairs = ours.len().min(theirs.len());
-        if pairs == 0 {
+        if ours.is_empty() || theirs.is_empty() {
             return Err(NoPath::SameHost { host: start.source });
         }
+        let pairs = ours.len().min(theirs.len());
         let port = self.ports.port(start.id, copy, nth);
-        let pair = match &profile.multipath {
-            // addresses i to i; more subflows than addresses go round again, on other ports
-            Some(_) => nth % pairs,
-            None => self.ports.pair(start.id, copy, pairs),
+        let (own, far) = match &profile.multipath {
+            Some(multipath) => {
+                multipath.pair(nth + usize::from(c.skipped), usize::from(c.first), ours.len(), theirs.len())
+            }
+            None => {
+                let pair = self.ports.pair(start.id, copy, pairs);
+                (pair, pair)
+            }
         };
-        let (from, to) = (ours[pair], theirs[pair]);
+        let (from, to) = (ours[own], theirs[far]);
         let lanes = profile.multipath.as_ref().is_some_and(|m| m.lanes.is_some());
-        let choice = |from, to, sport, dport| {
+        // a path follows from its source's address
+        let choice = |from, to, lane: usize, sport, dport| {
             if lanes {
-                Choice::Lane { lane: pair as u32, pair: pair_hash(from, to) }
+                Choice::Lane { lane: lane as u32, pair: pair_hash(from, to) }
             } else {
                 Choice::Ecmp(flow_hash(from, to, sport, dport))
             }
         };
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
-        self.paths.path(from, to, choice(from, to, port, SERVICE), &mut path)?;
+        self.paths.path(from, to, choice(from, to, own, port, SERVICE), &mut path)?;
         let place = self.subflow_places.take();
         let route = self.net.fabric.routes.insert(&path, endpoint(place, Side::Receiver));
         if nth == 0
@@ -489,7 +496,7 @@ impl Simulation {
             self.flows[flow as usize].ideal = Some(self.ideal(&path, size, profile));
         }
         path.clear();
-        self.paths.path(to, from, choice(to, from, SERVICE, port), &mut path)?;
+        self.paths.path(to, from, choice(to, from, far, SERVICE, port), &mut path)?;
         let back = self.net.fabric.routes.insert(&path, endpoint(place, Side::Sender));
         self.scratch = path;
 
@@ -510,8 +517,11 @@ impl Simulation {
         let announces = pairs > 1 && profile.multipath.as_ref().is_some_and(Multipath::announces);
         let answers = join || announces;
         put(&mut self.receivers, place, Receiver::new(place, connection, back, answers, profile, receiver_timer));
-        self.flows[flow as usize].interfaces |= 1 << pair.min(63);
+        self.flows[flow as usize].interfaces |= 1 << own.min(63);
         let c = &mut self.connections[connection as usize];
+        if let Some(laned) = &mut c.lanes {
+            laned.interface[nth] = own as u8;
+        }
         c.subflows.push(place);
         c.joined |= profile.multipath.is_none();
         if let Some(trace) = &mut self.net.trace {
@@ -531,16 +541,30 @@ impl Simulation {
         if c.joined || c.una < multipath.join_after.get().max(least) || c.all_acknowledged() {
             return;
         }
+        let late = multipath.lanes.as_ref().is_some_and(|plan| plan.late);
+        if late && c.lanes.as_ref().is_some_and(|laned| !laned.lanes.wants_long()) {
+            return;
+        }
         let start = &self.flows[c.flow as usize].start;
         let interfaces = [start.source, start.destination].map(|host| self.graph.interfaces(host).len());
-        let wanted = multipath.subflows.unwrap_or(interfaces[0].min(interfaces[1])).min(MAX_SUBFLOWS);
+        let wanted = multipath.subflows.unwrap_or_else(|| multipath.pairs.count(interfaces)).min(MAX_SUBFLOWS);
         self.connections[connection as usize].joined = true;
-        while self.connections[connection as usize].subflows.as_slice().len() < wanted {
+        // One to one, more subflows than pairs go round again; in a full mesh each pair is tried once.
+        let pairing = multipath.pairs;
+        let mut pairs = match pairing {
+            AddressPairs::OneToOne => MAX_SUBFLOWS,
+            AddressPairs::FullMesh => pairing.count(interfaces).min(4096),
+        };
+        while self.connections[connection as usize].subflows.as_slice().len() < wanted && pairs > 0 {
             // The first subflow found a path between these hosts, so the others fail only where interfaces are not
             // connected; the connection then goes on with what it has.
             if self.open_subflow(now, connection).is_err() {
-                break;
+                if pairing == AddressPairs::OneToOne {
+                    break;
+                }
+                self.connections[connection as usize].skipped += 1;
             }
+            pairs -= 1;
         }
     }
 
@@ -795,11 +819,10 @@ impl Simulation {
             sender.on_ack(now, frame, blocks, &context, profile, &mut self.net)
         };
         if connection.lanes.is_some() {
-            if let (true, Some(Multipath { lanes: Some(plan), .. })) = (progress.established, &profile.multipath) {
-                connection.add_lane(subflow, plan.short, &mut self.senders);
-            }
-            connection.observe_lane(now, subflow, progress.sampled, &mut self.senders);
+            self.observe_lane(now, subflow, progress.established, progress.sampled);
         }
+        let connection = &mut self.connections[place as usize];
+        let profile = &self.profiles[usize::from(connection.profile)];
         if progress.closed {
             self.close(place);
             return;
@@ -841,6 +864,11 @@ impl Simulation {
         }
         // The lanes first: a failure may end a hold, and reinjection needs someone who may send.
         connection.lane_failed(now, subflow, &mut self.senders);
+        if connection.lanes.is_some() {
+            self.remember_failure(now, subflow);
+        }
+        let connection = &mut self.connections[self.senders[subflow as usize].connection as usize];
+        let profile = &self.profiles[usize::from(connection.profile)];
         connection.reinject(subflow, &mut self.senders);
         connection.pump(now, &mut self.senders, profile, &mut self.net);
     }

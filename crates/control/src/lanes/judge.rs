@@ -6,9 +6,9 @@
 use std::error::Error;
 use std::fmt;
 
-use headway_units::Span;
+use headway_units::{Bytes, Rate, Span};
 
-use super::{Deadline, LinkCost, Role};
+use super::{Backlog, BytesSent, Deadline, DeliveryRate, LinkCost, Role};
 
 /// A parameter out of its range.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,7 +29,7 @@ impl fmt::Display for ParameterError {
 
 impl Error for ParameterError {}
 
-/// What a judge sees of the lanes. At least one LL is alive.
+/// What a judge sees of a connection and its lanes. Counts start when the connection opens, and again when it returns.
 pub(super) struct Seen {
     /// Whether an SL is alive.
     pub short_alive: bool,
@@ -37,6 +37,12 @@ pub(super) struct Seen {
     pub short: Option<f64>,
     /// The smallest cost among the LLs with a measurement.
     pub long: Option<f64>,
+    /// Bytes that the other end has acknowledged.
+    pub acked: Bytes,
+    /// Bytes that the application has written and the other end has not acknowledged.
+    pub backlog: Bytes,
+    /// The delivery rate over the last whole [`Rule::window`].
+    pub rate: Option<Rate>,
 }
 
 /// What every judge answers.
@@ -45,6 +51,10 @@ pub(super) trait Rule {
     fn validate(&self) -> Result<(), ParameterError>;
     /// The age at which the caller should tick.
     fn deadline(&self) -> Span;
+    /// The time that [`Seen::rate`] is averaged over, if this judge looks at it.
+    fn window(&self) -> Option<Span> {
+        None
+    }
     /// The congestion of a subflow after a sample with queueing delay `delay`. Finite.
     fn congestion(&self, before: Option<f64>, delay: Span) -> f64;
     /// The cost of a subflow at the age `age` of its connection, if this judge has one. Finite.
@@ -76,8 +86,17 @@ macro_rules! judges {
                 match self { $(Judge::$name(rule) => Rule::validate(rule)),+ }
             }
 
+            /// Whether it looks at how far a connection is, so that [`super::Lanes::progress`] is worth calling.
+            pub fn counts_bytes(&self) -> bool {
+                !matches!(self, Judge::Deadline(_) | Judge::LinkCost(_))
+            }
+
             pub(super) fn deadline(&self) -> Span {
                 match self { $(Judge::$name(rule) => Rule::deadline(rule)),+ }
+            }
+
+            pub(super) fn window(&self) -> Option<Span> {
+                match self { $(Judge::$name(rule) => Rule::window(rule)),+ }
             }
 
             pub(super) fn congestion(&self, before: Option<f64>, delay: Span) -> f64 {
@@ -100,4 +119,10 @@ judges! {
     Deadline,
     /// By age and by the queueing delay of all lanes.
     LinkCost,
+    /// By the bytes it has sent.
+    BytesSent,
+    /// By the bytes it has still to send.
+    Backlog,
+    /// By the rate it is delivered at.
+    DeliveryRate,
 }

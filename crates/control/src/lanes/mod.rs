@@ -10,29 +10,41 @@
 //! returned [`Permits::Changed`]. The simulator calls [`Lanes::observe`] per ACK; a daemon calls it
 //! per poll of the kernel's sockets (then take [`LinkCost::smoothing`] = 1, see there).
 //!
-//! What is left out: how a permit is enforced, congestion inside the SL among short flows, choosing
-//! among several LLs (their coupled congestion control does), coming back from the LLs to the SL,
-//! anything known about a path before its first RTT sample.
+//! On which lane a connection starts is decided before it exists, by [`HostLanes`], from what this
+//! host's earlier connections saw. A connection may also come back to the SL, see [`Return`].
+//!
+//! What is left out: how a permit is enforced, and choosing among several LLs (their coupled
+//! congestion control does).
 //!
 //! Source: S. Fujii's master thesis, Univ. of Tokyo 2015, §5.2.2 (eq. 5.1–5.7, Algorithm 1), called
 //! "the thesis" here, and the kernel he published (github.com/ShogoFujii/PS-MPTCP,
 //! `net/ipv4/tcp_cong.c`), called "the author's code": read for its units, not copied. Where this
 //! deviates, the place says so; `docs/lanes.md` lists all deviations.
 
+mod backlog;
+mod bytes_sent;
 mod deadline;
+mod delivery_rate;
+mod history;
 mod judge;
 mod link_cost;
+mod start;
 #[cfg(test)]
 mod tests;
 
 use std::error::Error;
 use std::fmt;
 
-use headway_units::{Span, Time};
+use headway_units::{Bytes, Rate, Span, Time};
 
+pub use backlog::Backlog;
+pub use bytes_sent::BytesSent;
 pub use deadline::Deadline;
+pub use delivery_rate::DeliveryRate;
+pub use history::{History, HistoryError, Peer};
 pub use judge::{Judge, ParameterError};
 pub use link_cost::LinkCost;
+pub use start::{Beginning, HostLanes, Start};
 
 use judge::Seen;
 
@@ -54,7 +66,8 @@ pub enum Role {
 pub enum Permit {
     /// Its congestion control decides. A subflow that comes from [`Permit::Probe`] starts in slow start.
     Normal,
-    /// A window of one packet, which yields an RTT sample per round trip (Algorithm 1 line 31).
+    /// A window of one packet, which yields an RTT sample per round trip (Algorithm 1 line 31). A subflow that comes
+    /// from [`Permit::Normal`] first drains what is in flight.
     Probe,
     /// No new data: the thesis' cwnd = 0 (Algorithm 1 line 22).
     ///
@@ -98,6 +111,29 @@ pub struct Observation {
     pub min_rtt: Option<Span>,
 }
 
+/// How far a connection is, over all its subflows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Bytes that the other end has acknowledged since the connection opened. Only grows.
+    pub acked: Bytes,
+    /// Bytes that the application has written and the other end has not acknowledged.
+    pub backlog: Bytes,
+}
+
+/// When a connection that was judged long comes back to the short lanes: once every LL has a queue longer by `margin`
+/// than the emptiest SL's, without a break for `hold`. The judge then begins anew, as if the connection had just opened.
+///
+/// The thesis' switch is for good; this is an addition. The hysteresis is `margin` and `hold` on the way back, and the
+/// judge's whole patience (its deadline, its bytes) on the way out again. A connection on its LLs probes the SLs with a
+/// packet per round trip, where the thesis' stops using them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Return {
+    /// By so much the LLs' queueing delay exceeds the SLs'.
+    pub margin: Span,
+    /// For so long, on every sample.
+    pub hold: Span,
+}
+
 /// [`MAX_SUBFLOWS`] subflows exist already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManySubflows;
@@ -119,6 +155,8 @@ struct Subflow {
     min_rtt: Option<Span>,
     /// The part of the cost that comes from measurements, smoothed; `None` before the first.
     congestion: Option<f64>,
+    /// The queueing delay, smoothed by a quarter.
+    delay: Option<Span>,
 }
 
 /// Who may send what.
@@ -128,20 +166,41 @@ enum Mode {
     Short,
     /// SL holds, LL normal: judged long.
     Long,
+    /// LL normal, SL probes: the connection belongs on an LL, none is alive, and it has not waited long enough.
+    Waiting,
     /// All normal: no subflow of the lane where the connection belongs is alive.
     Open,
 }
 
 /// The lanes of one connection.
 ///
-/// State is inline (8 subflows, under 512 bytes), nothing is allocated. All methods take time that
+/// State is inline (8 subflows, under 768 bytes), nothing is allocated. All methods take time that
 /// only moves forward; an earlier `now` counts as the latest one seen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lanes {
     judge: Judge,
+    /// When it opened, or last came back: where the judge counts from.
     opened: Time,
     latest: Time,
+    /// On the LLs since.
     switched: Option<Time>,
+    /// The first time that it was judged long.
+    first_switched: Option<Time>,
+    returns: u32,
+    back: Option<Return>,
+    patience: Span,
+    /// Since when the connection has belonged on an LL without one that is alive.
+    waiting: Option<Time>,
+    /// SLs go on with a packet per round trip after the switch.
+    sips: bool,
+    /// Since when the LLs have been fuller than [`Return::margin`] allows.
+    crowded: Option<Time>,
+    progress: Progress,
+    /// What was acknowledged at `opened`.
+    base: Bytes,
+    /// Where the present window of the delivery rate began, and what was acknowledged then.
+    mark: (Time, Bytes),
+    rate: Option<Rate>,
     subflows: [Option<Subflow>; MAX_SUBFLOWS],
 }
 
@@ -157,7 +216,53 @@ impl Lanes {
     pub fn new(judge: impl Into<Judge>, opened: Time) -> Result<Lanes, ParameterError> {
         let judge = judge.into();
         judge.validate()?;
-        Ok(Lanes { judge, opened, latest: opened, switched: None, subflows: [None; MAX_SUBFLOWS] })
+        Ok(Lanes {
+            judge,
+            opened,
+            latest: opened,
+            switched: None,
+            first_switched: None,
+            returns: 0,
+            back: None,
+            patience: Span::ZERO,
+            waiting: None,
+            sips: false,
+            crowded: None,
+            progress: Progress::default(),
+            base: Bytes::ZERO,
+            mark: (opened, Bytes::ZERO),
+            rate: None,
+            subflows: [None; MAX_SUBFLOWS],
+        })
+    }
+
+    /// Comes back to the short lanes by the rule `back`; without one, never.
+    pub fn returning(mut self, back: Option<Return>) -> Lanes {
+        self.back = back;
+        self
+    }
+
+    /// Waits for `patience` before it uses the SLs in full because no LL is alive, and until then sends a packet per round
+    /// trip on them. Zero, the default: at once.
+    ///
+    /// An LL that is full loses packets, and with them a lone SYN or the last segments of a window: its subflow times
+    /// out, looks dead, and without patience one long flow after the other comes to fill the SL.
+    pub fn patient(mut self, patience: Span) -> Lanes {
+        self.patience = patience;
+        self
+    }
+
+    /// After the switch the SLs go on with a packet per round trip instead of holding: what short flows leave of them is
+    /// not lost, and a queue of one packet per long flow is what it costs them.
+    pub fn sipping(mut self, sips: bool) -> Lanes {
+        self.sips = sips;
+        self
+    }
+
+    /// Judged long before its first packet: by [`HostLanes::begin`].
+    pub fn long_from_the_start(mut self) -> Lanes {
+        (self.switched, self.first_switched) = (Some(self.opened), Some(self.opened));
+        self
     }
 
     /// Adds an established subflow.
@@ -170,7 +275,8 @@ impl Lanes {
     /// There are [`MAX_SUBFLOWS`] already.
     pub fn add_subflow(&mut self, role: Role) -> Result<SubflowIndex, TooManySubflows> {
         let free = self.subflows.iter().position(Option::is_none).ok_or(TooManySubflows)?;
-        self.subflows[free] = Some(Subflow { role, alive: true, min_rtt: None, congestion: None });
+        self.subflows[free] = Some(Subflow { role, alive: true, min_rtt: None, congestion: None, delay: None });
+        self.wait();
         Ok(SubflowIndex(free as u8))
     }
 
@@ -178,6 +284,7 @@ impl Lanes {
     pub fn remove(&mut self, subflow: SubflowIndex) -> Permits {
         let before = self.mode();
         self.subflows[subflow.get()] = None;
+        self.wait();
         self.since(before)
     }
 
@@ -190,8 +297,9 @@ impl Lanes {
     pub fn failed(&mut self, subflow: SubflowIndex) -> Permits {
         let before = self.mode();
         if let Some(s) = &mut self.subflows[subflow.get()] {
-            (s.alive, s.min_rtt, s.congestion) = (false, None, None);
+            (s.alive, s.min_rtt, s.congestion, s.delay) = (false, None, None, None);
         }
+        self.wait();
         self.since(before)
     }
 
@@ -212,10 +320,24 @@ impl Lanes {
                 // after the cost (line 10): ν then is never negative.
                 let delay = observation.srtt.saturating_sub(s.min_rtt.unwrap_or_default());
                 s.congestion = Some(self.judge.congestion(s.congestion, delay));
+                s.delay = Some(s.delay.map_or(delay, |old| old - old / 4 + delay / 4));
             }
         }
         self.judge_at(now);
         self.since(before)
+    }
+
+    /// How far the connection is by now. Of earlier calls only the last counts, so a poller loses nothing but time.
+    pub fn progress(&mut self, now: Time, progress: Progress) -> Permits {
+        let before = self.mode();
+        self.progress = Progress { acked: self.progress.acked.max(progress.acked), ..progress };
+        self.judge_at(now);
+        self.since(before)
+    }
+
+    /// Whether the connection would be on a long lane, had it one: time to open it, where that is done late.
+    pub fn wants_long(&self) -> bool {
+        self.switched.is_some() || self.judge.is_long(self.latest.since(self.opened), &self.seen())
     }
 
     /// Time passed without a sample. To be called at [`Lanes::deadline`], or as often as one likes.
@@ -235,15 +357,27 @@ impl Lanes {
     /// What `subflow` may do. A removed subflow: nothing new.
     pub fn permit(&self, subflow: SubflowIndex) -> Permit {
         match (self.subflows[subflow.get()].map(|s| s.role), self.mode()) {
+            (Some(Role::Short), Mode::Waiting) => Permit::Probe,
+            (Some(Role::Short), Mode::Long) if self.sips || self.back.is_some() => Permit::Probe,
             (None, _) | (Some(Role::Short), Mode::Long) => Permit::Hold,
             (Some(Role::Long), Mode::Short) => Permit::Probe,
             _ => Permit::Normal,
         }
     }
 
-    /// When the connection was judged long; it stays so, even while no LL is left to use.
+    /// When the connection was first judged long. Without a [`Return`] it stays so, even while no LL is left to use.
     pub fn switched(&self) -> Option<Time> {
-        self.switched
+        self.first_switched
+    }
+
+    /// How often it came back to the short lanes.
+    pub fn returns(&self) -> u32 {
+        self.returns
+    }
+
+    /// The queueing delay of `subflow`, smoothed by a quarter; `None` without a measurement.
+    pub fn queueing_delay(&self, subflow: SubflowIndex) -> Option<Span> {
+        self.subflows[subflow.get()]?.delay
     }
 
     /// The link cost of `subflow` at the latest time seen, a pure number (negative for an SL long
@@ -253,21 +387,77 @@ impl Lanes {
         self.judge.cost(s.role, s.congestion?, self.latest.since(self.opened))
     }
 
-    /// Takes the decision of Algorithm 1 lines 12–18, where it can be taken.
+    /// Takes the decision of Algorithm 1 lines 12–18, where it can be taken, or that of the way back.
     fn judge_at(&mut self, now: Time) {
         self.latest = self.latest.max(now);
-        // No switch without an LL that is alive: there would be nothing to switch to.
-        if self.switched.is_none() && self.alive(Role::Long) {
-            let age = self.latest.since(self.opened);
-            let seen = Seen {
-                short_alive: self.alive(Role::Short),
-                short: self.cheapest(Role::Short, age),
-                long: self.cheapest(Role::Long, age),
-            };
-            if self.judge.is_long(age, &seen) {
-                self.switched = Some(self.latest);
+        self.measure_rate();
+        match (self.switched, self.back) {
+            // No switch without an LL that is alive: there would be nothing to switch to.
+            (None, _) if self.alive(Role::Long) => {
+                if self.judge.is_long(self.latest.since(self.opened), &self.seen()) {
+                    self.switched = Some(self.latest);
+                    self.first_switched = self.first_switched.or(self.switched);
+                }
             }
+            (Some(_), Some(back)) => self.come_back(back),
+            _ => {}
         }
+        self.wait();
+    }
+
+    fn wait(&mut self) {
+        if self.alive(Role::Long) || !self.wants_long() {
+            self.waiting = None;
+        } else {
+            self.waiting.get_or_insert(self.latest);
+        }
+    }
+
+    fn come_back(&mut self, back: Return) {
+        let (Some(short), Some(long)) = (self.emptiest(Role::Short), self.emptiest(Role::Long)) else {
+            self.crowded = None;
+            return;
+        };
+        if long <= short.checked_add(back.margin).unwrap_or(Span::MAX) {
+            self.crowded = None;
+            return;
+        }
+        let since = *self.crowded.get_or_insert(self.latest);
+        if self.latest.since(since) >= back.hold {
+            (self.switched, self.crowded) = (None, None);
+            self.returns += 1;
+            (self.opened, self.base) = (self.latest, self.progress.acked);
+            (self.mark, self.rate) = ((self.latest, self.progress.acked), None);
+        }
+    }
+
+    fn measure_rate(&mut self) {
+        let Some(window) = self.judge.window() else { return };
+        let (since, acked) = self.mark;
+        let time = self.latest.since(since);
+        if time >= window && !time.is_zero() {
+            let bits = u128::from(self.progress.acked.saturating_sub(acked).get()) * 8;
+            let bps = bits * 1_000_000_000_000 / u128::from(time.picos());
+            self.rate = Some(Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX)));
+            self.mark = (self.latest, self.progress.acked);
+        }
+    }
+
+    fn seen(&self) -> Seen {
+        let age = self.latest.since(self.opened);
+        Seen {
+            short_alive: self.alive(Role::Short),
+            short: self.cheapest(Role::Short, age),
+            long: self.cheapest(Role::Long, age),
+            acked: self.progress.acked.saturating_sub(self.base),
+            backlog: self.progress.backlog,
+            rate: self.rate,
+        }
+    }
+
+    fn emptiest(&self, role: Role) -> Option<Span> {
+        let lane = self.subflows.iter().flatten().filter(|s| s.alive && s.role == role);
+        lane.filter_map(|s| s.delay).min()
     }
 
     fn alive(&self, role: Role) -> bool {
@@ -280,7 +470,9 @@ impl Lanes {
     }
 
     fn mode(&self) -> Mode {
+        let waits = self.waiting.is_some_and(|since| self.latest.since(since) < self.patience);
         match self.switched {
+            _ if waits && self.alive(Role::Short) => Mode::Waiting,
             None if self.alive(Role::Short) => Mode::Short,
             Some(_) if self.alive(Role::Long) => Mode::Long,
             _ => Mode::Open,

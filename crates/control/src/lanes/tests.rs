@@ -1,10 +1,11 @@
 //! Worked examples and random operation sequences.
 
-use headway_units::{Span, Time};
+use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
 use super::{
-    Deadline, Judge, Lanes, LinkCost, MAX_SUBFLOWS, Observation, Permit, Permits, Role, SubflowIndex, TooManySubflows,
+    Backlog, BytesSent, Deadline, DeliveryRate, Judge, Lanes, LinkCost, MAX_SUBFLOWS, Observation, Permit, Permits,
+    Progress, Return, Role, SubflowIndex, TooManySubflows,
 };
 
 fn ms(n: u64) -> Span {
@@ -419,7 +420,173 @@ fn at_most_eight_subflows_and_a_place_is_given_again() {
 
 #[test]
 fn state_is_inline_and_small() {
-    assert!(size_of::<Lanes>() <= 512, "{} bytes", size_of::<Lanes>());
+    assert!(size_of::<Lanes>() <= 768, "{} bytes", size_of::<Lanes>());
+}
+
+// ---- judges beyond age ----
+
+fn kb(n: u64) -> Bytes {
+    Bytes::from_kb(n)
+}
+
+fn sent(acked: u64, backlog: u64) -> Progress {
+    Progress { acked: kb(acked), backlog: kb(backlog) }
+}
+
+#[test]
+fn bytes_sent_decide_whatever_the_age() {
+    let (mut lanes, short, long) = one_each(BytesSent { threshold: kb(100) });
+    assert_eq!(lanes.progress(at(10_000), sent(99, 1000)), Permits::Unchanged);
+    assert!(!lanes.wants_long());
+    assert_eq!(lanes.progress(at(10_001), sent(100, 0)), Permits::Changed);
+    assert_eq!(lanes.switched(), Some(at(10_001)));
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Hold, Permit::Normal));
+}
+
+#[test]
+fn a_backlog_decides_before_it_is_sent_and_wants_a_lane_that_is_not_there_yet() {
+    let mut lanes = Lanes::new(Backlog { threshold: kb(100) }, OPENED).unwrap();
+    let short = lanes.add_subflow(Role::Short).unwrap();
+    assert_eq!(lanes.progress(at(1), sent(0, 99)), Permits::Unchanged);
+    assert!(!lanes.wants_long());
+    assert_eq!(lanes.progress(at(1), sent(17, 5000)), Permits::Unchanged);
+    assert!(lanes.wants_long() && lanes.switched().is_none());
+    assert_eq!(lanes.permit(short), Permit::Normal);
+    let long = lanes.add_subflow(Role::Long).unwrap();
+    assert_eq!(lanes.tick(at(2)), Permits::Changed);
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Hold, Permit::Normal));
+    assert!(lanes.wants_long(), "it has one, and goes on wanting it");
+}
+
+#[test]
+fn a_delivery_rate_counts_over_whole_windows() {
+    // 20 Mb/s over 50 ms are 125 kB
+    let judge = DeliveryRate { rate: Rate::from_mbps(20), window: ms(50) };
+    let (mut lanes, ..) = one_each(judge);
+    let _ = lanes.progress(at(49), sent(1000, 0));
+    assert_eq!(lanes.switched(), None, "the window is not over");
+    // in the next window, which began with the sample at 50 ms, too little arrives
+    let (mut lanes, ..) = one_each(judge);
+    let _ = lanes.progress(at(50), sent(124, 0));
+    let _ = lanes.progress(at(99), sent(1000, 0));
+    assert_eq!(lanes.switched(), None);
+    // 124 kB by 50 ms, and 125 kB more in the 50 ms after it
+    let _ = lanes.progress(at(100), sent(249, 0));
+    assert_eq!(lanes.switched(), Some(at(100)));
+}
+
+#[test]
+fn an_earlier_count_of_bytes_does_not_take_any_back() {
+    let (mut lanes, ..) = one_each(BytesSent { threshold: kb(100) });
+    let _ = lanes.progress(at(1), sent(60, 0));
+    let _ = lanes.progress(at(2), sent(10, 0));
+    assert_eq!(lanes.progress(at(3), sent(100, 0)), Permits::Changed);
+}
+
+// ---- coming back ----
+
+#[test]
+fn crowded_long_lanes_send_a_connection_back_after_the_hold_and_the_judge_begins_anew() {
+    let (lanes, ..) = one_each(Deadline { after: ms(300) });
+    let mut lanes = lanes.returning(Some(Return { margin: ms(2), hold: ms(50) }));
+    let (short, long) = (SubflowIndex(0), SubflowIndex(1));
+    let _ = lanes.tick(at(300));
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Probe, Permit::Normal), "the SL goes on measuring");
+    let _ = lanes.observe(at(301), short, queued(Span::ZERO));
+    // 2 ms more is not more than the margin
+    let _ = lanes.observe(at(302), long, queued(ms(2)));
+    let _ = lanes.observe(at(360), long, queued(ms(2)));
+    assert_eq!(lanes.returns(), 0);
+    // smoothed by a quarter: 2 + (10 − 2)/4 = 4 ms
+    let _ = lanes.observe(at(400), long, queued(ms(10)));
+    let _ = lanes.observe(at(449), long, queued(ms(10)));
+    assert_eq!(lanes.returns(), 0);
+    assert_eq!(lanes.observe(at(450), long, queued(ms(10))), Permits::Changed);
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Normal, Permit::Probe));
+    assert_eq!((lanes.returns(), lanes.switched()), (1, Some(at(300))), "the first switch is the one reported");
+    let _ = lanes.tick(at(749));
+    assert_eq!(lanes.permit(short), Permit::Normal);
+    let _ = lanes.tick(at(750));
+    assert_eq!(lanes.permit(short), Permit::Probe, "300 ms after it came back");
+}
+
+#[test]
+fn a_break_in_the_crowd_begins_the_hold_anew() {
+    let (lanes, short, long) = one_each(Deadline { after: ms(0) });
+    let mut lanes = lanes.returning(Some(Return { margin: ms(1), hold: ms(50) }));
+    let _ = lanes.observe(at(0), short, queued(Span::ZERO));
+    let _ = lanes.observe(at(1), long, queued(ms(8)));
+    // the SL fills up, too, and empties again
+    let _ = lanes.observe(at(40), short, queued(ms(40)));
+    let _ = lanes.observe(at(41), short, rtt(ms(2)));
+    for _ in 0..20 {
+        let _ = lanes.observe(at(45), short, rtt(ms(2)));
+    }
+    let _ = lanes.observe(at(60), long, queued(ms(8)));
+    assert_eq!(lanes.returns(), 0);
+    let _ = lanes.observe(at(95), long, queued(ms(8)));
+    assert_eq!(lanes.returns(), 1);
+}
+
+#[test]
+fn bytes_before_the_return_do_not_count_again() {
+    let (lanes, short, long) = one_each(BytesSent { threshold: kb(100) });
+    let mut lanes = lanes.returning(Some(Return { margin: ms(1), hold: ms(0) }));
+    let _ = lanes.progress(at(1), sent(100, 0));
+    let _ = lanes.observe(at(2), short, queued(Span::ZERO));
+    let _ = lanes.observe(at(3), long, queued(ms(5)));
+    assert_eq!((lanes.returns(), lanes.permit(short)), (1, Permit::Normal));
+    let _ = lanes.progress(at(4), sent(199, 0));
+    assert_eq!(lanes.permit(short), Permit::Normal);
+    let _ = lanes.progress(at(5), sent(200, 0));
+    assert_eq!(lanes.permit(short), Permit::Probe);
+}
+
+#[test]
+fn a_connection_that_begins_long_uses_what_it_has_until_a_long_lane_is_there() {
+    let mut lanes = Lanes::new(Deadline::default(), OPENED).unwrap().long_from_the_start();
+    assert_eq!(lanes.switched(), Some(OPENED));
+    let long = lanes.add_subflow(Role::Long).unwrap();
+    let short = lanes.add_subflow(Role::Short).unwrap();
+    assert_eq!((lanes.permit(long), lanes.permit(short)), (Permit::Normal, Permit::Hold));
+    let _ = lanes.failed(long);
+    assert_eq!(lanes.permit(short), Permit::Normal, "any lane is better than none");
+}
+
+// ---- patience ----
+
+#[test]
+fn a_long_connection_whose_lanes_are_silent_waits_before_it_takes_the_short_one() {
+    let (lanes, short, long) = one_each(Deadline { after: ms(300) });
+    let mut lanes = lanes.patient(ms(100));
+    let _ = lanes.tick(at(300));
+    assert_eq!(lanes.failed(long), Permits::Changed);
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Probe, Permit::Normal));
+    assert_eq!(lanes.tick(at(399)), Permits::Unchanged);
+    assert_eq!(lanes.tick(at(400)), Permits::Changed);
+    assert_eq!(lanes.permit(short), Permit::Normal, "this lane is dead");
+    assert_eq!(lanes.observe(at(401), long, rtt(ms(2))), Permits::Changed);
+    assert_eq!(lanes.permit(short), Permit::Hold, "it is back");
+}
+
+#[test]
+fn a_connection_that_wants_a_lane_waits_for_it_to_open() {
+    let mut lanes = Lanes::new(BytesSent { threshold: kb(100) }, OPENED).unwrap().patient(ms(100));
+    let short = lanes.add_subflow(Role::Short).unwrap();
+    let _ = lanes.progress(at(10), sent(99, 0));
+    assert_eq!(lanes.permit(short), Permit::Normal);
+    let _ = lanes.progress(at(20), sent(100, 0));
+    assert_eq!(lanes.permit(short), Permit::Probe);
+    let _ = lanes.tick(at(120));
+    assert_eq!(lanes.permit(short), Permit::Normal);
+}
+
+#[test]
+fn sipping_leaves_a_probe_on_the_short_lane() {
+    let (lanes, short, long) = one_each(Deadline { after: ms(300) });
+    let mut lanes = lanes.sipping(true);
+    let _ = lanes.tick(at(300));
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Probe, Permit::Normal));
 }
 
 // ---- parameters ----
@@ -488,6 +655,7 @@ enum Operation {
     Add(Role),
     Observe(u8, Observation),
     Tick,
+    Progress(Progress),
     Failed(u8),
     Remove(u8),
 }
@@ -525,7 +693,15 @@ fn judge() -> impl Strategy<Value = Judge> {
         1 => span().prop_map(|after| Deadline { after }.into()),
         1 => Just(LinkCost::default().into()),
         3 => link_cost,
+        1 => bytes().prop_map(|threshold| BytesSent { threshold }.into()),
+        1 => (1_u64..200_000).prop_map(|bytes| Backlog { threshold: Bytes::new(bytes) }.into()),
+        1 => (1_u64..1_000_000_000, unit())
+            .prop_map(|(bps, window)| DeliveryRate { rate: Rate::from_bps(bps), window }.into()),
     ]
+}
+
+fn bytes() -> impl Strategy<Value = Bytes> {
+    prop_oneof![1 => any::<u64>(), 4 => 0_u64..300_000].prop_map(Bytes::new)
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
@@ -535,6 +711,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => any::<bool>().prop_map(|short| Operation::Add(if short { Role::Short } else { Role::Long })),
         8 => (place.clone(), observation).prop_map(|(place, observation)| Operation::Observe(place, observation)),
         2 => Just(Operation::Tick),
+        4 => (bytes(), bytes()).prop_map(|(acked, backlog)| Operation::Progress(Progress { acked, backlog })),
         1 => place.clone().prop_map(Operation::Failed),
         1 => place.prop_map(Operation::Remove),
     ]
@@ -551,17 +728,20 @@ proptest! {
     #[test]
     fn any_sequence_of_operations_keeps_the_invariants(
         judge in judge(),
+        patience in prop_oneof![Just(Span::ZERO), span()],
+        sips in any::<bool>(),
+        back in proptest::option::of((span(), span()).prop_map(|(margin, hold)| Return { margin, hold })),
         opened in span(),
         operations in proptest::collection::vec((operation(), span()), 1..60),
     ) {
         let opened = Time::ZERO + opened;
         let mut now = opened;
-        let mut lanes = Lanes::new(judge, opened).unwrap();
+        let mut lanes = Lanes::new(judge, opened).unwrap().returning(back).patient(patience).sipping(sips);
         let mut model: Model = [None; MAX_SUBFLOWS];
         for (operation, pause) in operations {
             now = now.saturating_add(pause);
             let alive = |model: &Model, role| model.iter().flatten().any(|&(r, alive)| alive && r == role);
-            let switched_before = lanes.switched();
+            let (switched_before, returns_before) = (lanes.switched(), lanes.returns());
             let before = permits(&lanes, &model);
             let changed = match operation {
                 Operation::Add(role) => {
@@ -581,6 +761,7 @@ proptest! {
                     Some(lanes.observe(now, SubflowIndex(place), observation))
                 }
                 Operation::Tick => Some(lanes.tick(now)),
+                Operation::Progress(progress) => Some(lanes.progress(now, progress)),
                 Operation::Failed(place) => {
                     if let Some((_, alive)) = &mut model[usize::from(place)] {
                         *alive = false;
@@ -600,16 +781,18 @@ proptest! {
                     prop_assert!(after.is_none() || *before == after);
                 }
             }
-            // One way; at a time that has been; only by time or samples, and only to an LL that is alive.
+            // The first switch: one way; at a time that has been; only by time or samples, and only to an LL that is alive.
             match (switched_before, lanes.switched()) {
                 (None, Some(switched)) => {
                     prop_assert_eq!(switched, now);
                     prop_assert!(alive(&model, Role::Long));
-                    prop_assert!(matches!(operation, Operation::Observe(..) | Operation::Tick));
+                    prop_assert!(matches!(operation, Operation::Observe(..) | Operation::Tick | Operation::Progress(_)));
                 }
                 (before, after) => prop_assert_eq!(before, after),
             }
-            let switched = lanes.switched().is_some();
+            prop_assert!(lanes.returns() - returns_before <= u32::from(back.is_some() && lanes.switched().is_some()));
+            // Whether it is on its LLs now is not told; where both are alive, the permits say it.
+            let switched = lanes.switched.is_some();
             let mut sending = false;
             for (place, subflow) in model.iter().enumerate() {
                 let index = SubflowIndex(place as u8);
@@ -621,13 +804,18 @@ proptest! {
                     continue;
                 };
                 prop_assert!(alive_here || cost.is_none());
+                let waits = lanes.mode() == super::Mode::Waiting;
+                prop_assert!(!waits || !patience.is_zero() && !alive(&model, Role::Long) && lanes.wants_long());
                 let expected = match role {
+                    Role::Short if waits => Permit::Probe,
+                    Role::Long if waits => Permit::Normal,
+                    Role::Short if switched && alive(&model, Role::Long) && (sips || back.is_some()) => Permit::Probe,
                     Role::Short if switched && alive(&model, Role::Long) => Permit::Hold,
                     Role::Long if !switched && alive(&model, Role::Short) => Permit::Probe,
                     _ => Permit::Normal,
                 };
                 prop_assert_eq!(lanes.permit(index), expected);
-                sending |= alive_here && expected == Permit::Normal;
+                sending |= alive_here && (expected == Permit::Normal || waits && expected == Permit::Probe);
             }
             // The connection never stalls: whatever is alive, something alive sends at full rate.
             if alive(&model, Role::Short) || alive(&model, Role::Long) {

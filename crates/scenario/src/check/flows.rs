@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::Checker;
 use crate::schema::{
-    ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, LinuxHostsRecord, PolicyRecord, Protocol,
-    ScenarioRecord, ShapeRecord, SizeKind, TrafficKind, TransportRecord,
+    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, JudgeRecord, LaneOpen, LaneStart,
+    LanesRecord, LinuxHostsRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficKind,
+    TransportRecord,
 };
 use crate::stack;
 
@@ -222,13 +223,18 @@ fn transport(
         }
     }
     let Protocol::Mptcp(mptcp) = &transport.protocol else { return };
-    if let (Some(lanes), Some(paths)) = (&mptcp.lanes, mptcp.subflows.or_else(|| interfaces(shape)))
+    // with a full mesh, several subflows share an interface and thus a lane
+    let subflows = mptcp.subflows.filter(|_| mptcp.address_pairs == AddressPairs::OneToOne);
+    if let (Some(lanes), Some(paths)) = (&mptcp.lanes, subflows.or_else(|| interfaces(shape)))
         && lanes.short >= paths
     {
         let message = format!("policy `{name}` leaves no lane for long flows");
         let label = format!("the short lanes take {} of {paths}", lanes.short);
         let help = "lanes need more subflows than `short`; without `subflows` there is one for each interface";
         checker.problem(&path("lanes"), message, &label, Some(help));
+    }
+    if let Some(own) = &mptcp.lanes {
+        lanes(name, own, &path("lanes"), checker);
     }
     let mut seen = BTreeSet::new();
     for (position, subflow) in mptcp.backup.iter().enumerate() {
@@ -241,6 +247,21 @@ fn transport(
             let message = format!("`policy.{name}.transport.backup` has subflow {subflow} twice");
             checker.problem(&path, message, "once more", None);
         }
+    }
+}
+
+/// What is wrong with the lanes of policy `name`.
+fn lanes(name: &str, lanes: &LanesRecord, path: &[&str], checker: &mut Checker) {
+    let at = |key| [path, &[key]].concat();
+    if lanes.start == LaneStart::LeastCost && lanes.history.is_none() {
+        let message = format!("policy `{name}` starts on the lane of least cost and remembers no cost");
+        let help = "add `history = {}`, or start by \"round-robin\" or \"hash\"";
+        checker.problem(&at("start"), message, "needs `history`", Some(help));
+    }
+    if lanes.open == LaneOpen::WhenLong && matches!(lanes.judge, JudgeRecord::LinkCost(_)) {
+        let message = format!("policy `{name}` compares the costs of lanes that it does not open");
+        let help = "judge = \"link-cost\" needs `open = \"early\"`, the default";
+        checker.problem(&at("open"), message, "not with `link-cost`", Some(help));
     }
 }
 

@@ -1,13 +1,14 @@
 //! What connections are set up with.
 
 use headway_control::congestion::{BadParameter, Congestion};
-use headway_control::lanes::{Deadline, Judge, LinkCost};
-use headway_transport::{LanePlan, Multipath, Profile, Scheduler};
+use headway_control::lanes::{Backlog, BytesSent, Deadline, DeliveryRate, History, Judge, LinkCost, Return, Start};
+use headway_transport::{HistoryPlan, LanePlan, Multipath, Profile, Scheduler};
 
 use super::{Fault, combination};
-use crate::language::suggest_nearest;
+use crate::language::{Ratio, suggest_nearest};
 use crate::schema::{
-    JudgeRecord, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord, Stack, TrafficRecord, TransportRecord,
+    AddressPairs, JudgeRecord, LaneOpen, LaneStart, LanesRecord, Leftovers, MptcpRecord, PolicyRecord, Protocol,
+    ScenarioRecord, Stack, TrafficRecord, TransportRecord,
 };
 use crate::stack;
 
@@ -122,30 +123,59 @@ fn parameter_fault(path: &[&str], error: &BadParameter) -> Fault {
     }
 }
 
-fn multipath(record: &MptcpRecord, stack: Stack) -> Result<Multipath, (&'static str, String)> {
-    let lanes = record.lanes.as_ref().map(|lanes| {
-        let judge: Judge = match &lanes.judge {
-            JudgeRecord::Deadline(own) => Deadline { after: own.deadline }.into(),
-            JudgeRecord::LinkCost(own) => LinkCost {
-                deadline: own.deadline,
-                alpha: own.alpha,
-                beta: own.beta,
-                gamma: own.gamma,
-                delta: own.delta,
-                delay_unit: own.delay_unit,
-                time_unit: own.time_unit,
-                ..LinkCost::default()
-            }
-            .into(),
-        };
-        LanePlan { short: lanes.short as usize, judge }
-    });
-    if let Some(Err(error)) = lanes.as_ref().map(|lanes| lanes.judge.validate()) {
-        return Err(("lanes", error.to_string()));
+fn judge(record: &JudgeRecord) -> Judge {
+    match record {
+        JudgeRecord::Deadline(own) => Deadline { after: own.deadline }.into(),
+        JudgeRecord::LinkCost(own) => LinkCost {
+            deadline: own.deadline,
+            alpha: own.alpha,
+            beta: own.beta,
+            gamma: own.gamma,
+            delta: own.delta,
+            delay_unit: own.delay_unit,
+            time_unit: own.time_unit,
+            ..LinkCost::default()
+        }
+        .into(),
+        JudgeRecord::BytesSent(own) => BytesSent { threshold: own.threshold }.into(),
+        JudgeRecord::Backlog(own) => Backlog { threshold: own.threshold }.into(),
+        JudgeRecord::DeliveryRate(own) => DeliveryRate { rate: own.rate, window: own.window }.into(),
     }
+}
+
+fn lanes(record: &LanesRecord) -> Result<LanePlan, String> {
+    let judge = judge(&record.judge);
+    judge.validate().map_err(|error| error.to_string())?;
+    let history = record.history.as_ref().map(|own| {
+        let empty = History::new(own.half_life, own.capacity as usize).map_err(|error| error.to_string())?;
+        Ok::<_, String>(HistoryPlan { empty, long: own.long, long_share: own.long_share.map(Ratio::get) })
+    });
+    Ok(LanePlan {
+        short: record.short as usize,
+        judge,
+        start: match record.start {
+            LaneStart::First => Start::First,
+            LaneStart::Hash => Start::Hash,
+            LaneStart::RoundRobin => Start::RoundRobin,
+            LaneStart::LeastCost => Start::LeastCost,
+        },
+        late: record.open == LaneOpen::WhenLong,
+        history: history.transpose()?,
+        back: record.back.as_ref().map(|own| Return { margin: own.margin, hold: own.hold }),
+        patience: record.patience,
+        sips: record.leftovers == Leftovers::Sip,
+    })
+}
+
+fn multipath(record: &MptcpRecord, stack: Stack) -> Result<Multipath, (&'static str, String)> {
+    let lanes = record.lanes.as_ref().map(lanes).transpose().map_err(|error| ("lanes", error))?;
     Ok(Multipath {
-        // Without a number of its own a connection takes one subflow for each interface, which the hosts limit.
+        // Without a number of its own a connection takes one subflow for each pair, which the hosts limit.
         subflows: record.subflows.map(|n| n as usize),
+        pairs: match record.address_pairs {
+            AddressPairs::OneToOne => headway_transport::AddressPairs::OneToOne,
+            AddressPairs::FullMesh => headway_transport::AddressPairs::FullMesh,
+        },
         join_after: record.join_after,
         backup: record.backup.iter().map(|&i| i as usize).collect(),
         scheduler: if stack == Stack::Linux && lanes.is_none() { Scheduler::Linux } else { Scheduler::LowestRtt },

@@ -8,7 +8,7 @@ use headway_control::lanes::MAX_SUBFLOWS;
 use headway_engine::Streams;
 use headway_fabric::NodeId;
 use headway_traffic::{Arrival, Cdf, Ends, Exponential, Fixed, Pareto, Pattern, Size, SizeError, Traffic, Uniform};
-use headway_transport::{FlowStart, Multipath, Profile};
+use headway_transport::{AddressPairs, FlowStart, Multipath, Profile};
 use headway_units::{Bytes, Span, Time};
 
 use super::network::Network;
@@ -141,17 +141,21 @@ impl Planned {
 
     /// Lanes need a subflow left for long flows.
     pub fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), Fault> {
-        let Some(Multipath { lanes: Some(plan), subflows, .. }) = &profile.multipath else { return Ok(()) };
+        let Some(Multipath { lanes: Some(plan), subflows, pairs, .. }) = &profile.multipath else { return Ok(()) };
         let graph = &network.built.graph;
         let fewest = |hosts: &[NodeId]| hosts.iter().map(|&host| graph.interfaces(host).len()).min();
         let (Some(ours), Some(theirs)) = (fewest(&self.sources), fewest(&self.destinations)) else { return Ok(()) };
-        let subflows = subflows.unwrap_or(ours.min(theirs)).min(MAX_SUBFLOWS);
-        if plan.short >= subflows {
+        let lanes = match pairs {
+            AddressPairs::OneToOne => subflows.unwrap_or(MAX_SUBFLOWS).min(ours).min(theirs),
+            AddressPairs::FullMesh => ours,
+        };
+        if plan.short >= lanes {
             let message = format!(
-                "traffic `{}` leaves no lane for long flows: {} of its {subflows} subflows are short lanes",
+                "traffic `{}` leaves no lane for long flows: {} of its {lanes} lanes are short",
                 self.name, plan.short
             );
-            return Err(Fault::new(&["policy", policy], message).help("take fewer short lanes, or set `subflows`"));
+            let help = "a lane is an interface of the sender: take fewer short ones, or hosts with more interfaces";
+            return Err(Fault::new(&["policy", policy], message).help(help));
         }
         Ok(())
     }

@@ -11,8 +11,9 @@ mod transport;
 pub use claim::{BetweenRecord, ClaimRecord, OperandRecord};
 pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
 pub use policy::{
-    DeadlineRecord, JudgeRecord, LanesRecord, LinkCostRecord, LinuxPolicyRecord, MptcpRecord, PolicyRecord, Protocol,
-    ReplicateRecord, Scheduler, TcpRecord,
+    AddressPairs, BacklogRecord, BytesSentRecord, DeadlineRecord, DeliveryRateRecord, HistoryRecord, JudgeRecord,
+    LaneOpen, LaneStart, LanesRecord, Leftovers, LinkCostRecord, LinuxPolicyRecord, MptcpRecord, PolicyRecord,
+    Protocol, ReplicateRecord, ReturnRecord, Scheduler, TcpRecord,
 };
 pub use queue::{CodelRecord, DropTailRecord, DrrRecord, FqCodelRecord, QueueRecord, RedRecord, SharedBufferRecord};
 pub use topology::{

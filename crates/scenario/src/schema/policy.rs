@@ -1,9 +1,10 @@
 //! The ways of sending that are compared.
 
-use headway_units::{Bytes, Span};
+use headway_units::{Bytes, Rate, Span};
 
+use super::LONGEST;
 use super::transport::TransportRecord;
-use crate::language::{Map, Name, Settings, above, choice, record, words};
+use crate::language::{Map, Name, Ratio, Settings, above, choice, record, words};
 
 record! {
     /// One way of sending: every policy sends the same traffic.
@@ -54,9 +55,11 @@ record! {
     pub struct MptcpRecord {
         /// The congestion control by name; coupled ones share the window among subflows.
         pub control: String = "lia".to_owned(),
-        /// Subflows of a connection; one for each interface, up to 8, when left out.
+        /// Subflows of a connection; one for each pair of addresses, up to 8, when left out.
         #[range(1..=8)]
         pub subflows: Option<u32>,
+        /// Which addresses of the two hosts make a subflow.
+        pub address_pairs: AddressPairs = AddressPairs::OneToOne,
         /// Further subflows open once so much is acknowledged.
         pub join_after: Bytes = Bytes::ZERO,
         /// Which subflow sends next.
@@ -76,15 +79,101 @@ words! {
     }
 }
 
+words! {
+    /// Which addresses of two hosts make a subflow.
+    pub enum AddressPairs {
+        /// The sender's first with the receiver's first, second with second, and so on.
+        "one-to-one" => OneToOne,
+        /// Each of the sender's with each of the receiver's.
+        "full-mesh" => FullMesh,
+    }
+}
+
 record! {
-    /// Lanes: some subflows carry short flows, the others those that have turned out long.
+    /// Lanes: some interfaces carry short flows, the others those that have turned out long.
     pub struct LanesRecord {
-        /// So many subflows are lanes for short flows: the first ones.
+        /// The sender's first so many interfaces are lanes for short flows, all others lanes for long ones.
         #[range(1..=7)]
         pub short: u32 = 1,
+        /// On which short lane a connection starts.
+        pub start: LaneStart = LaneStart::First,
+        /// When the further subflows open, once `join-after` allows it.
+        pub open: LaneOpen = LaneOpen::Early,
+        /// What hosts remember of earlier connections to the same host; nothing when left out.
+        pub history: Option<HistoryRecord>,
+        /// When a long flow comes back to the short lanes; never when left out.
+        pub back: Option<ReturnRecord>,
+        /// For so long a long flow is content with a packet per round trip on a short lane while no long lane answers.
+        #[range(Span::ZERO..=LONGEST)]
+        pub patience: Span = Span::ZERO,
+        /// What a long flow does on the short lanes while long ones carry it.
+        pub leftovers: Leftovers = Leftovers::Leave,
     }
     with /// What decides that a flow is long.
     judge: JudgeRecord
+}
+
+words! {
+    /// On which short lane a connection starts.
+    pub enum LaneStart {
+        /// The first one, as in the thesis.
+        "first" => First,
+        /// By a hash of the connection.
+        "hash" => Hash,
+        /// In turn, over all connections of the sender.
+        "round-robin" => RoundRobin,
+        /// The one with the shortest queue by what earlier connections saw; needs `history`.
+        "least-cost" => LeastCost,
+    }
+}
+
+words! {
+    /// What a long flow does on the short lanes.
+    pub enum Leftovers {
+        /// Nothing, as in the thesis.
+        "leave" => Leave,
+        /// A packet per round trip.
+        "sip" => Sip,
+    }
+}
+
+words! {
+    /// When the subflows on further lanes open.
+    pub enum LaneOpen {
+        /// As soon as `join-after` allows it; long lanes then probe until the judge has decided.
+        "early" => Early,
+        /// When the judge takes the flow for long; not for `link-cost`, which compares what lanes measure.
+        "when-long" => WhenLong,
+    }
+}
+
+record! {
+    /// What a sending host remembers of its connections, per destination and lane: queueing delay, smallest round trip,
+    /// failures, and per service (here: the traffic) whether they turned out long.
+    pub struct HistoryRecord {
+        /// What was seen so long ago counts half.
+        #[range(above(Span::ZERO))]
+        pub half_life: Span = Span::from_secs(1),
+        /// Destinations at most; the one not heard of for longest is forgotten.
+        #[range(1..=1_000_000)]
+        pub capacity: u32 = 4096,
+        /// A connection of at least so many bytes was long.
+        #[range(Bytes::new(1)..)]
+        pub long: Bytes = Bytes::from_kb(100),
+        /// If this share of the connections to a service was long, the next one starts on a long lane; never when left out.
+        #[range(above(0.0))]
+        pub long_share: Option<Ratio>,
+    }
+}
+
+record! {
+    /// A long flow comes back to the short lanes when all long ones have been fuller for a while.
+    pub struct ReturnRecord {
+        /// By so much the queueing delay of every long lane must exceed that of the emptiest short one.
+        pub margin: Span = Span::from_millis(2),
+        /// For so long.
+        pub hold: Span = Span::from_millis(100),
+    }
 }
 
 choice! {
@@ -94,6 +183,42 @@ choice! {
         "deadline" => Deadline(DeadlineRecord),
         /// A flow is long once a long lane has the lowest link cost of its lanes (thesis eq. 5.7).
         "link-cost" => LinkCost(LinkCostRecord),
+        /// A flow of which so much has been acknowledged is long.
+        "bytes-sent" => BytesSent(BytesSentRecord),
+        /// A flow of which so much waits to be sent or acknowledged is long.
+        "backlog" => Backlog(BacklogRecord),
+        /// A flow that is delivered this fast is long.
+        "delivery-rate" => DeliveryRate(DeliveryRateRecord),
+    }
+}
+
+record! {
+    /// A flow of which so much has been acknowledged is long.
+    pub struct BytesSentRecord {
+        /// Bytes acknowledged.
+        pub threshold: Bytes = Bytes::from_kb(100),
+    }
+}
+
+record! {
+    /// A flow of which so much waits to be sent or acknowledged is long. Applications write all of a flow at once, as far
+    /// as `send-buffer` lets them.
+    pub struct BacklogRecord {
+        /// Bytes written and not acknowledged.
+        #[range(Bytes::new(1)..)]
+        pub threshold: Bytes = Bytes::from_kb(100),
+    }
+}
+
+record! {
+    /// A flow that is delivered this fast is long.
+    pub struct DeliveryRateRecord {
+        /// The least rate of a long flow.
+        #[range(above(Rate::from_bps(0)))]
+        pub rate: Rate = Rate::from_mbps(20),
+        /// The time over which it is averaged.
+        #[range(above(Span::ZERO))]
+        pub window: Span = Span::from_millis(50),
     }
 }
 

@@ -10,7 +10,7 @@ use headway_engine::Streams;
 use headway_fabric::{Graph, Limit, LinkId, NodeId, PortCounters, QueueSpec, Wire};
 use headway_transport::{
     DelayedAck, FlowEnd, FlowStart, HostCounters, HostModel, Measure, Multipath, Profile, Recovery, Sample, SampleKind,
-    SampleOf, Scheduler, Simulation, Totals,
+    SampleOf, Simulation, Totals,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 
@@ -221,13 +221,7 @@ pub fn delayed() -> DelayedAck {
 pub fn multipath(control: &str, subflows: usize) -> Profile {
     Profile {
         control: Congestion::by_name(control).expect("a known control"),
-        multipath: Some(Multipath {
-            subflows: Some(subflows),
-            join_after: Bytes::ZERO,
-            backup: Vec::new(),
-            lanes: None,
-            scheduler: Scheduler::LowestRtt,
-        }),
+        multipath: Some(Multipath { subflows: Some(subflows), ..Multipath::default() }),
         ..profile()
     }
 }

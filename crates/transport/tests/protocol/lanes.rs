@@ -13,7 +13,7 @@ const AFTER: Span = Span::from_millis(100);
 
 /// One short-flow lane, one long-flow lane, a deadline.
 fn lanes() -> Profile {
-    let plan = LanePlan { short: 1, judge: Deadline { after: AFTER }.into() };
+    let plan = LanePlan::new(1, Deadline { after: AFTER });
     let multi = Multipath { lanes: Some(plan), ..multipath("lia", 2).multipath.expect("multipath") };
     Profile { multipath: Some(multi), receive_window: Bytes::new(segments(40)), ..multipath("lia", 2) }
 }

@@ -2,10 +2,11 @@
 //! its bytes, and a repetition is the same to the event.
 
 use headway_control::congestion::Congestion;
-use headway_control::lanes::{Deadline, Judge, LinkCost};
+use headway_control::lanes::{Backlog, BytesSent, Deadline, DeliveryRate, History, Judge, LinkCost, Return, Start};
 use headway_fabric::{CodelLaw, CodelSpec, DrrSpec, FqCodelSpec, Limit, QueueSpec, RedSpec, Wire};
 use headway_transport::{
-    DelayedAck, LanePlan, Measure, Modern, Multipath, Offload, Pacing, Profile, Recovery, Reduction, Scheduler,
+    AddressPairs, DelayedAck, HistoryPlan, LanePlan, Measure, Modern, Multipath, Offload, Pacing, Profile, Recovery,
+    Reduction, Scheduler,
 };
 use headway_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
@@ -63,15 +64,47 @@ fn any_lanes() -> impl Strategy<Value = LanePlan> {
     let judge = prop_oneof![
         (0u64..300).prop_map(|ms| Judge::from(Deadline { after: Span::from_millis(ms) })),
         (1u64..300).prop_map(|ms| Judge::from(LinkCost { deadline: Span::from_millis(ms), ..LinkCost::default() })),
+        (0u64..300_000).prop_map(|bytes| Judge::from(BytesSent { threshold: Bytes::new(bytes) })),
+        (1u64..300_000).prop_map(|bytes| Judge::from(Backlog { threshold: Bytes::new(bytes) })),
+        (1u64..100, 1u64..100).prop_map(|(mbps, ms)| DeliveryRate {
+            rate: Rate::from_mbps(mbps),
+            window: Span::from_millis(ms)
+        }
+        .into()),
     ];
-    (0usize..=4, judge).prop_map(|(short, judge)| LanePlan { short, judge })
+    let start = prop::sample::select(vec![Start::First, Start::Hash, Start::RoundRobin, Start::LeastCost]);
+    let history = (1u64..1000, 1usize..3, 0u64..200_000, prop::option::of(0.0..1.0)).prop_map(
+        |(half_life, capacity, long, long_share)| HistoryPlan {
+            empty: History::new(Span::from_millis(half_life), capacity).expect("neither is zero"),
+            long: Bytes::new(long),
+            long_share,
+        },
+    );
+    let back = (0u64..10_000, 0u64..100)
+        .prop_map(|(us, ms)| Return { margin: Span::from_micros(us), hold: Span::from_millis(ms) });
+    let (late, sips) = (any::<bool>(), any::<bool>());
+    let patience = (0u64..1000).prop_map(Span::from_millis);
+    (0usize..=4, judge, start, late, prop::option::of(history), prop::option::of(back), patience, sips).prop_map(
+        |(short, judge, start, late, history, back, patience, sips)| LanePlan {
+            short,
+            judge,
+            start,
+            late,
+            history,
+            back,
+            patience,
+            sips,
+        },
+    )
 }
 
 fn any_multipath() -> impl Strategy<Value = Multipath> {
     let join_after = prop_oneof![Just(0u64), Just(1), Just(5000), Just(100_000)];
-    (1usize..=4, join_after, prop::collection::vec(0usize..4, 0..3), prop::option::of(any_lanes())).prop_map(
-        |(subflows, join_after, backup, lanes)| Multipath {
+    let pairs = prop_oneof![Just(AddressPairs::OneToOne), Just(AddressPairs::FullMesh)];
+    (1usize..=4, pairs, join_after, prop::collection::vec(0usize..4, 0..3), prop::option::of(any_lanes())).prop_map(
+        |(subflows, pairs, join_after, backup, lanes)| Multipath {
             subflows: Some(subflows),
+            pairs,
             join_after: Bytes::new(join_after),
             backup,
             scheduler: if lanes.is_none() { Scheduler::Linux } else { Scheduler::LowestRtt },
@@ -283,7 +316,9 @@ proptest! {
             break_path(path, fault);
         }
         for profile in &mut case.profiles {
-            profile.multipath = Some(Multipath { subflows: Some(subflows), ..multipath.clone() });
+            // the first subflow is on the path that works: a connection that never opens has no others
+            let lanes = multipath.lanes.clone().map(|plan| LanePlan { start: Start::First, history: None, ..plan });
+            profile.multipath = Some(Multipath { subflows: Some(subflows), lanes, ..multipath.clone() });
             profile.replicate = None;
         }
         for flow in &mut case.flows {

@@ -12,7 +12,7 @@ use headway_units::{Bytes, Span};
 
 use crate::plan::Fault;
 use crate::schema::{
-    self, DelayedAckRecord, LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, TransportRecord,
+    self, AddressPairs, DelayedAckRecord, LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, TransportRecord,
 };
 use crate::stack;
 
@@ -169,6 +169,10 @@ fn multipath(record: &MptcpRecord, linux: &LinuxTransportRecord, refusal: &Refus
     if linux.join_after.unwrap_or(record.join_after) != Bytes::ZERO {
         let what = format!("`join-after` = {}, and a kernel opens further subflows at once", record.join_after);
         return Err(refusal.of("join-after", &what, "linux = { join-after = \"0B\" }"));
+    }
+    if record.address_pairs != AddressPairs::OneToOne {
+        let what = "`address-pairs = \"full-mesh\"`, and kernel hosts are set up one to one";
+        return Err(refusal.without_help("address-pairs", what));
     }
     let subflows = linux.subflows.or(record.subflows);
     if let Some(most) = subflows.filter(|&n| n > MOST_EXTRA_SUBFLOWS + 1) {

@@ -1,0 +1,83 @@
+//! What sending hosts know of their lanes over all their connections: where a connection begins, and what it teaches.
+
+use headway_control::lanes::{HostLanes, Lanes, Peer, Start};
+use headway_units::Time;
+
+use super::{FlowStart, Simulation};
+use crate::connection::Laned;
+use crate::profile::{LanePlan, Multipath};
+
+/// Who a flow goes to; its traffic stands for the destination port.
+fn peer(start: &FlowStart) -> Peer {
+    Peer { host: u64::from(start.destination.0), service: start.traffic }
+}
+
+fn plan(multipath: Option<&Multipath>) -> Option<&LanePlan> {
+    multipath.and_then(|multipath| multipath.lanes.as_ref())
+}
+
+impl Simulation {
+    /// The interface on which copy `copy` of a flow begins, and its lanes, if it has any.
+    pub(super) fn begin_lanes(&mut self, now: Time, start: &FlowStart, copy: u8) -> (u8, Option<Box<Laned>>) {
+        let Some(plan) = plan(self.profiles[usize::from(start.profile)].multipath.as_ref()) else { return (0, None) };
+        let mut lanes = Lanes::new(plan.judge, now).expect("the scenario's check validates the judge");
+        lanes = lanes.returning(plan.back).patient(plan.patience).sipping(plan.sips);
+        let mut first = 0;
+        if plan.history.is_some() || plan.start != Start::First {
+            let history = plan.history.as_ref();
+            let host = self.host_lanes.entry(start.source.0).or_insert_with(|| {
+                let share = history.and_then(|history| history.long_share);
+                HostLanes::new(plan.short, plan.start, history.map(|history| history.empty.clone()), share)
+            });
+            let interfaces = [start.source, start.destination].map(|host| self.graph.interfaces(host).len());
+            let hash = self.ports.hash(start.id, copy, 0);
+            let begin = host.begin(now, peer(start), interfaces[0].min(interfaces[1]), hash);
+            first = begin.lane as u8;
+            if begin.long {
+                lanes = lanes.long_from_the_start();
+            }
+        }
+        (first, Some(Box::new(Laned::new(lanes, plan))))
+    }
+
+    /// Takes in what an acknowledgement on `subflow` says of its lane.
+    #[inline(never)]
+    pub(super) fn observe_lane(&mut self, now: Time, subflow: u32, established: bool, sampled: bool) {
+        let sender = &self.senders[subflow as usize];
+        let connection = &mut self.connections[sender.connection as usize];
+        let profile = &self.profiles[usize::from(connection.profile)];
+        let Some(plan) = plan(profile.multipath.as_ref()) else { return };
+        let start = &self.flows[connection.flow as usize].start;
+        let mut base = None;
+        if let (Some(kept), Some(laned)) = (&plan.history, &mut connection.lanes)
+            && let Some(history) = self.host_lanes.get_mut(&start.source.0).and_then(HostLanes::history)
+        {
+            if sampled && let Some(srtt) = sender.rtt.srtt() {
+                let lane = laned.interface[connection.subflows.position(subflow)];
+                base = history.measured(now, u64::from(start.destination.0), usize::from(lane), srtt);
+            }
+            let long = connection.una >= kept.long.get();
+            if !laned.told && (long || connection.una == connection.total) {
+                laned.told = true;
+                history.ended(now, peer(start), long);
+            }
+        }
+        if established {
+            connection.add_lane(now, subflow, plan, &mut self.senders);
+        }
+        connection.observe_lane(now, subflow, sampled, base, &mut self.senders, profile);
+    }
+
+    /// `subflow` has timed out.
+    #[inline(never)]
+    pub(super) fn remember_failure(&mut self, now: Time, subflow: u32) {
+        let connection = &self.connections[self.senders[subflow as usize].connection as usize];
+        let start = &self.flows[connection.flow as usize].start;
+        if let Some(laned) = &connection.lanes
+            && let Some(history) = self.host_lanes.get_mut(&start.source.0).and_then(HostLanes::history)
+        {
+            let lane = laned.interface[connection.subflows.position(subflow)];
+            history.failed(now, u64::from(start.destination.0), usize::from(lane));
+        }
+    }
+}
