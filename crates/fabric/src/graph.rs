@@ -40,7 +40,7 @@ impl LinkId {
 /// What a node does with a packet: hosts end paths, switches forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
-    /// Sends and receives; never forwards.
+    /// Sends and receives; forwards only where [`Graph::let_forward`] says so.
     Host,
     /// Forwards only.
     Switch,
@@ -53,6 +53,8 @@ pub struct Node {
     pub name: String,
     /// Host or switch.
     pub kind: NodeKind,
+    /// Whether paths may lead through it: all switches, and hosts of topologies in which servers forward.
+    pub forwards: bool,
     /// Time from a packet's full arrival here until it is queued at its output port.
     pub latency: Span,
     /// The buffer that its output ports share. `None`: every port has its own.
@@ -180,7 +182,8 @@ impl Graph {
         }
         let id = NodeId(self.nodes.len() as u32);
         self.names.insert(name.clone(), id);
-        self.nodes.push(Node { name, kind, latency, buffer: None });
+        let forwards = kind == NodeKind::Switch;
+        self.nodes.push(Node { name, kind, forwards, latency, buffer: None });
         self.interfaces.push(Vec::new());
         Ok(id)
     }
@@ -228,6 +231,11 @@ impl Graph {
     /// Lets all output ports of `node` share one buffer. What their queues allow each stays as it is.
     pub fn share_buffer(&mut self, node: NodeId, buffer: SharedBufferSpec) {
         self.nodes[node.index()].buffer = Some(buffer);
+    }
+
+    /// Lets a host forward what is not for it, from any of its interfaces to any other, as switches do.
+    pub fn let_forward(&mut self, host: NodeId) {
+        self.nodes[host.index()].forwards = true;
     }
 
     /// All nodes; a [`NodeId`] is an index here.

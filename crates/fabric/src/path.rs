@@ -2,15 +2,16 @@
 //!
 //! A path goes from an interface of the source host to an interface of the destination host: the
 //! source's own link, then from switch to switch along a shortest path (fewest links), last the link to
-//! the destination interface. Hosts never forward. Where several next hops are equally short, a
-//! [`Choice`] decides.
+//! the destination interface. Where several next hops are equally short, a [`Choice`] decides. Hosts forward only where
+//! the graph lets them, and never what they sent or what is for them: such a path is the shortest of those that meet
+//! its two ends nowhere else.
 //!
 //! Left out: weights and costs of links, failures, routing protocols and their convergence; and
 //! decisions per packet, which are a matter of the switch.
 
 use thiserror::Error;
 
-use crate::graph::{Graph, LinkId, NodeId};
+use crate::graph::{Graph, LinkId, NodeId, NodeKind};
 
 /// How a switch chooses among equally short next hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub enum NoPath {
         /// The host in question.
         host: NodeId,
     },
-    /// The interfaces are in parts of the network that no switch connects.
+    /// The interfaces are in parts of the network that nothing between connects.
     #[error("no chain of switches leads from this interface of node {} to this interface of node {}", .from.0, .to.0)]
     Unreachable {
         /// Source host.
@@ -56,60 +57,82 @@ const FAR: u16 = u16::MAX;
 /// the rare larger network starts its table anew when it is full, which costs time and changes no path.
 const CACHE_ENTRIES: usize = 1 << 28;
 
-/// A switch as next hop.
+/// A forwarder as next hop.
 #[derive(Debug, Clone, Copy)]
 struct Hop {
     link: LinkId,
-    /// Index among the switches.
+    /// Index among the forwarders.
     to: u32,
 }
 
 /// Resolves paths in one graph.
 ///
-/// Takes a copy of the graph's shape; distances are between switches only and computed at the first path
-/// towards a switch, so many hosts cost nothing.
+/// Takes a copy of the graph's shape; distances are between forwarders only (switches, and hosts that forward) and
+/// computed at the first path towards one, so many hosts cost nothing. Where hosts forward, distances depend on the two
+/// ends that must not, so every path is a search of its own that looks at each link at most once and ends when the
+/// source is found.
 #[derive(Debug, Clone)]
 pub struct Paths {
     /// Per directed link the nodes it goes from and to.
     ends: Vec<(NodeId, NodeId)>,
-    /// Per node its index among the switches, `None` for hosts.
-    switch: Vec<Option<u32>>,
-    /// Per switch its node.
+    /// Per node its index among the forwarders, `None` for others.
+    forwarder: Vec<Option<u32>>,
+    /// Per forwarder its node.
     node: Vec<NodeId>,
-    /// Per switch where its next hops begin in `hops`, and an end.
+    /// Per forwarder whether it is a host. Empty if none is.
+    host: Vec<bool>,
+    /// Per forwarder where its next hops begin in `hops`, and an end.
     first: Vec<u32>,
-    /// Next hops that are switches, by switch, in order of connection.
+    /// Next hops that are forwarders, by forwarder, in order of connection.
     hops: Vec<Hop>,
-    /// Per destination switch the distance from every switch, once asked for.
+    /// Per destination switch the distance from every forwarder, once asked for. Unused where hosts forward.
     distances: Vec<Option<Box<[u16]>>>,
     /// How many of `distances` may be filled at a time.
     most: usize,
     /// How many of `distances` are filled.
     filled: usize,
+    /// The last search where hosts forward.
+    own: OwnSearch,
+}
+
+/// Distances for one path.
+#[derive(Debug, Clone, Default)]
+struct OwnSearch {
+    /// Per forwarder; [`FAR`] for all but those in `seen`.
+    distance: Vec<u16>,
+    /// Whom the search has come to, in order of distance.
+    seen: Vec<u32>,
 }
 
 impl Paths {
     /// Prepares for the paths of `graph`, which must not change afterwards.
     pub fn new(graph: &Graph) -> Paths {
-        let node: Vec<NodeId> = graph.switches().collect();
-        let mut switch = vec![None; graph.nodes().len()];
+        let all = (0..).map(NodeId).zip(graph.nodes());
+        let node: Vec<NodeId> = all.filter(|(_, node)| node.forwards).map(|(id, _)| id).collect();
+        let mut forwarder = vec![None; graph.nodes().len()];
         for (index, id) in (0..).zip(&node) {
-            switch[id.index()] = Some(index);
+            forwarder[id.index()] = Some(index);
+        }
+        let mut host: Vec<bool> = node.iter().map(|&id| graph.node(id).kind == NodeKind::Host).collect();
+        if !host.contains(&true) {
+            host.clear();
         }
         let mut first = vec![0];
         let mut hops = Vec::new();
         for &id in &node {
             let ports = graph.interfaces(id).iter();
-            hops.extend(ports.filter_map(|&link| Some(Hop { link, to: switch[graph.link(link).to.index()]? })));
+            hops.extend(ports.filter_map(|&link| Some(Hop { link, to: forwarder[graph.link(link).to.index()]? })));
             first.push(hops.len() as u32);
         }
         Paths {
             ends: graph.links().iter().map(|link| (link.from, link.to)).collect(),
-            distances: vec![None; node.len()],
+            distances: vec![None; if host.is_empty() { node.len() } else { 0 }],
             most: (CACHE_ENTRIES / node.len().max(1)).max(1),
             filled: 0,
-            switch,
+            own: OwnSearch { distance: vec![FAR; host.len()], seen: Vec::new() },
+            forwarder,
             node,
+            host,
             first,
             hops,
         }
@@ -133,8 +156,8 @@ impl Paths {
         out.clear();
         let (from, entry) = self.ends[source_interface.index()];
         let (to, exit) = self.ends[destination_interface.index()];
-        for host in [from, to] {
-            assert!(self.switch[host.index()].is_none(), "an interface belongs to a host, node {} is a switch", host.0);
+        for end in [from, to] {
+            assert!(self.is_host(end), "an interface belongs to a host, node {} is a switch", end.0);
         }
         if from == to {
             return Err(NoPath::SameHost { host: from });
@@ -144,11 +167,16 @@ impl Paths {
             return Ok(());
         }
         let unreachable = NoPath::Unreachable { from, to };
-        let (Some(mut at), Some(goal)) = (self.switch[entry.index()], self.switch[exit.index()]) else {
+        let (Some(mut at), Some(goal)) = (self.forwarder[entry.index()], self.forwarder[exit.index()]) else {
             return Err(unreachable);
         };
-        self.search(goal);
-        let distance = self.distances[goal as usize].as_deref().expect("just searched");
+        let distance = if self.host.is_empty() {
+            self.search(goal);
+            self.distances[goal as usize].as_deref().expect("just searched")
+        } else {
+            self.search_between(goal, at, [from, to]);
+            &self.own.distance
+        };
         if distance[at as usize] == FAR {
             return Err(unreachable);
         }
@@ -172,8 +200,12 @@ impl Paths {
         Ok(())
     }
 
-    fn hops(&self, switch: u32) -> &[Hop] {
-        &self.hops[self.first[switch as usize] as usize..self.first[switch as usize + 1] as usize]
+    fn is_host(&self, node: NodeId) -> bool {
+        self.forwarder[node.index()].is_none_or(|index| self.host.get(index as usize) == Some(&true))
+    }
+
+    fn hops(&self, forwarder: u32) -> &[Hop] {
+        &self.hops[self.first[forwarder as usize] as usize..self.first[forwarder as usize + 1] as usize]
     }
 
     /// Breadth first from `goal`, unless done before. Cables go both ways, so distances to and from it are the same.
@@ -205,11 +237,41 @@ impl Paths {
         self.distances[goal as usize] = Some(distance);
         self.filled += 1;
     }
+
+    /// Breadth first from `goal` until `start` is found, around the nodes `except`. All that is nearer to `goal` than
+    /// `start` then has its distance; the rest may not.
+    fn search_between(&mut self, goal: u32, start: u32, except: [NodeId; 2]) {
+        let OwnSearch { mut distance, mut seen } = std::mem::take(&mut self.own);
+        for &one in &seen {
+            distance[one as usize] = FAR;
+        }
+        seen.clear();
+        let barred = except.map(|end| self.forwarder[end.index()]);
+        if !barred.contains(&Some(goal)) {
+            distance[goal as usize] = 0;
+            seen.push(goal);
+        }
+        let mut next = 0;
+        while let Some(&at) = seen.get(next) {
+            next += 1;
+            let further = distance[at as usize] + 1;
+            if at == start || further == FAR {
+                break;
+            }
+            for hop in self.hops(at) {
+                if distance[hop.to as usize] == FAR && !barred.contains(&Some(hop.to)) {
+                    distance[hop.to as usize] = further;
+                    seen.push(hop.to);
+                }
+            }
+        }
+        self.own = OwnSearch { distance, seen };
+    }
 }
 
-/// One of `count` next hops of `switch`, uniformly over hashes and independently over switches.
-fn pick(hash: u64, switch: NodeId, count: u32) -> u32 {
-    let mixed = mix(hash ^ mix(u64::from(switch.0)));
+/// One of `count` next hops of `at`, uniformly over hashes and independently over nodes.
+fn pick(hash: u64, at: NodeId, count: u32) -> u32 {
+    let mixed = mix(hash ^ mix(u64::from(at.0)));
     ((u128::from(mixed) * u128::from(count)) >> 64) as u32
 }
 

@@ -85,12 +85,16 @@ fn as_json(text: &str) -> Value {
     json(toml_edit::Document::parse(text).unwrap().into_mut().as_item())
 }
 
-const VALID: [&str; 5] = [
+const VALID: [&str; 9] = [
     include_str!("valid/lanes.toml"),
     include_str!("valid/dumbbell.toml"),
     include_str!("valid/graph.toml"),
     include_str!("valid/fat-tree.toml"),
     include_str!("valid/stacks.toml"),
+    include_str!("valid/multi-homed-fat-tree.toml"),
+    include_str!("valid/bcube.toml"),
+    include_str!("valid/tree.toml"),
+    include_str!("valid/vl2.toml"),
 ];
 
 #[test]

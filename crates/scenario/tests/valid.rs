@@ -4,7 +4,7 @@ use headway_scenario::schema::{FlowsRecord, HostKind, JudgeRecord, Pairs, Protoc
 use headway_scenario::{Amount, Document, Overrides, Quantity, QueueLimit, Scalar, ScenarioRecord};
 use headway_units::{Bytes, Rate, Span};
 
-const ALL: [(&str, &str); 7] = [
+const ALL: [(&str, &str); 11] = [
     ("lanes.toml", include_str!("valid/lanes.toml")),
     ("dumbbell.toml", include_str!("valid/dumbbell.toml")),
     ("graph.toml", include_str!("valid/graph.toml")),
@@ -12,6 +12,10 @@ const ALL: [(&str, &str); 7] = [
     ("kernels.toml", include_str!("valid/kernels.toml")),
     ("queues.toml", include_str!("valid/queues.toml")),
     ("stacks.toml", include_str!("valid/stacks.toml")),
+    ("multi-homed-fat-tree.toml", include_str!("valid/multi-homed-fat-tree.toml")),
+    ("bcube.toml", include_str!("valid/bcube.toml")),
+    ("tree.toml", include_str!("valid/tree.toml")),
+    ("vl2.toml", include_str!("valid/vl2.toml")),
 ];
 
 fn flows(scenario: &ScenarioRecord, index: usize) -> &FlowsRecord {

@@ -4,9 +4,9 @@ use headway_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
 
 use super::*;
-use crate::graph::{NodeKind, Wire};
+use crate::graph::Wire;
 use crate::queue::QueueSpec;
-use crate::topology::tests::{dual_homed_fat_tree, dual_homed_pod};
+use crate::topology::tests::{bcube, dual_homed_fat_tree, dual_homed_pod, multi_homed};
 use crate::topology::{FatTree, ParallelPaths};
 
 pub(crate) fn wire() -> Wire {
@@ -20,7 +20,7 @@ pub(crate) fn wire() -> Wire {
 }
 
 /// Length in links and number of the shortest paths from host to host, found without [`Paths`]: one layer at a time,
-/// counting the ways into each node. Hosts are not passed through.
+/// counting the ways into each node. Hosts that do not forward are not passed through.
 pub(crate) fn shortest(graph: &Graph, from: NodeId, to: NodeId) -> Option<(usize, u64)> {
     let mut ways = vec![0u64; graph.nodes().len()];
     let mut seen = vec![false; graph.nodes().len()];
@@ -30,7 +30,7 @@ pub(crate) fn shortest(graph: &Graph, from: NodeId, to: NodeId) -> Option<(usize
     for length in 1.. {
         let mut next = Vec::new();
         for &node in &layer {
-            if node != from && graph.node(node).kind == NodeKind::Host {
+            if node != from && !graph.node(node).forwards {
                 continue;
             }
             for &link in graph.interfaces(node) {
@@ -189,6 +189,69 @@ fn lanes_of_dual_homed_trees_are_link_disjoint() {
 }
 
 #[test]
+fn lanes_of_a_multi_homed_tree_are_planes() {
+    // Table 7.1: k/2 disjoint paths between hosts of different pods; here also within pods and racks, and from above.
+    for k in [4, 6, 8] {
+        let mut built = multi_homed(k, None).build().unwrap();
+        let above = built.attach_top_host("generator", Span::ZERO, wire(), wire()).unwrap();
+        let graph = &built.graph;
+        let first = built.hosts[0];
+        for &other in built.hosts[1..].iter().chain([&above]) {
+            let lanes: Vec<_> = (0..k as usize / 2).map(|i| lane(graph, first, other, i)).collect();
+            assert_disjoint(&lanes);
+            assert_nodes_disjoint(graph, &lanes);
+        }
+        let (a, b) = (graph.interfaces(first)[0], graph.interfaces(built.hosts[1])[1]);
+        let crossed = Paths::new(graph).path(a, b, Choice::Ecmp(1), &mut Vec::new());
+        assert_eq!(crossed, Err(NoPath::Unreachable { from: first, to: built.hosts[1] }));
+    }
+}
+
+/// Switches, and hosts between the ends, are in one path each.
+fn assert_nodes_disjoint(graph: &Graph, paths: &[Vec<LinkId>]) {
+    let between = |path: &Vec<LinkId>| path[1..].iter().map(|&link| graph.link(link).from).collect::<Vec<_>>();
+    let all: Vec<NodeId> = paths.iter().flat_map(between).collect();
+    let distinct: BTreeSet<NodeId> = all.iter().copied().collect();
+    assert_eq!(distinct.len(), all.len(), "{paths:?}");
+}
+
+#[test]
+fn subflows_of_bcube_share_neither_servers_nor_switches() {
+    // BCube_1 and BCube_2 of 4 and 3 ports: address i to address i, for every two servers, under any choice.
+    for (n, levels) in [(4, 2), (3, 3)] {
+        let built = bcube(n, levels).build().unwrap();
+        let graph = &built.graph;
+        let mut paths = Paths::new(graph);
+        let mut out = Vec::new();
+        for (a, &from) in (0u32..).zip(&built.hosts) {
+            for (b, &to) in (0u32..).zip(&built.hosts) {
+                if a == b {
+                    continue;
+                }
+                let digit = |number: u32, i: u32| number / n.pow(i) % n;
+                for hash in 0..4 {
+                    let mut found = Vec::new();
+                    for i in 0..levels {
+                        let [one, other] = [from, to].map(|host| graph.interfaces(host)[i as usize]);
+                        let choice = match hash {
+                            0 => Choice::Lane { lane: i, pair: pair_hash(one, other) },
+                            port => Choice::Ecmp(flow_hash(one, other, port, 80)),
+                        };
+                        paths.path(one, other, choice, &mut out).unwrap();
+                        assert_eq!((out[0], *out.last().unwrap()), (one, other.reverse()));
+                        let others = (0..levels).filter(|&j| j != i && digit(a, j) != digit(b, j)).count();
+                        assert_eq!(out.len(), if others == 0 { 2 } else { 2 * (others + 2) }, "{a} to {b} from {i}");
+                        found.push(out.clone());
+                    }
+                    assert_disjoint(&found);
+                    assert_nodes_disjoint(graph, &found);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn lanes_depend_on_addresses_only_and_wrap_around() {
     let built = fat_tree(4).build().unwrap();
     let graph = &built.graph;
@@ -238,6 +301,24 @@ fn hosts_do_not_forward_and_direct_cables_work() {
     assert_eq!(paths.path(ab, cb, Choice::Ecmp(7), &mut out), Err(NoPath::Unreachable { from: a, to: c }));
     assert_eq!(paths.path(ab, back, Choice::Ecmp(7), &mut out), Err(NoPath::Unreachable { from: a, to: b }));
     assert_eq!(paths.path(bc, ba, Choice::Ecmp(7), &mut out), Err(NoPath::SameHost { host: b }));
+}
+
+#[test]
+fn hosts_that_may_forward_do_but_never_the_ends() {
+    let mut graph = Graph::new();
+    let [a, b, c] = ["a", "b", "c"].map(|name| graph.add_host(name, Span::ZERO).unwrap());
+    let (ab, ba) = graph.connect(a, b, wire(), wire()).unwrap();
+    let (bc, cb) = graph.connect(b, c, wire(), wire()).unwrap();
+    let (second, back) = graph.connect(a, b, wire(), wire()).unwrap();
+    graph.let_forward(b);
+    assert_eq!(resolve(&graph, ab, cb, Choice::Ecmp(7)), [ab, bc]);
+    assert_eq!(resolve(&graph, second, cb, Choice::Ecmp(7)), [second, bc]);
+    assert_eq!(resolve(&graph, cb, ab, Choice::Ecmp(7)), [cb, ba], "and back");
+    // From one cable of b to its other: only b itself joins them.
+    let result = Paths::new(&graph).path(ab, back, Choice::Ecmp(7), &mut Vec::new());
+    assert_eq!(result, Err(NoPath::Unreachable { from: a, to: b }));
+    let result = Paths::new(&graph).path(bc, ba, Choice::Ecmp(7), &mut Vec::new());
+    assert_eq!(result, Err(NoPath::SameHost { host: b }));
 }
 
 #[test]
@@ -304,6 +385,87 @@ proptest! {
                         prop_assert!(visited.insert(at), "a node twice");
                     }
                     prop_assert_eq!(at, to);
+                }
+            }
+        }
+    }
+}
+
+/// Nodes of which any may be a host and any host may forward, cabled at random.
+fn mixed_networks() -> impl Strategy<Value = Graph> {
+    (prop::collection::vec(0u8..3, 3..12), prop::collection::vec(any::<[prop::sample::Index; 2]>(), 3..30)).prop_map(
+        |(kinds, cables)| {
+            let mut graph = Graph::new();
+            for (i, kind) in kinds.iter().enumerate() {
+                match kind {
+                    0 => graph.add_switch(format!("s{i}"), Span::ZERO).unwrap(),
+                    _ => graph.add_host(format!("h{i}"), Span::ZERO).unwrap(),
+                };
+                if *kind == 1 {
+                    graph.let_forward(NodeId(i as u32));
+                }
+            }
+            for [a, b] in cables {
+                let [a, b] = [a, b].map(|end| NodeId(end.index(kinds.len()) as u32));
+                if a != b {
+                    graph.connect(a, b, wire(), wire()).unwrap();
+                }
+            }
+            graph
+        },
+    )
+}
+
+/// `graph` with only these interfaces of the two hosts they belong to.
+fn with_only(graph: &Graph, interfaces: [LinkId; 2]) -> Graph {
+    let ends = interfaces.map(|link| graph.link(link).from);
+    let mut left = Graph::new();
+    for (id, node) in (0..).map(NodeId).zip(graph.nodes()) {
+        match node.kind {
+            NodeKind::Switch => left.add_switch(&node.name, Span::ZERO).unwrap(),
+            NodeKind::Host => left.add_host(&node.name, Span::ZERO).unwrap(),
+        };
+        if node.kind == NodeKind::Host && node.forwards {
+            left.let_forward(id);
+        }
+    }
+    for cable in (0..graph.links().len() as u32).step_by(2).map(LinkId) {
+        let kept = |link: LinkId| !ends.contains(&graph.link(link).from) || interfaces.contains(&link);
+        if kept(cable) && kept(cable.reverse()) {
+            let link = graph.link(cable);
+            left.connect(link.from, link.to, wire(), wire()).unwrap();
+        }
+    }
+    left
+}
+
+proptest! {
+    #[test]
+    fn paths_through_hosts_are_the_shortest_that_meet_the_ends_once(graph in mixed_networks(), hash: u64) {
+        let hosts: Vec<NodeId> = graph.hosts().collect();
+        let mut paths = Paths::new(&graph);
+        let mut out = Vec::new();
+        for &from in &hosts {
+            for &to in hosts.iter().filter(|&&to| to != from) {
+                for &a in graph.interfaces(from) {
+                    for &b in graph.interfaces(to) {
+                        let expected = shortest(&with_only(&graph, [a, b]), from, to).map(|(length, _)| length);
+                        let found = paths.path(a, b, Choice::Ecmp(hash), &mut out).ok().map(|()| out.len());
+                        prop_assert_eq!(found, expected);
+                        if found.is_none() {
+                            continue;
+                        }
+                        prop_assert_eq!((out[0], out[out.len() - 1]), (a, b.reverse()));
+                        let mut visited = BTreeSet::from([from]);
+                        let mut at = from;
+                        for &link in &out {
+                            prop_assert_eq!(graph.link(link).from, at);
+                            prop_assert!(at == from || graph.node(at).forwards);
+                            at = graph.link(link).to;
+                            prop_assert!(visited.insert(at), "a node twice");
+                        }
+                        prop_assert_eq!(at, to);
+                    }
                 }
             }
         }

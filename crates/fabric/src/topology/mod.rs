@@ -4,17 +4,25 @@
 //! output queue) and `wire` for the direction from the switch. Between switches one wire serves both directions.
 //! What no struct here describes can be laid cable by cable with [`Graph::connect`].
 
+mod bcube;
 mod dual_homed;
 mod dumbbell;
 mod fat_tree;
+mod multi_homed;
 mod parallel_paths;
+mod tree;
 mod two_tier;
+mod vl2;
 
+pub use bcube::Bcube;
 pub use dual_homed::{DualHomedFatTree, DualHomedPod};
 pub use dumbbell::Dumbbell;
 pub use fat_tree::FatTree;
+pub use multi_homed::MultiHomedFatTree;
 pub use parallel_paths::ParallelPaths;
+pub use tree::Tree;
 pub use two_tier::TwoTier;
+pub use vl2::Vl2;
 
 use headway_units::Span;
 use thiserror::Error;

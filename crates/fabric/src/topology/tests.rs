@@ -110,6 +110,71 @@ fn parallel(left: u32, right: u32, paths: usize) -> ParallelPaths {
     }
 }
 
+pub(crate) fn multi_homed(k: u32, hosts_per_edge: Option<u32>) -> MultiHomedFatTree {
+    MultiHomedFatTree {
+        k,
+        hosts_per_edge,
+        host_wire: mbps(1),
+        wire: mbps(2),
+        aggregation_wire: mbps(3),
+        core_wire: mbps(4),
+        host_latency: Span::from_micros(5),
+        switch_latency: Span::from_micros(25),
+    }
+}
+
+pub(crate) fn bcube(n: u32, levels: u32) -> Bcube {
+    Bcube {
+        n,
+        levels,
+        host_wire: mbps(1),
+        wire: mbps(2),
+        host_latency: Span::from_micros(5),
+        switch_latency: Span::from_micros(25),
+    }
+}
+
+fn tree(aggregations: u32, edges_per_aggregation: u32, hosts_per_edge: u32) -> Tree {
+    Tree {
+        aggregations,
+        edges_per_aggregation,
+        hosts_per_edge,
+        host_wire: mbps(1),
+        wire: mbps(2),
+        aggregation_wire: mbps(3),
+        core_wire: mbps(4),
+        host_latency: Span::from_micros(5),
+        switch_latency: Span::from_micros(25),
+    }
+}
+
+fn vl2(aggregation_ports: u32, intermediate_ports: u32, hosts_per_tor: u32) -> Vl2 {
+    Vl2 {
+        aggregation_ports,
+        intermediate_ports,
+        hosts_per_tor,
+        host_wire: mbps(1),
+        wire: mbps(2),
+        aggregation_wire: mbps(3),
+        intermediate_wire: mbps(4),
+        host_latency: Span::from_micros(5),
+        switch_latency: Span::from_micros(25),
+    }
+}
+
+/// How many nodes have `tier` in their names, and how many ports they have.
+fn tier(built: &Built, tier: &str) -> (usize, Vec<usize>) {
+    let graph = &built.graph;
+    let of_tier =
+        |name: &str| name.rsplit('-').next().is_some_and(|last| last.trim_end_matches(char::is_numeric) == tier);
+    let nodes = (0..).map(NodeId).zip(graph.nodes()).filter(|(_, node)| of_tier(&node.name));
+    let mut ports: Vec<usize> = nodes.map(|(id, _)| graph.interfaces(id).len()).collect();
+    let count = ports.len();
+    ports.sort_unstable();
+    ports.dedup();
+    (count, ports)
+}
+
 #[test]
 fn a_fat_tree_has_the_counts_of_al_fares() {
     // k³/4 hosts, (k/2)² cores, k switches in each of k pods; every switch has k ports.
@@ -236,6 +301,116 @@ fn a_dual_homed_fat_tree_has_the_hosts_of_a_fat_tree() {
 }
 
 #[test]
+fn a_multi_homed_fat_tree_is_that_of_table_7_1() {
+    for k in [2, 4, 6, 8] {
+        let built = multi_homed(k, None).build().unwrap();
+        let n = k as usize;
+        assert_eq!(tier(&built, "host"), (n * n * n / 4, vec![n / 2]), "k = {k}");
+        assert_eq!(tier(&built, "edge"), (n * n * n / 4, vec![n / 2 + 1]));
+        assert_eq!(tier(&built, "aggregation"), (n * n / 2, vec![n / 2 + 1]));
+        // The table says k/2 ports; k pods with an uplink each need k.
+        assert_eq!(tier(&built, "core"), (n / 2, vec![n]));
+        // One path in each plane: k/2 between pods, within a pod, within a rack.
+        let planes = (n / 2) as u64;
+        assert_eq!(between(&built, 0, built.hosts.len() - 1), (6, planes), "other pod");
+        if k > 2 {
+            assert_eq!(between(&built, 0, n / 2), (4, planes), "other rack of the pod");
+            assert_eq!(between(&built, 0, 1), (2, planes), "same rack");
+        }
+        assert_eq!(built.top.len(), n / 2);
+    }
+    let wide = multi_homed(4, Some(3)).build().unwrap();
+    assert_eq!((tier(&wide, "host").0, tier(&wide, "edge")), (24, (16, vec![4])));
+    assert_eq!(wide.graph.node(wide.hosts[6 + 3]).name, "pod1-host3");
+    let edges = wide.graph.interfaces(wide.hosts[6 + 3]).iter().map(|&link| wide.graph.link(link).to);
+    assert_eq!(edges.map(|id| wide.graph.node(id).name.clone()).collect::<Vec<_>>(), ["pod1-edge2", "pod1-edge3"]);
+}
+
+#[test]
+fn bcube_has_the_counts_of_guo() {
+    // n^(k+1) servers with k + 1 ports, k + 1 levels of n^k switches with n ports; fig. 1 is BCube_1 with n = 4.
+    for (n, levels) in [(4, 1), (4, 2), (3, 3), (8, 2), (4, 4)] {
+        let built = bcube(n, levels).build().unwrap();
+        let servers = (n as usize).pow(levels);
+        let switches = levels as usize * servers / n as usize;
+        assert_eq!(counts(&built), (servers, switches, servers * levels as usize), "BCube of {n} and {levels}");
+        assert_eq!(degrees(&built.graph, NodeKind::Host), [levels as usize]);
+        assert_eq!(degrees(&built.graph, NodeKind::Switch), [n as usize]);
+        // The diameter: a digit corrected by each of k + 1 switches (theorem 1).
+        assert_eq!(farthest(&built), 2 * levels as usize);
+    }
+    let built = bcube(4, 2).build().unwrap();
+    let names = |host: usize| -> Vec<String> {
+        let ports = built.graph.interfaces(built.hosts[host]).iter();
+        ports.map(|&link| built.graph.node(built.graph.link(link).to).name.clone()).collect()
+    };
+    // Fig. 1: server 13 is in BCube_0 number 1 and on the level-1 switch number 3.
+    assert_eq!(names(4 + 3), ["level0-switch1", "level1-switch3"]);
+}
+
+#[test]
+fn servers_of_bcube_that_share_a_switch_differ_in_its_digit_alone() {
+    let built = bcube(3, 3).build().unwrap();
+    for level in 0..3u32 {
+        for switch in 0..9 {
+            let node = built.graph.find(&format!("level{level}-switch{switch}")).unwrap();
+            let servers = built.graph.interfaces(node).iter().map(|&link| built.graph.link(link).to.0);
+            let servers: Vec<u32> = servers.collect();
+            let step = 3u32.pow(level);
+            assert_eq!(servers[0] / step % 3, 0, "the digit starts at 0");
+            assert_eq!(servers, [servers[0], servers[0] + step, servers[0] + 2 * step]);
+        }
+    }
+}
+
+#[test]
+fn a_tree_has_one_path_between_any_two_hosts() {
+    let built = tree(3, 2, 4).build().unwrap();
+    assert_eq!(counts(&built), (24, 1 + 3 + 6, 24 + 6 + 3));
+    assert_eq!(
+        (tier(&built, "edge").1, tier(&built, "aggregation").1, tier(&built, "core").1),
+        (vec![5], vec![3], vec![3])
+    );
+    assert_eq!(between(&built, 0, 3), (2, 1), "same edge switch");
+    assert_eq!(between(&built, 0, 4), (4, 1), "same aggregation switch");
+    assert_eq!(between(&built, 0, 8), (6, 1), "over the core");
+    assert_eq!(farthest(&built), 6);
+    assert_eq!(built.graph.node(built.hosts[9]).name, "edge2-host1");
+    let rates = |from: &str, to: &str| {
+        let to = built.graph.find(to).unwrap();
+        let mut links = built.graph.interfaces(built.graph.find(from).unwrap()).iter().map(|&l| built.graph.link(l));
+        links.find(|link| link.to == to).unwrap().wire
+    };
+    assert_eq!(rates("edge0-host0", "edge0"), mbps(1));
+    assert_eq!(rates("edge0", "edge0-host0"), mbps(2));
+    assert_eq!([rates("edge2", "aggregation1"), rates("aggregation1", "edge2")], [mbps(3); 2]);
+    assert_eq!([rates("aggregation1", "core"), rates("core", "aggregation1")], [mbps(4); 2]);
+}
+
+#[test]
+fn vl2_has_the_counts_and_paths_of_greenberg() {
+    // D_A·D_I/4 racks of 20 servers, D_I aggregation switches, D_A/2 intermediate switches; every port is in use.
+    for (d_a, d_i) in [(2, 2), (4, 4), (6, 4), (4, 8)] {
+        let built = vl2(d_a, d_i, 20).build().unwrap();
+        let (a, i) = (d_a as usize, d_i as usize);
+        assert_eq!(tier(&built, "tor"), (a * i / 4, vec![22]), "D_A = {a}, D_I = {i}");
+        assert_eq!(tier(&built, "aggregation"), (i, vec![a]));
+        assert_eq!(tier(&built, "intermediate"), (a / 2, vec![i]));
+        assert_eq!(built.hosts.len(), 20 * a * i / 4);
+        assert_eq!(between(&built, 0, 19), (2, 1), "same rack");
+        if a > 2 {
+            assert_eq!(between(&built, 0, 20), (4, 2), "racks below the same aggregation switches");
+        }
+        if i > 2 {
+            assert_eq!(between(&built, 0, 20 * a / 2), (6, 2 * (a / 2) as u64 * 2), "over any intermediate switch");
+        }
+        for &intermediate in &built.top {
+            assert_eq!(shortest(&built.graph, intermediate, built.hosts[0]), Some((3, 2)));
+        }
+    }
+}
+
+#[test]
 fn top_hosts_have_an_interface_per_plane() {
     let mut built = dual_homed_pod(4, None).build().unwrap();
     let host = built.attach_top_host("generator", Span::ZERO, mbps(8), mbps(9)).unwrap();
@@ -261,6 +436,15 @@ fn impossible_parameters_are_named() {
     assert!(dumbbell(0, 1).build().is_err());
     assert!(parallel(1, 1, 0).build().is_err());
     assert!(two_tier(1, 0, 1).build().is_err());
+    assert!(multi_homed(7, None).build().is_err());
+    assert!(multi_homed(4, Some(0)).build().is_err());
+    let hypercube = bcube(2, 3).build().unwrap_err();
+    assert_eq!(hypercube.to_string(), "`n` is 2; it must be at least 3");
+    assert!(bcube(4, 0).build().is_err());
+    assert!(tree(1, 0, 1).build().is_err());
+    assert!(vl2(4, 3, 20).build().is_err());
+    assert!(vl2(0, 4, 20).build().is_err());
+    assert!(vl2(4, 4, 0).build().is_err());
 }
 
 #[test]
@@ -277,6 +461,13 @@ fn huge_parameters_are_errors_before_they_are_memory() {
         two_tier(u32::MAX, u32::MAX, u32::MAX).build(),
         dumbbell(u32::MAX, u32::MAX).build(),
         parallel(u32::MAX, u32::MAX, 100_000).build(),
+        multi_homed(most, None).build(),
+        multi_homed(4, Some(u32::MAX)).build(),
+        multi_homed(90, None).build(),
+        bcube(u32::MAX, u32::MAX).build(),
+        bcube(3, u32::MAX).build(),
+        tree(u32::MAX, u32::MAX, u32::MAX).build(),
+        vl2(most, most, u32::MAX).build(),
     ];
     for result in results {
         let error = result.unwrap_err();

@@ -271,7 +271,13 @@ fn interfaces(shape: &ShapeRecord) -> Option<u32> {
         ShapeRecord::ParallelPaths(paths) => Some(paths.paths.min(8)),
         ShapeRecord::DualHomedFatTree(own) => Some((own.k / 2).min(8)),
         ShapeRecord::DualHomedPod(own) => Some((own.k / 2).min(8)),
-        ShapeRecord::Dumbbell(_) | ShapeRecord::TwoTier(_) | ShapeRecord::FatTree(_) => Some(1),
+        ShapeRecord::MultiHomedFatTree(own) => Some((own.k / 2).min(8)),
+        ShapeRecord::Bcube(own) => Some(own.levels.min(8)),
+        ShapeRecord::Dumbbell(_)
+        | ShapeRecord::TwoTier(_)
+        | ShapeRecord::FatTree(_)
+        | ShapeRecord::Tree(_)
+        | ShapeRecord::Vl2(_) => Some(1),
         ShapeRecord::Graph(_) => None,
     }
 }

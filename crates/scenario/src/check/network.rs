@@ -7,7 +7,7 @@ use headway_units::{Rate, Span};
 use super::Checker;
 use crate::language::{Name, QueueLimit, suggest_help};
 use crate::schema::{
-    FatTreeRecord, GraphRecord, HostsRecord, LinkChangeRecord, LinkRecord, Place, QueueRecord, RedRecord,
+    FatTreeRecord, GraphRecord, HostKind, HostsRecord, LinkChangeRecord, LinkRecord, Place, QueueRecord, RedRecord,
     ScenarioRecord, ShapeRecord,
 };
 
@@ -118,24 +118,37 @@ fn control(target: Span, interval: Span, path: &[&str], checker: &mut Checker) {
 }
 
 fn shape(shape: &ShapeRecord, link: &LinkRecord, checker: &mut Checker) {
-    let k = match shape {
+    match shape {
         ShapeRecord::FatTree(tree) => {
             oversubscription(tree, link, checker);
-            tree.k
+            even("k", tree.k, checker);
         }
-        ShapeRecord::DualHomedFatTree(tree) => tree.k,
-        ShapeRecord::DualHomedPod(pod) => pod.k,
-        ShapeRecord::Graph(own) => return graph(own, checker),
-        ShapeRecord::Dumbbell(_) | ShapeRecord::ParallelPaths(_) | ShapeRecord::TwoTier(_) => return,
-    };
-    if !k.is_multiple_of(2) {
-        let help = format!("half of the ports go up, half go down: {} or {}", k - 1, k + 1);
-        checker.problem(
-            &["topology", "k"],
-            "`topology.k` must be even".to_owned(),
-            &format!("this is {k}"),
-            Some(&help),
-        );
+        ShapeRecord::DualHomedFatTree(tree) => even("k", tree.k, checker),
+        ShapeRecord::DualHomedPod(pod) => even("k", pod.k, checker),
+        ShapeRecord::MultiHomedFatTree(tree) => even("k", tree.k, checker),
+        ShapeRecord::Vl2(own) => {
+            even("aggregation-ports", own.aggregation_ports, checker);
+            even("intermediate-ports", own.intermediate_ports, checker);
+        }
+        ShapeRecord::Graph(own) => graph(own, checker),
+        ShapeRecord::Dumbbell(_)
+        | ShapeRecord::ParallelPaths(_)
+        | ShapeRecord::TwoTier(_)
+        | ShapeRecord::Bcube(_)
+        | ShapeRecord::Tree(_) => {}
+    }
+}
+
+/// Refuses an odd number, whose half the topology needs.
+fn even(key: &str, number: u32, checker: &mut Checker) {
+    if !number.is_multiple_of(2) {
+        let why = match key {
+            "intermediate-ports" => "aggregation switches, as many, come in pairs",
+            _ => "half of the ports go up, half go down",
+        };
+        let help = format!("{why}: {} or {}", number - 1, number + 1);
+        let message = format!("`topology.{key}` must be even");
+        checker.problem(&["topology", key], message, &format!("this is {number}"), Some(&help));
     }
 }
 
@@ -216,6 +229,24 @@ fn extent(shape: &ShapeRecord) -> Extent {
             let k = wide(one.k);
             (wide(one.hosts()), k / 2 * wide(one.hosts()) + k * k / 4)
         }
+        ShapeRecord::MultiHomedFatTree(one) => {
+            let (k, each) = (wide(one.k), wide(one.hosts_per_edge()));
+            (k * (k / 2) * each, k * (k / 2) * (k / 2) * (each + 1) + k * (k / 2))
+        }
+        ShapeRecord::Bcube(one) => {
+            let hosts = wide(one.n).pow(one.levels);
+            (hosts, hosts * wide(one.levels))
+        }
+        ShapeRecord::Tree(one) => {
+            let edges = wide(one.aggregations) * wide(one.edges_per_aggregation);
+            let hosts = edges * wide(one.hosts_per_edge);
+            (hosts, hosts + edges + wide(one.aggregations))
+        }
+        ShapeRecord::Vl2(one) => {
+            let both = wide(one.aggregation_ports) * wide(one.intermediate_ports);
+            let hosts = both / 4 * wide(one.hosts_per_tor);
+            (hosts, hosts + both / 4 * 2 + both / 2)
+        }
         ShapeRecord::Graph(one) => (one.hosts.len() as u128, one.cables.len() as u128),
     };
     Extent { hosts, cables }
@@ -231,11 +262,17 @@ fn groups(scenario: &ScenarioRecord, capacity: u128, checker: &mut Checker) {
     for (name, group) in scenario.hosts.iter() {
         let before = inside + top;
         let own = |key: &'static str| ["hosts", name, key];
-        let planes = matches!(scenario.topology.shape, ShapeRecord::DualHomedFatTree(_) | ShapeRecord::DualHomedPod(_));
+        let planes = matches!(
+            scenario.topology.shape,
+            ShapeRecord::DualHomedFatTree(_) | ShapeRecord::DualHomedPod(_) | ShapeRecord::MultiHomedFatTree(_)
+        );
         if group.at == Place::Top && !planes {
-            let help = "hosts can be above a dual-homed-pod or a dual-homed-fat-tree";
+            let help = "hosts can be above a dual-homed-pod, a dual-homed-fat-tree or a multi-homed-fat-tree";
             let message = format!("`hosts.{name}` cannot be at the top: this topology has no planes");
             checker.problem(&own("at"), message, "not here", Some(help));
+        }
+        if matches!(scenario.topology.shape, ShapeRecord::Bcube(_)) {
+            forwards(scenario, name, group, checker);
         }
         if group.link.is_some() && group.at == Place::Inside {
             let message = format!("`hosts.{name}.link` is for hosts at the top");
@@ -256,6 +293,20 @@ fn groups(scenario: &ScenarioRecord, capacity: u128, checker: &mut Checker) {
             checker.problem(&own("count"), format!("more than {MOST_HOSTS} hosts at the top"), "", None);
             return;
         }
+    }
+}
+
+/// Refuses what servers that forward cannot be: forwarding takes no time of a model, and kernels are not asked to.
+fn forwards(scenario: &ScenarioRecord, name: &str, group: &HostsRecord, checker: &mut Checker) {
+    let help = "use hosts without a model here, or another topology";
+    if group.model.is_some() {
+        let message = format!("`hosts.{name}.model`: servers of a bcube forward, which models do not count");
+        checker.problem(&["hosts", name, "model"], message, "not with this topology", Some(help));
+    }
+    if group.kind.unwrap_or(scenario.host_kind) == HostKind::Linux {
+        let path: &[&str] = if group.kind.is_some() { &["hosts", name, "kind"] } else { &["host-kind"] };
+        let message = format!("`hosts.{name}`: servers of a bcube forward, which kernel hosts do not");
+        checker.problem(path, message, "not with this topology", Some(help));
     }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use headway_fabric::topology::{
-    Built, DualHomedFatTree, DualHomedPod, Dumbbell, FatTree, ParallelPaths, TopologyError, TwoTier,
+    Bcube, Built, DualHomedFatTree, DualHomedPod, Dumbbell, FatTree, MultiHomedFatTree, ParallelPaths, TopologyError,
+    Tree, TwoTier, Vl2,
 };
 use headway_fabric::{Graph, GraphError, Limit, LinkId, NodeId, NodeKind, QueueSpec, Wire};
 use headway_units::{Rate, Span};
@@ -19,7 +20,7 @@ pub(crate) struct Network {
     pub built: Built,
     groups: Vec<(String, Hosts)>,
     names: Vec<Arc<str>>,
-    /// Per link the part of the network that it belongs to: links of one part are joined by switches.
+    /// Per link the part of the network that it belongs to: links of one part are joined by what forwards.
     parts: Vec<u32>,
 }
 
@@ -147,7 +148,7 @@ fn share_buffers(topology: &TopologyRecord, graph: &mut Graph) -> Result<(), Fau
     Ok(())
 }
 
-/// Numbers the parts of the graph that switches hold together; a cable between hosts is one of its own.
+/// Numbers the parts of the graph that what forwards holds together; a cable between other hosts is one of its own.
 fn parts(graph: &Graph) -> Vec<u32> {
     let mut parts = vec![u32::MAX; graph.links().len()];
     let mut next = 0;
@@ -162,7 +163,7 @@ fn parts(graph: &Graph) -> Vec<u32> {
             }
             open.push(link.reverse());
             let to = graph.link(link).to;
-            if graph.node(to).kind == NodeKind::Switch {
+            if graph.node(to).forwards {
                 open.extend(graph.interfaces(to).iter().filter(|out| parts[out.index()] != next));
             }
         }
@@ -252,6 +253,44 @@ fn preset(shape: &ShapeRecord, topology: &TopologyRecord) -> Result<Built, Topol
             host_wire,
             wire,
             aggregation_wire: wire,
+            host_latency,
+            switch_latency,
+        }
+        .build(),
+        ShapeRecord::MultiHomedFatTree(own) => MultiHomedFatTree {
+            k: own.k,
+            hosts_per_edge: own.hosts_per_edge,
+            host_wire: wires.host(own.host_link.as_ref()),
+            wire: wires.switch(own.host_link.as_ref()),
+            aggregation_wire: wires.switch(own.edge_link.as_ref()),
+            core_wire: wires.switch(own.core_link.as_ref()),
+            host_latency,
+            switch_latency,
+        }
+        .build(),
+        ShapeRecord::Bcube(own) => {
+            Bcube { n: own.n, levels: own.levels, host_wire, wire, host_latency, switch_latency }.build()
+        }
+        ShapeRecord::Tree(own) => Tree {
+            aggregations: own.aggregations,
+            edges_per_aggregation: own.edges_per_aggregation,
+            hosts_per_edge: own.hosts_per_edge,
+            host_wire: wires.host(own.host_link.as_ref()),
+            wire: wires.switch(own.host_link.as_ref()),
+            aggregation_wire: wires.switch(own.edge_link.as_ref()),
+            core_wire: wires.switch(own.core_link.as_ref()),
+            host_latency,
+            switch_latency,
+        }
+        .build(),
+        ShapeRecord::Vl2(own) => Vl2 {
+            aggregation_ports: own.aggregation_ports,
+            intermediate_ports: own.intermediate_ports,
+            hosts_per_tor: own.hosts_per_tor,
+            host_wire: wires.host(own.host_link.as_ref()),
+            wire: wires.switch(own.host_link.as_ref()),
+            aggregation_wire: wires.switch(own.edge_link.as_ref()),
+            intermediate_wire: wires.switch(own.core_link.as_ref()),
             host_latency,
             switch_latency,
         }

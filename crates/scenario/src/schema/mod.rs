@@ -17,8 +17,9 @@ pub use policy::{
 };
 pub use queue::{CodelRecord, DropTailRecord, DrrRecord, FqCodelRecord, QueueRecord, RedRecord, SharedBufferRecord};
 pub use topology::{
-    CableRecord, DualHomedFatTreeRecord, DualHomedPodRecord, DumbbellRecord, FatTreeRecord, GraphRecord,
-    LinkChangeRecord, LinkRecord, ParallelPathsRecord, ShapeRecord, TopologyRecord, TwoTierRecord,
+    BcubeRecord, CableRecord, DualHomedFatTreeRecord, DualHomedPodRecord, DumbbellRecord, FatTreeRecord, GraphRecord,
+    LinkChangeRecord, LinkRecord, MultiHomedFatTreeRecord, ParallelPathsRecord, ShapeRecord, TopologyRecord,
+    TreeRecord, TwoTierRecord, Vl2Record,
 };
 pub use traffic::{
     ArrivalRecord, CdfRecord, CommandRecord, ExponentialRecord, FixedRecord, FlowsRecord, LoadRecord, OnceRecord,

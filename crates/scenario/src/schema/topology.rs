@@ -84,7 +84,7 @@ choice! {
         "dumbbell" => Dumbbell(DumbbellRecord),
         /// Hosts at two sides with several disjoint paths between, an interface for each path.
         "parallel-paths" => ParallelPaths(ParallelPathsRecord),
-        /// Leaves with hosts, every leaf cabled to every spine.
+        /// Leaf–spine: leaves with hosts, every leaf cabled to every spine.
         "two-tier" => TwoTier(TwoTierRecord),
         /// Three tiers of k-port switches in k pods (Al-Fares et al., SIGCOMM 2008).
         "fat-tree" => FatTree(FatTreeRecord),
@@ -92,6 +92,14 @@ choice! {
         "dual-homed-fat-tree" => DualHomedFatTree(DualHomedFatTreeRecord),
         /// One pod of a dual-homed fat-tree.
         "dual-homed-pod" => DualHomedPod(DualHomedPodRecord),
+        /// A fat-tree whose hosts have k/2 interfaces in as many planes that share nothing (k-MHFT).
+        "multi-homed-fat-tree" => MultiHomedFatTree(MultiHomedFatTreeRecord),
+        /// Servers with several interfaces that forward for each other (Guo et al., SIGCOMM 2009).
+        "bcube" => Bcube(BcubeRecord),
+        /// One core, aggregation switches below it, edge switches with hosts below these.
+        "tree" => Tree(TreeRecord),
+        /// VL2's Clos network (Greenberg et al., SIGCOMM 2009).
+        "vl2" => Vl2(Vl2Record),
         /// Switches, hosts and cables one by one.
         "graph" => Graph(GraphRecord),
     }
@@ -129,7 +137,7 @@ record! {
 }
 
 record! {
-    /// Leaves with hosts, every leaf cabled to every spine.
+    /// Leaf–spine: leaves with hosts, every leaf cabled to every spine.
     pub struct TwoTierRecord {
         /// Switches with hosts.
         #[range(1..=10_000)]
@@ -211,6 +219,85 @@ impl DualHomedPodRecord {
     /// Hosts in the pod.
     pub fn hosts(&self) -> u32 {
         self.hosts.unwrap_or(self.k * self.k / 2)
+    }
+}
+
+record! {
+    /// A fat-tree whose hosts have k/2 interfaces in as many planes that share nothing (k-MHFT).
+    pub struct MultiHomedFatTreeRecord {
+        /// Twice the number of planes, and of interfaces of a host; even. The pods are k.
+        #[range(2..=64)]
+        pub k: u32,
+        /// Hosts at each edge switch; k/2 when left out.
+        #[range(1..=10_000)]
+        pub hosts_per_edge: Option<u32>,
+        /// The cables between hosts and edge switches; like `link` when left out.
+        pub host_link: Option<LinkChangeRecord>,
+        /// The cables between edge and aggregation switches; like `link` when left out.
+        pub edge_link: Option<LinkChangeRecord>,
+        /// The cables between aggregation and core switches; like `link` when left out.
+        pub core_link: Option<LinkChangeRecord>,
+    }
+}
+
+impl MultiHomedFatTreeRecord {
+    /// Hosts at each edge switch.
+    pub fn hosts_per_edge(&self) -> u32 {
+        self.hosts_per_edge.unwrap_or(self.k / 2)
+    }
+}
+
+record! {
+    /// Servers with several interfaces that forward for each other (Guo et al., SIGCOMM 2009).
+    pub struct BcubeRecord {
+        /// Ports of a switch.
+        #[range(3..=64)]
+        pub n: u32,
+        /// Interfaces of a server, one more than the k of BCube_k.
+        #[range(1..=8)]
+        pub levels: u32,
+    }
+}
+
+record! {
+    /// One core, aggregation switches below it, edge switches with hosts below these.
+    pub struct TreeRecord {
+        /// Aggregation switches.
+        #[range(1..=10_000)]
+        pub aggregations: u32,
+        /// Edge switches below each of them.
+        #[range(1..=10_000)]
+        pub edges_per_aggregation: u32,
+        /// Hosts at each edge switch.
+        #[range(1..=10_000)]
+        pub hosts_per_edge: u32,
+        /// The cables between hosts and edge switches; like `link` when left out.
+        pub host_link: Option<LinkChangeRecord>,
+        /// The cables between edge and aggregation switches; like `link` when left out.
+        pub edge_link: Option<LinkChangeRecord>,
+        /// The cables between aggregation switches and the core; like `link` when left out.
+        pub core_link: Option<LinkChangeRecord>,
+    }
+}
+
+record! {
+    /// VL2's Clos network (Greenberg et al., SIGCOMM 2009).
+    pub struct Vl2Record {
+        /// Ports of an aggregation switch (D_A), an even number; half of them go to intermediate switches.
+        #[range(2..=1000)]
+        pub aggregation_ports: u32,
+        /// Ports of an intermediate switch (D_I), an even number; there are as many aggregation switches.
+        #[range(2..=1000)]
+        pub intermediate_ports: u32,
+        /// Hosts at each top-of-rack switch.
+        #[range(1..=10_000)]
+        pub hosts_per_tor: u32 = 20,
+        /// The cables between hosts and top-of-rack switches; like `link` when left out.
+        pub host_link: Option<LinkChangeRecord>,
+        /// The cables between top-of-rack and aggregation switches; like `link` when left out.
+        pub edge_link: Option<LinkChangeRecord>,
+        /// The cables between aggregation and intermediate switches; like `link` when left out.
+        pub core_link: Option<LinkChangeRecord>,
     }
 }
 
