@@ -47,7 +47,8 @@ pub enum Command {
 }
 
 /// How to change a scenario and how to run it; the same wherever something runs.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct HowArgs {
     /// Change a value of the scenario, such as `duration=2s` or `topology.link.rate=10Gbps` (may be repeated)
     ///
@@ -62,6 +63,9 @@ pub struct HowArgs {
     /// $HEADWAY_KERNEL, otherwise the newest]
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
+    /// Smaller sizes, as the scenario's `[quick]` says; without it a fifth of the repeats
+    #[arg(long)]
+    pub quick: bool,
     /// Run only these policies of the scenario (names with commas between, or repeated)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub policy: Vec<String>,
@@ -106,6 +110,7 @@ impl HowArgs {
             }),
             policies: self.policy.clone(),
             kernel: self.kernel.clone(),
+            quick: self.quick,
         }
     }
 }
@@ -152,6 +157,9 @@ pub struct ShowArgs {
     /// Change a value of the scenario, such as `duration=2s` (may be repeated)
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// The scenario in its quick size
+    #[arg(long)]
+    pub quick: bool,
 }
 
 #[derive(Debug, Args)]

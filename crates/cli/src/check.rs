@@ -54,7 +54,7 @@ fn with_run(args: &CheckArgs) -> Result<(), Failure> {
         terminal::warn(warning);
     }
     let verdicts = &ran.results.verdicts;
-    let failed = verdicts.iter().filter(|verdict| !verdict.held).count();
+    let failed = verdicts.iter().filter(|verdict| verdict.failed()).count();
     if args.how.json {
         let json = json!({
             "scenario": ran.manifest.scenario,
@@ -62,16 +62,17 @@ fn with_run(args: &CheckArgs) -> Result<(), Failure> {
             "repeats": ran.manifest.repeats,
             "held": failed == 0,
             "claims": ran.manifest.claims,
+            "not_evaluated": ran.left_out_claims,
         });
         terminal::data(&format!("{json}\n"))?;
     } else {
-        let claims = headway_report::claims(verdicts, terminal::layout());
+        let claims = headway_report::claims(verdicts, &ran.left_out_claims, terminal::layout());
         let claims = if claims.is_empty() { "no claims\n" } else { &claims };
         terminal::data(&format!("ran: {}\n{claims}", ran.size))?;
     }
     match failed {
         // Nothing was looked at, so nothing may pass.
-        0 if verdicts.is_empty() && ran.left_out_claims > 0 => {
+        0 if verdicts.is_empty() && !ran.left_out_claims.is_empty() => {
             Err(Failure::check("no claim is about a point that is run"))
         }
         0 => Ok(()),

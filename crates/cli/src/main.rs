@@ -60,7 +60,8 @@ fn main() -> ExitCode {
 }
 
 fn show(args: &ShowArgs) -> Result<(), Failure> {
-    let document = Source::find(&args.file)?.parse(&Overrides::sets(&args.set))?;
+    let overrides = Overrides { quick: args.quick, ..Overrides::sets(&args.set) };
+    let document = Source::find(&args.file)?.parse(&overrides)?;
     document.check_all()?;
     terminal::data(&document.show()?)
 }

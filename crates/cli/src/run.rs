@@ -36,9 +36,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         terminal::data(&format!("{}\n", to_json(&ran)))?;
     } else {
         let layout = terminal::layout();
-        let title = format!("{}: {}, seed {}", ran.manifest.scenario, ran.size, ran.manifest.seed);
+        let quick = if ran.manifest.quick { ", quick" } else { "" };
+        let title = format!("{}: {}, seed {}{quick}", ran.manifest.scenario, ran.size, ran.manifest.seed);
         let tables = headway_report::summary(&ran.results.summary, layout);
-        let claims = headway_report::claims(&ran.results.verdicts, layout);
+        let claims = headway_report::claims(&ran.results.verdicts, &ran.left_out_claims, layout);
         let gap = if claims.is_empty() { "" } else { "\n" };
         let commands = commands(&ran);
         terminal::data(&format!("{title}\n\n{tables}{commands}{gap}{claims}"))?;
@@ -104,8 +105,8 @@ pub enum Place<'a> {
 #[derive(Debug)]
 pub struct Ran {
     pub results: Results,
-    /// Claims of the scenario that overrides left without a point.
-    pub left_out_claims: usize,
+    /// Claims of the scenario that overrides left without a policy or a point.
+    pub left_out_claims: Vec<String>,
     pub manifest: Manifest,
     pub path: PathBuf,
     /// Policies, points and repeats, for people.
@@ -126,12 +127,6 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
     let repeats = how.repeats.or(there.as_ref().map(|there| there.repeats)).unwrap_or(scenario.record.repeats);
     let (document, text) = scenario.with(seed, repeats)?;
     let experiment = Experiment::new(&document, &source.folder)?;
-    if document.left_out_claims() > 0 && !how.quiet {
-        let n = document.left_out_claims();
-        let claims = if n == 1 { "1 claim is".to_owned() } else { format!("{n} claims are") };
-        let what = if how.policy.is_empty() { "no point that is run" } else { "no policy or point that is run" };
-        terminal::say(&format!("note: {claims} about {what}, and left out"));
-    }
     let image = if experiment.needs_kernel() {
         let image = Image::find(scenario.record.kernel.as_deref())?;
         experiment.check_image(&image)?;
@@ -140,10 +135,12 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
         None
     };
     let files = scenario.files()?;
+    let quick = how.quick || there.as_ref().is_some_and(|there| there.quick);
     let new_manifest = |text: &str| {
         let name = scenario.record.name.as_str();
         let mut manifest = Manifest::new(name, text, seed, repeats, VERSION, experiment.cells().to_vec());
         manifest.kernel = image.as_deref().map(kernel_facts);
+        manifest.quick = quick;
         manifest
     };
     let mut manifest = new_manifest(&text);
@@ -194,7 +191,7 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
     let took = clock::span(meter.elapsed());
     drop(meter);
     let results = finished.map_err(|error| explain(error, &path, temporary))?;
-    let left_out_claims = document.left_out_claims();
+    let left_out_claims = document.left_out_claims().to_vec();
     Ok(Ran { results, left_out_claims, path, size: size(&experiment, repeats), manifest, took })
 }
 
@@ -345,6 +342,7 @@ fn to_json(ran: &Ran) -> serde_json::Value {
         "scenario_sha256": m.scenario_sha256,
         "seed": m.seed,
         "repeats": m.repeats,
+        "quick": m.quick,
         "version": m.version,
         "out": ran.path.display().to_string(),
         "wall_s": m.wall_s,
@@ -352,5 +350,6 @@ fn to_json(ran: &Ran) -> serde_json::Value {
         "commands": ran.results.commands.iter().map(command_json).collect::<serde_json::Value>(),
         "summary": headway_report::summary_json(&ran.results.summary),
         "claims": m.claims,
+        "not_evaluated": ran.left_out_claims,
     })
 }

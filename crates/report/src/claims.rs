@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use headway_scenario::{Case, Verdict};
 
+use crate::number::three_digits;
 use crate::{Layout, counted, harmless};
 
 /// Up to so many points are listed one by one.
@@ -14,27 +15,68 @@ const MOST_FAILURES: usize = 5;
 const INDENT: &str = "          ";
 
 /// The verdicts with their numbers: `held` or `not held` for each, then the points one by one if they are few,
-/// the first of those that fail if some do, else the two between which the others lie. Empty without claims.
-pub fn claims(verdicts: &[Verdict], layout: Layout) -> String {
+/// the first of those that fail if some do, else the two between which the others lie, what the source printed, and why
+/// it is known not to hold. At the end the texts of claims that were `left_out` because nothing of what they are about
+/// was run. Empty without any claims.
+pub fn claims(verdicts: &[Verdict], left_out: &[String], layout: Layout) -> String {
     let mut text = String::new();
-    if verdicts.is_empty() {
+    if verdicts.is_empty() && left_out.is_empty() {
         return text;
     }
-    let held = verdicts.iter().filter(|verdict| verdict.held).count();
-    let title = format!("{held} of {} held", counted(verdicts.len(), "claim"));
-    let _ = writeln!(text, "{}", layout.bold(&title));
+    let _ = writeln!(text, "{}", layout.bold(&tally(verdicts, left_out)));
     for verdict in verdicts {
-        let word = if verdict.held { layout.good("held    ") } else { layout.bad("not held") };
+        let word = match (verdict.held, &verdict.known) {
+            (true, _) => layout.good("held    "),
+            (false, None) => layout.bad("not held"),
+            // Nobody is to be alarmed.
+            (false, Some(_)) => layout.bold("not held"),
+        };
         let _ = writeln!(text, "{word}  {}", harmless(&verdict.text));
-        for line in details(verdict) {
+        for line in details(verdict).into_iter().chain(remarks(verdict)) {
             let _ = writeln!(text, "{INDENT}{}", harmless(&line));
         }
+    }
+    for claim in left_out {
+        let _ = writeln!(text, "{}  {}", layout.dim("not evaluated"), harmless(claim));
     }
     text
 }
 
+/// `3 of 5 claims held (1 known not to), 2 not evaluated`.
+pub fn tally(verdicts: &[Verdict], left_out: &[String]) -> String {
+    let held = verdicts.iter().filter(|verdict| verdict.held).count();
+    let known = verdicts.iter().filter(|verdict| !verdict.held && verdict.known.is_some()).count();
+    let mut text = format!("{held} of {} held", counted(verdicts.len(), "claim"));
+    if known > 0 {
+        let _ = write!(text, " ({known} known not to)");
+    }
+    if !left_out.is_empty() {
+        let _ = write!(text, ", {} not evaluated", left_out.len());
+    }
+    text
+}
+
+/// What belongs to a verdict beside its numbers.
+fn remarks(verdict: &Verdict) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !verdict.printed.is_empty() {
+        let texts: Vec<&str> = verdict.printed.iter().map(|printed| printed.text.as_str()).collect();
+        lines.push(format!("published: {}", texts.join("; ")));
+    }
+    if verdict.skipped > 0 {
+        lines.push(format!("not evaluated at {}, which were not run", counted(verdict.skipped, "further point")));
+    }
+    match &verdict.known {
+        Some(reason) if verdict.held => lines.push(format!("known not to hold, but it does: {reason}")),
+        Some(reason) => lines.push(format!("known not to hold: {reason}")),
+        None => {}
+    }
+    lines
+}
+
 fn details(verdict: &Verdict) -> Vec<String> {
     let cases = &verdict.cases;
+    let with_point = |case: &Case| with_point(verdict, case);
     let failing: Vec<&Case> = cases.iter().filter(|case| !case.held).collect();
     if cases.is_empty() {
         return vec!["no sweep point is as its `at` says".to_owned()];
@@ -61,8 +103,15 @@ fn details(verdict: &Verdict) -> Vec<String> {
     lines
 }
 
-fn with_point(case: &Case) -> String {
-    if case.point.is_empty() { case.numbers.clone() } else { format!("{}: {}", case.point, case.numbers) }
+fn with_point(verdict: &Verdict, case: &Case) -> String {
+    let shown = |ratio: &Option<f64>| ratio.map_or_else(|| "–".to_owned(), three_digits);
+    let ratios: Vec<String> = verdict.ratios(case).iter().map(shown).collect();
+    let ratios = match &ratios[..] {
+        [] => String::new(),
+        ratios => format!("; {} × published", ratios.join(" and ")),
+    };
+    let point = if case.point.is_empty() { String::new() } else { format!("{}: ", case.point) };
+    format!("{point}{}{ratios}", case.numbers)
 }
 
 /// The points with the smallest and the largest first value, in proportion to the second if there is one; that
@@ -82,6 +131,7 @@ fn extremes(cases: &[Case]) -> impl Iterator<Item = &Case> {
 #[cfg(test)]
 mod tests {
     use headway_results::Estimate;
+    use headway_scenario::Printed;
 
     use super::*;
 
@@ -92,7 +142,8 @@ mod tests {
     }
 
     fn verdict(text: &str, cases: Vec<Case>) -> Verdict {
-        Verdict { text: text.into(), held: !cases.is_empty() && cases.iter().all(|case| case.held), cases }
+        let held = !cases.is_empty() && cases.iter().all(|case| case.held);
+        Verdict { text: text.into(), held, known: None, printed: Vec::new(), skipped: 0, cases }
     }
 
     fn many(fail: &[usize]) -> Vec<Case> {
@@ -127,14 +178,14 @@ not held  Many points, some not
 not held  About nothing
           no sweep point is as its `at` says
 ";
-        let text = claims(&verdicts, Layout::PLAIN);
+        let text = claims(&verdicts, &[], Layout::PLAIN);
         assert_eq!(text, expected, "\n{text}");
     }
 
     #[test]
     fn a_long_list_of_failures_is_cut() {
         let all: Vec<usize> = (0..20).collect();
-        let text = claims(&[verdict("None", many(&all))], Layout::PLAIN);
+        let text = claims(&[verdict("None", many(&all))], &[], Layout::PLAIN);
         assert!(text.contains("at 0 of 20 points, not at\n"), "{text}");
         assert!(text.ends_with("  and 15 more\n"), "{text}");
     }
@@ -142,9 +193,37 @@ not held  About nothing
     #[test]
     fn colour_is_only_there_when_asked_for() {
         let verdicts = [verdict("One", vec![case("", false, 1.0, 2.0)])];
-        assert!(!claims(&verdicts, Layout::PLAIN).contains('\x1b'));
-        let text = claims(&verdicts, Layout { colour: true, ..Layout::PLAIN });
+        assert!(!claims(&verdicts, &[], Layout::PLAIN).contains('\x1b'));
+        let text = claims(&verdicts, &[], Layout { colour: true, ..Layout::PLAIN });
         assert!(text.contains("\x1b[1;31mnot held\x1b[0m"), "{text}");
-        assert_eq!(claims(&[], Layout::PLAIN), "");
+        assert_eq!(claims(&[], &[], Layout::PLAIN), "");
+    }
+
+    #[test]
+    fn what_was_published_and_what_is_known_stand_with_the_verdict() {
+        let printed = |text: &str, value| Printed { text: text.into(), value };
+        let mut numbers = verdict("With numbers", vec![case("n = 1", true, 1.0, 2.0), case("n = 2", false, 3.0, 2.0)]);
+        numbers.printed = vec![printed("2.00 ms (table 1)", Some(2.0)), printed("long", None)];
+        numbers.known = Some("other queues".into());
+        numbers.skipped = 3;
+        let mut words = verdict("With words", vec![case("", true, 1.0, 2.0)]);
+        words.printed = vec![printed("about 2 ms (figure 1)", None)];
+        words.known = Some("it was once".into());
+        let expected = "\
+1 of 2 claims held (1 known not to), 1 not evaluated
+not held  With numbers
+          n = 1: lanes fct.mean = 1 ms < tcp fct.mean = 2 ms; 0.500 and – × published; holds
+          n = 2: lanes fct.mean = 3 ms < tcp fct.mean = 2 ms; 1.50 and – × published; fails
+          published: 2.00 ms (table 1); long
+          not evaluated at 3 further points, which were not run
+          known not to hold: other queues
+held      With words
+          lanes fct.mean = 1 ms < tcp fct.mean = 2 ms
+          published: about 2 ms (figure 1)
+          known not to hold, but it does: it was once
+not evaluated  About what is not run
+";
+        let text = claims(&[numbers, words], &["About what is not run".into()], Layout::PLAIN);
+        assert_eq!(text, expected, "\n{text}");
     }
 }

@@ -13,7 +13,7 @@ mod number;
 mod summary;
 mod warnings;
 
-pub use claims::claims;
+pub use claims::{claims, tally};
 pub use compare::{comparison, differences};
 pub use json::{comparison_json, row_json, summary_json};
 pub use summary::summary;

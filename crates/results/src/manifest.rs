@@ -28,6 +28,9 @@ pub struct Manifest {
     pub seed: u64,
     /// Repeats of every cell.
     pub repeats: u32,
+    /// Whether it was run in the scenario's quick size.
+    #[serde(default)]
+    pub quick: bool,
     /// Version of the program.
     pub version: String,
     /// Policies times points of the sweep; a cell's index is its place here.
@@ -142,7 +145,7 @@ impl RunTotals {
 
 impl Manifest {
     /// The manifest of a run that is about to start: everything that identifies it, on this machine.
-    /// Command, times, warnings and claims are the caller's to set.
+    /// Whether it is quick, command, times, warnings and claims are the caller's to set.
     ///
     /// # Panics
     /// If the cells are not numbered from 0 or do not have the same parameters in the same order.
@@ -161,6 +164,7 @@ impl Manifest {
             scenario_sha256: sha256(scenario_text),
             seed,
             repeats,
+            quick: false,
             version: version.into(),
             cells,
             command: Vec::new(),

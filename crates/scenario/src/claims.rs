@@ -1,15 +1,17 @@
 //! What the results must show, held against the results.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use headway_results::{Estimate, Metric, Outcome, Statistic, paired_difference};
 use headway_units::Time;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::Document;
 use crate::language::{Problem, Quantity};
 use crate::plan::Fault;
-use crate::schema::{ClaimRecord, OperandRecord, ScenarioRecord};
+use crate::published::{Table, Unit};
+use crate::schema::{ClaimRecord, NumberRecord, OperandRecord, Published, ScenarioRecord};
 
 /// A value that a claim is about, in one repeat of one cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +43,12 @@ enum Rule {
         low: f64,
         high: f64,
     },
+    /// The operand differs from `value` by no more than the share `within` of it.
+    Near {
+        operand: Operand,
+        value: f64,
+        within: f64,
+    },
 }
 
 /// A claim tied to cells.
@@ -48,12 +56,16 @@ enum Rule {
 struct Claim {
     text: String,
     rule: Rule,
+    printed: Vec<Printed>,
+    known: Option<String>,
     /// Sweep points it is about, by index.
     points: Vec<usize>,
+    /// How many more there would be without overrides.
+    skipped: usize,
 }
 
 /// All claims of a scenario, and the values seen so far.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Claims {
     list: Vec<Claim>,
     points: Vec<String>,
@@ -68,8 +80,23 @@ pub struct Verdict {
     pub text: String,
     /// Whether it holds at every point that it is about.
     pub held: bool,
+    /// Why it is known not to hold, if it is.
+    pub known: Option<String>,
+    /// What the source printed: in words, or a number for each operand.
+    pub printed: Vec<Printed>,
+    /// Points that it is also about and that were not run.
+    pub skipped: usize,
     /// The points one by one.
     pub cases: Vec<Case>,
+}
+
+/// What the source printed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Printed {
+    /// For people: a number with its unit and where it stands, or words.
+    pub text: String,
+    /// The number in s, bit/s or without a unit, if it is one.
+    pub value: Option<f64>,
 }
 
 /// A claim at one sweep point.
@@ -89,8 +116,13 @@ pub struct Case {
 }
 
 impl Verdict {
+    /// Whether it does not hold, and is not known not to: what a check fails by.
+    pub fn failed(&self) -> bool {
+        !self.held && self.known.is_none()
+    }
+
     /// As in `manifest.json`.
-    pub fn to_json(&self) -> serde_json::Value {
+    pub fn to_json(&self) -> Value {
         let estimate = |e: &Estimate| json!({"value": e.value, "ci95_low": e.low, "ci95_high": e.high, "repeats": e.n});
         let cases: Vec<_> = self
             .cases
@@ -102,27 +134,84 @@ impl Verdict {
                     "numbers": case.numbers,
                     "first": estimate(&case.first),
                     "second": case.second.as_ref().map(estimate),
+                    "ratios": self.ratios(case),
                 })
             })
             .collect();
-        json!({"text": self.text, "held": self.held, "cases": cases})
+        let printed = |printed: &Printed| json!({"text": printed.text, "value": printed.value});
+        json!({
+            "text": self.text,
+            "held": self.held,
+            "known": self.known,
+            "published": self.printed.iter().map(printed).collect::<Value>(),
+            "skipped_points": self.skipped,
+            "cases": cases,
+        })
+    }
+
+    /// From what [`Verdict::to_json`] gave; `None` of anything else.
+    pub fn from_json(json: &Value) -> Option<Verdict> {
+        let text = |json: &Value, key: &str| json.get(key)?.as_str().map(str::to_owned);
+        let number = |json: &Value, key: &str| json.get(key).and_then(Value::as_f64);
+        let estimate = |json: &Value| {
+            let n = json.get("repeats")?.as_u64()? as usize;
+            let [value, low, high] = ["value", "ci95_low", "ci95_high"].map(|key| number(json, key));
+            Some(Estimate { value, low, high, n })
+        };
+        let case = |json: &Value| {
+            let second = json.get("second").filter(|second| !second.is_null());
+            Some(Case {
+                point: text(json, "point")?,
+                held: json.get("held")?.as_bool()?,
+                numbers: text(json, "numbers")?,
+                first: estimate(json.get("first")?)?,
+                second: match second {
+                    Some(second) => Some(estimate(second)?),
+                    None => None,
+                },
+            })
+        };
+        let printed = |json: &Value| Some(Printed { text: text(json, "text")?, value: number(json, "value") });
+        Some(Verdict {
+            text: text(json, "text")?,
+            held: json.get("held")?.as_bool()?,
+            known: text(json, "known"),
+            printed: json.get("published")?.as_array()?.iter().map(printed).collect::<Option<_>>()?,
+            skipped: json.get("skipped_points")?.as_u64()? as usize,
+            cases: json.get("cases")?.as_array()?.iter().map(case).collect::<Option<_>>()?,
+        })
+    }
+
+    /// What we measured in `case` over what the source printed, for each operand with a number; empty without any.
+    pub fn ratios(&self, case: &Case) -> Vec<Option<f64>> {
+        if self.printed.iter().all(|printed| printed.value.is_none()) {
+            return Vec::new();
+        }
+        let measured = [case.first.value, case.second.and_then(|second| second.value)];
+        let ratio = |(printed, measured): (&Printed, Option<f64>)| {
+            Some(measured? / printed.value?).filter(|ratio: &f64| ratio.is_finite())
+        };
+        self.printed.iter().zip(measured).map(ratio).collect()
     }
 }
 
 impl Claims {
-    /// The claims of `scenario`, whose names of metrics are checked here.
-    pub(crate) fn new(scenario: &ScenarioRecord, document: &Document) -> Result<Claims, Vec<Problem>> {
+    /// The claims of `scenario`, whose names of metrics and published numbers are checked here. Tables are looked for
+    /// in `folder`.
+    pub(crate) fn new(scenario: &ScenarioRecord, document: &Document, folder: &Path) -> Result<Claims, Vec<Problem>> {
         let points = document.points();
         let mut problems = Vec::new();
         let mut claims = Vec::new();
         for (index, record) in scenario.claim.iter().enumerate() {
-            match rule(record, index, scenario) {
-                Ok(rule) => {
+            let skipped = document.skipped_points(index);
+            let known = record.known.clone();
+            match rule(record, index, scenario, folder) {
+                Ok((rule, printed)) => {
                     let about = |(_, point): &(usize, &crate::SweepPoint)| {
                         record.at.iter().all(|(name, wanted)| point.get(name).is_some_and(|v| wanted.contains(v)))
                     };
                     let points = points.iter().enumerate().filter(about).map(|(i, _)| i).collect();
-                    claims.push(Claim { text: record.text.clone(), rule, points });
+                    claims.push(Claim { text: record.text.clone(), rule, printed, known, points, skipped });
                 }
                 Err(fault) => problems.push(fault.locate(document)),
             }
@@ -160,7 +249,8 @@ impl Claims {
             .map(|(index, claim)| {
                 let cases: Vec<Case> = claim.points.iter().map(|&point| self.case(index, claim, point)).collect();
                 let held = !cases.is_empty() && cases.iter().all(|case| case.held);
-                Verdict { text: claim.text.clone(), held, cases }
+                let (text, known, printed) = (claim.text.clone(), claim.known.clone(), claim.printed.clone());
+                Verdict { text, held, known, printed, skipped: claim.skipped, cases }
             })
             .collect()
     }
@@ -181,6 +271,13 @@ impl Claims {
                 let show = |value| operand.metric.display(value);
                 let numbers =
                     format!("{} = {}, allowed {} to {}", operand.text, operand.show(&first), show(*low), show(*high));
+                return Case { point: point_text, held, numbers, first, second: None };
+            }
+            Rule::Near { operand, value, within } => {
+                let held = first.value.is_some_and(|own| (own - value).abs() <= within * value.abs());
+                let (wanted, percent) = (operand.metric.display(*value), within * 100.0);
+                let own = operand.show(&first);
+                let numbers = format!("{} = {own}, wanted within {percent} % of {wanted}", operand.text);
                 return Case { point: point_text, held, numbers, first, second: None };
             }
             Rule::Less { first, second, by } => (first, second, *by, 1.0, "<"),
@@ -230,13 +327,20 @@ impl Rule {
     fn operands(&self) -> Vec<&Operand> {
         match self {
             Rule::Less { first, second, .. } | Rule::Greater { first, second, .. } => vec![first, second],
-            Rule::Between { operand, .. } => vec![operand],
+            Rule::Between { operand, .. } | Rule::Near { operand, .. } => vec![operand],
         }
     }
 }
 
-fn rule(record: &ClaimRecord, index: usize, scenario: &ScenarioRecord) -> Result<Rule, Fault> {
+/// The rule of claim number `index`, and what the source printed of its operands.
+fn rule(
+    record: &ClaimRecord,
+    index: usize,
+    scenario: &ScenarioRecord,
+    folder: &Path,
+) -> Result<(Rule, Vec<Printed>), Fault> {
     let number = index.to_string();
+    let printed = |operands: &[&Operand]| printed(record, &number, operands, folder);
     let pair = |key: &str, records: &[OperandRecord; 2]| {
         let first = operand(&records[0], &["claim", &number, key, "0"], scenario)?;
         let second = operand(&records[1], &["claim", &number, key, "1"], scenario)?;
@@ -254,39 +358,112 @@ fn rule(record: &ClaimRecord, index: usize, scenario: &ScenarioRecord) -> Result
     };
     if let Some(records) = &record.less {
         let (first, second) = pair("less", records)?;
-        return Ok(Rule::Less { first, second, by: record.by });
+        let printed = printed(&[&first, &second])?;
+        return Ok((Rule::Less { first, second, by: record.by }, printed));
     }
     if let Some(records) = &record.greater {
         let (first, second) = pair("greater", records)?;
-        return Ok(Rule::Greater { first, second, by: record.by });
+        let printed = printed(&[&first, &second])?;
+        return Ok((Rule::Greater { first, second, by: record.by }, printed));
+    }
+    if let Some(near) = &record.near {
+        let operand = operand(&near.operand, &["claim", &number, "near"], scenario)?;
+        let printed = printed(&[&operand])?;
+        let value = printed.first().and_then(|printed| printed.value).unwrap_or(f64::NAN);
+        return Ok((Rule::Near { operand, value, within: near.within.get() }, printed));
     }
     let Some(between) = &record.between else {
-        return Err(Fault::new(&["claim", &number], "a claim needs one of `less`, `greater` and `between`"));
+        let message = "a claim needs one of `less`, `greater`, `between` and `near`";
+        return Err(Fault::new(&["claim", &number], message));
     };
     let path = ["claim", &number, "between"];
     let operand = operand(&between.operand, &path, scenario)?;
     let bound = |key: &str, quantity: &Quantity| {
-        let (value, unit) = match quantity {
-            Quantity::Number(number) => (*number, ""),
-            Quantity::Span(span) => (span.as_secs_f64(), "s"),
-            Quantity::Rate(rate) => (rate.bps() as f64, "bit/s"),
-            Quantity::Bytes(bytes) => (bytes.get() as f64, "B"),
-        };
-        let wanted = operand.metric.unit();
-        let dimensionless = wanted != "s" && wanted != "bit/s";
-        if unit == wanted || unit.is_empty() && dimensionless {
-            return Ok(value);
+        let (value, unit) = base(quantity);
+        let message = || format!("`{}` is compared with {}", between.operand.value, example(operand.metric));
+        if fits(operand.metric, unit) {
+            Ok(value)
+        } else {
+            Err(Fault::new(&["claim", &number, "between", key], message()))
         }
-        let example = match wanted {
-            "s" => "a time such as \"20ms\"",
-            "bit/s" => "a rate such as \"100Mbps\"",
-            _ => "a number",
-        };
-        let message = format!("`{}` is compared with {example}", between.operand.value);
-        Err(Fault::new(&["claim", &number, "between", key], message))
     };
     let (low, high) = (bound("low", &between.low)?, bound("high", &between.high)?);
-    Ok(Rule::Between { operand, low, high })
+    let printed = printed(&[&operand])?;
+    Ok((Rule::Between { operand, low, high }, printed))
+}
+
+fn base(quantity: &Quantity) -> (f64, Unit) {
+    match quantity {
+        Quantity::Number(number) => (*number, Unit::None),
+        Quantity::Span(span) => (span.as_secs_f64(), Unit::Seconds),
+        Quantity::Rate(rate) => (rate.bps() as f64, Unit::Rate),
+        Quantity::Bytes(bytes) => (bytes.get() as f64, Unit::Bytes),
+    }
+}
+
+/// Whether values of `metric` are in `unit`.
+fn fits(metric: Metric, unit: Unit) -> bool {
+    unit == match metric.unit() {
+        "s" => Unit::Seconds,
+        "bit/s" => Unit::Rate,
+        _ => Unit::None,
+    }
+}
+
+fn example(metric: Metric) -> &'static str {
+    match metric.unit() {
+        "s" => "a time such as \"20ms\"",
+        "bit/s" => "a rate such as \"100Mbps\"",
+        _ => "a number",
+    }
+}
+
+/// What the source printed of `operands`, those of claim number `claim`.
+fn printed(record: &ClaimRecord, claim: &str, operands: &[&Operand], folder: &Path) -> Result<Vec<Printed>, Fault> {
+    let all: &[Published] = record.published.as_deref().unwrap_or_default();
+    let one = |(index, published): (usize, &Published)| {
+        let index_text = index.to_string();
+        let mut path = vec!["claim", claim, "published"];
+        if all.len() > 1 {
+            path.push(&index_text);
+        }
+        match (published, operands.get(index)) {
+            (Published::Text(text), _) => Ok(Printed { text: text.clone(), value: None }),
+            (Published::Number(record), Some(operand)) => number(record, operand.metric, &path, folder),
+            (Published::Number(_), None) => Err(Fault::new(&path, "there are more numbers than operands")),
+        }
+    };
+    all.iter().enumerate().map(one).collect()
+}
+
+/// The number that `record` names, of `metric`.
+fn number(record: &NumberRecord, metric: Metric, path: &[&str], folder: &Path) -> Result<Printed, Fault> {
+    let at = |key| [path, &[key]].concat();
+    let (value, source) = match (&record.value, &record.file, &record.column) {
+        (Some(quantity), ..) => {
+            let (value, unit) = base(quantity);
+            if !fits(metric, unit) {
+                return Err(Fault::new(&at("value"), format!("`{metric}` is compared with {}", example(metric))));
+            }
+            (value, record.source.clone())
+        }
+        (None, Some(file), Some(column)) => {
+            let cell = Table::find(file, folder).and_then(|table| table.cell(&record.row, column));
+            let (value, unit) = cell.map_err(|wrong| {
+                let fault = Fault::new(&at(wrong.key), wrong.message);
+                wrong.help.into_iter().fold(fault, Fault::help)
+            })?;
+            if !fits(metric, unit) {
+                let message = format!("`{metric}` is in {}, and `{column}` of {file} is not", metric.unit());
+                let help = "a column has its unit at the end of its name: _ms, _s, _us, _mbps, _gbps; none for numbers";
+                return Err(Fault::new(&at("column"), message).help(help));
+            }
+            (value, record.source.clone().or_else(|| Some(file.clone())))
+        }
+        (None, ..) => return Err(Fault::new(path, "a published number needs a `value`, or a `file` and a `column`")),
+    };
+    let source = source.map(|source| format!(" ({source})")).unwrap_or_default();
+    Ok(Printed { text: format!("{}{source}", metric.display(value)), value: Some(value) })
 }
 
 fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> Result<Operand, Fault> {

@@ -10,7 +10,7 @@ use crate::language::{
     Sweep, SweepPoint, SweepValues, Syntax, Table, Value, apply_set, parse, show_document, substitute, suggest_help,
     used,
 };
-use crate::schema::{HostKind, ScenarioRecord};
+use crate::schema::{HostKind, QuickRecord, ScenarioRecord};
 use crate::stack::resolve;
 
 /// There are at most this many combinations of sweep points and policies.
@@ -26,8 +26,10 @@ pub struct Document {
     /// Without `[sweep]`.
     tree: Node,
     sweep: Sweep,
-    /// Claims that are about points or policies which overrides took out.
-    left_out: usize,
+    /// The texts of claims that are about nothing but points or policies which overrides took out.
+    left_out: Vec<String>,
+    /// For each of the other claims, how many of its points were taken out.
+    skipped: Vec<usize>,
 }
 
 /// What is different from the text of a scenario.
@@ -41,6 +43,8 @@ pub struct Overrides {
     pub policies: Vec<String>,
     /// The image of kernel hosts.
     pub kernel: Option<String>,
+    /// As `[quick]` says; what else is here goes before it.
+    pub quick: bool,
 }
 
 impl Overrides {
@@ -67,8 +71,11 @@ impl Overrides {
 /// In one line, for people.
 impl fmt::Display for Overrides {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.quick {
+            f.write_str("--quick")?;
+        }
         for (index, (from, text)) in self.texts().enumerate() {
-            let comma = if index > 0 { ", " } else { "" };
+            let comma = if index > 0 || self.quick { ", " } else { "" };
             let from = if from == "--set" { String::new() } else { format!("{from} ") };
             write!(f, "{comma}{from}{}", text.replace(char::is_control, " "))?;
         }
@@ -92,15 +99,26 @@ impl Document {
     /// # Errors
     /// As there.
     pub fn parse_with(text: &str, file_name: &str, overrides: &Overrides) -> Result<Document, Problems> {
-        let count = overrides.texts().count();
-        let too_long = count > MOST_SETS
-            || overrides.texts().any(|(_, text)| text.len() > LONGEST_TEXT)
+        if !overrides.quick {
+            return Document::read(text, file_name, &[], overrides);
+        }
+        let whole = Document::read(text, file_name, &[], overrides)?;
+        let record = whole.scenario(&whole.sweep.point(0))?;
+        let quick = QuickRecord::sets(record.quick.as_ref(), record.repeats);
+        Document::read(text, file_name, &quick, overrides)
+    }
+
+    /// Reads `text` with the changes of a quick run, if it is one, and those of the command line.
+    fn read(text: &str, file_name: &str, quick: &[String], overrides: &Overrides) -> Result<Document, Problems> {
+        let changes = || quick.iter().map(|set| ("[quick]", set.as_str())).chain(overrides.texts());
+        let too_long = changes().count() > MOST_SETS
+            || changes().any(|(_, text)| text.len() > LONGEST_TEXT)
             || text.len() > LONGEST_TEXT;
         let kept = if too_long { "" } else { text };
         let mut all = vec![Source { name: file_name.to_owned(), text: kept.to_owned() }];
         if !too_long {
             let source = |(name, text): (&str, &str)| Source { name: name.to_owned(), text: text.to_owned() };
-            all.extend(overrides.texts().map(source));
+            all.extend(changes().map(source));
         }
         let sources = Arc::new(Sources(all));
         let mut reader = Reader::new(Arc::clone(&sources));
@@ -118,15 +136,23 @@ impl Document {
                 return Err(Problems::new(reader.into_problems()));
             }
         };
-        for source in 1..=overrides.sets.len() {
+        // Before anything is changed, so that claims are known to be about what is not run.
+        let written = tree.child("sweep").and_then(|sweep| Sweep::read(sweep, &mut Reader::new(Arc::clone(&sources))));
+        for source in 1..=quick.len() + overrides.sets.len() {
             apply_set(&mut tree, &sources, source, &mut reader);
         }
-        let taken_out = apply_others(&mut tree, &sources, overrides, &mut reader);
+        if !quick.is_empty()
+            && let Value::Table(root) = &mut tree.value
+        {
+            root.entries.retain(|entry| entry.key != "quick");
+        }
+        let taken_out = apply_others(&mut tree, &sources, quick.len(), overrides, &mut reader);
         let sweep = read_sweep(&mut tree, &mut reader);
         let sweep = sweep.unwrap_or_default();
-        let mut left_out = if sources.0.len() > 1 { narrow_claims(&mut tree, &sweep) } else { 0 };
-        left_out += leave_out_claims(&mut tree, &taken_out);
-        let document = Document { sources, tree, sweep, left_out };
+        let mut document = Document { sources, tree, sweep, left_out: Vec::new(), skipped: Vec::new() };
+        if document.sources.0.len() > 1 {
+            document.narrow_claims(&written.unwrap_or_default(), &taken_out);
+        }
         let mut problems = reader.into_problems();
         if problems.is_empty() {
             return Ok(document);
@@ -146,9 +172,36 @@ impl Document {
         &self.sweep
     }
 
-    /// How many claims were left out because they are about points or policies that overrides took out.
-    pub fn left_out_claims(&self) -> usize {
-        self.left_out
+    /// The texts of the claims that were left out because they are about points or policies that overrides took out.
+    pub fn left_out_claims(&self) -> &[String] {
+        &self.left_out
+    }
+
+    /// How many points of claim number `claim` overrides took out.
+    pub(crate) fn skipped_points(&self, claim: usize) -> usize {
+        self.skipped.get(claim).copied().unwrap_or(0)
+    }
+
+    /// Takes out of the claims what is about values that the sweep does not take: an override that looks at a part of
+    /// the sweep alone means that. Takes out whole those that are left with nothing to be about, and those about
+    /// policies that were `taken_out`. `written` is the sweep of the file.
+    fn narrow_claims(&mut self, written: &Sweep, taken_out: &[String]) {
+        let sweep = &self.sweep;
+        let Value::Table(root) = &mut self.tree.value else { return };
+        let Some(claims) = root.entries.iter_mut().find(|entry| entry.key == "claim") else { return };
+        let Value::List(claims) = &mut claims.node.value else { return };
+        claims.retain_mut(|claim| {
+            let skipped = skipped_points(claim, written, sweep);
+            let about = |key: &&str| claim.child(key).is_some_and(|side| names(side, taken_out));
+            let stays = !["less", "greater", "between", "near"].iter().any(about) && narrow(claim, sweep);
+            if stays {
+                self.skipped.push(skipped);
+            } else {
+                let text = claim.child("text").and_then(Scalar::plain);
+                self.left_out.push(text.map(|text| text.to_string()).unwrap_or_default());
+            }
+            stays
+        });
     }
 
     /// Every combination of the sweep's values; a single empty one without a sweep.
@@ -256,15 +309,22 @@ impl fmt::Debug for Document {
 }
 
 /// Writes the overrides that are not `--set` into the tree, and takes names out of the sweep that nothing uses any
-/// more because of that. Returns the policies that are no longer there.
-fn apply_others(tree: &mut Node, sources: &Sources, overrides: &Overrides, reader: &mut Reader) -> Vec<String> {
+/// more because of that. `before` other changes come before theirs in `sources`. Returns the policies that are no longer
+/// there.
+fn apply_others(
+    tree: &mut Node,
+    sources: &Sources,
+    before: usize,
+    overrides: &Overrides,
+    reader: &mut Reader,
+) -> Vec<String> {
     if overrides.hosts.is_none() && overrides.kernel.is_none() && overrides.policies.is_empty() {
         return Vec::new();
     }
-    let before = used_names(tree);
+    let used_before = used_names(tree);
     let mut taken_out = Vec::new();
     for (index, (from, text)) in overrides.texts().enumerate() {
-        let at = sources.place(index + 1, &(0..text.len()));
+        let at = sources.place(before + index + 1, &(0..text.len()));
         let Value::Table(root) = &mut tree.value else { return taken_out };
         let mut put = |key: &str| {
             root.entries.retain(|entry| entry.key != key);
@@ -314,12 +374,20 @@ fn apply_others(tree: &mut Node, sources: &Sources, overrides: &Overrides, reade
         });
     }
     let after = used_names(tree);
-    let gone: Vec<&String> = before.iter().filter(|name| !after.contains(*name)).collect();
-    if let Value::Table(root) = &mut tree.value
-        && let Some(sweep) = root.entries.iter_mut().find(|entry| entry.key == "sweep")
-        && let Value::Table(sweep) = &mut sweep.node.value
-    {
-        sweep.entries.retain(|entry| !gone.contains(&&entry.key));
+    let gone: Vec<&String> = used_before.iter().filter(|name| !after.contains(*name)).collect();
+    if let Value::Table(root) = &mut tree.value {
+        // What a reproduction runs on kernel hosts was said of the policies that the file has.
+        root.entries.retain(|entry| entry.key != "kernel-hosts");
+        for table in &mut root.entries {
+            let sweep = match table.key.as_str() {
+                "sweep" => Some(&mut table.node),
+                "quick" => table.node.child_mut("sweep"),
+                _ => None,
+            };
+            if let Some(Node { value: Value::Table(sweep), .. }) = sweep {
+                sweep.entries.retain(|entry| !gone.contains(&&entry.key));
+            }
+        }
     }
     for claim in claims(tree) {
         let Value::Table(claim) = &mut claim.value else { continue };
@@ -351,24 +419,14 @@ fn claims(tree: &mut Node) -> &mut [Node] {
     }
 }
 
-/// Takes out the claims that are about policies which are not run. Returns how many.
-fn leave_out_claims(tree: &mut Node, policies: &[String]) -> usize {
-    fn names(node: &Node, policies: &[String]) -> bool {
-        let is_one = |node: &Node| matches!(&node.value, Value::Text(name) if policies.contains(name));
-        match &node.value {
-            Value::Table(table) => table.get("policy").is_some_and(is_one),
-            Value::List(items) => items.iter().any(|item| names(item, policies)),
-            _ => false,
-        }
+/// Whether what a claim compares is about one of `policies`.
+fn names(side: &Node, policies: &[String]) -> bool {
+    let is_one = |node: &Node| matches!(&node.value, Value::Text(name) if policies.contains(name));
+    match &side.value {
+        Value::Table(table) => table.get("policy").is_some_and(is_one),
+        Value::List(items) => items.iter().any(|item| names(item, policies)),
+        _ => false,
     }
-    let Value::Table(root) = &mut tree.value else { return 0 };
-    let Some(claims) = root.entries.iter_mut().find(|entry| entry.key == "claim") else { return 0 };
-    let Value::List(claims) = &mut claims.node.value else { return 0 };
-    let before = claims.len();
-    claims.retain(|claim| {
-        !["less", "greater", "between"].iter().any(|key| claim.child(key).is_some_and(|side| names(side, policies)))
-    });
-    before - claims.len()
 }
 
 /// Takes `[sweep]` out of the tree and holds it against the names the rest uses.
@@ -390,7 +448,8 @@ fn read_sweep(tree: &mut Node, reader: &mut Reader) -> Option<Sweep> {
         if is_fixed(path) {
             let message = format!("`{}` cannot vary with the sweep", path.join("."));
             let help =
-                "names, descriptions, the seed, repeats, the kernel, its files and claims are about the whole sweep"
+                "names, descriptions, the seed, repeats, the kernel, its files, claims and quick sizes are about the whole \
+                 sweep"
                     .to_owned();
             reader.problem(node.at, message, "write the value itself", Some(help));
         }
@@ -427,34 +486,49 @@ fn read_sweep(tree: &mut Node, reader: &mut Reader) -> Option<Sweep> {
     Some(sweep)
 }
 
-/// Takes out of the claims what is about values that the sweep does not take: an override that looks at a part of the
-/// sweep alone means that. Returns how many claims are left with nothing to be about, and are taken out whole.
-fn narrow_claims(tree: &mut Node, sweep: &Sweep) -> usize {
-    let Value::Table(root) = &mut tree.value else { return 0 };
-    let Some(claims) = root.entries.iter_mut().find(|entry| entry.key == "claim") else { return 0 };
-    let Value::List(claims) = &mut claims.node.value else { return 0 };
-    let before = claims.len();
-    claims.retain_mut(|claim| {
-        let Value::Table(claim) = &mut claim.value else { return true };
-        let Some(at) = claim.entries.iter_mut().find(|entry| entry.key == "at") else { return true };
-        let Value::Table(at) = &mut at.node.value else { return true };
-        at.entries.iter_mut().all(|entry| {
-            let Some(values) = sweep.names().get(&entry.key) else { return true };
-            let takes = |node: &Node| Scalar::plain(node).is_none_or(|value| values.contains(&value));
-            match &mut entry.node.value {
-                Value::List(items) => {
-                    items.retain(takes);
-                    !items.is_empty()
-                }
-                // A range: some of its values are enough.
-                Value::Text(text) if text.contains("..") => SweepValues::range(text).is_none_or(|wanted| {
-                    (0..values.len()).filter_map(|index| values.get(index)).any(|value| wanted.contains(&value))
-                }),
-                _ => takes(&entry.node),
+/// Takes out of `claim` what is about values that `sweep` does not take. Returns whether anything is left.
+fn narrow(claim: &mut Node, sweep: &Sweep) -> bool {
+    let Value::Table(claim) = &mut claim.value else { return true };
+    let Some(at) = claim.entries.iter_mut().find(|entry| entry.key == "at") else { return true };
+    let Value::Table(at) = &mut at.node.value else { return true };
+    at.entries.iter_mut().all(|entry| {
+        let Some(values) = sweep.names().get(&entry.key) else { return true };
+        let takes = |node: &Node| Scalar::plain(node).is_none_or(|value| values.contains(&value));
+        match &mut entry.node.value {
+            Value::List(items) => {
+                items.retain(takes);
+                !items.is_empty()
             }
-        })
-    });
-    before - claims.len()
+            // A range: some of its values are enough.
+            Value::Text(text) if text.contains("..") => {
+                SweepValues::range(text).is_none_or(|wanted| values.iter().any(|value| wanted.contains(&value)))
+            }
+            _ => takes(&entry.node),
+        }
+    })
+}
+
+/// How many points of the sweep `written` that `claim` is about are not in `run`.
+fn skipped_points(claim: &Node, written: &Sweep, run: &Sweep) -> usize {
+    let wanted = |name: &str, value: &Scalar| match claim.child("at").and_then(|at| at.child(name)) {
+        Some(Node { value: Value::List(items), .. }) => {
+            items.iter().filter_map(Scalar::plain).any(|one| one.to_string() == value.to_string())
+        }
+        Some(Node { value: Value::Text(text), .. }) if text.contains("..") => {
+            SweepValues::range(text).is_some_and(|range| range.contains(value))
+        }
+        Some(node) => Scalar::plain(node).is_some_and(|one| one.to_string() == value.to_string()),
+        None => true,
+    };
+    let (mut all, mut left) = (1_usize, 1_usize);
+    for (name, values) in written.names().iter() {
+        // A name that nothing uses any more says nothing.
+        let Some(values_run) = run.names().get(name) else { continue };
+        let about = || values.iter().filter(|value| wanted(name, value));
+        all = all.saturating_mul(about().count());
+        left = left.saturating_mul(about().filter(|value| values_run.contains(value)).count());
+    }
+    all - left
 }
 
 /// Whether the value at `path` must be the same at all points: they share one set of results.
@@ -462,8 +536,10 @@ fn is_fixed(path: &[String]) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     matches!(
         path.as_slice(),
-        ["name" | "about" | "source" | "seed" | "repeats" | "kernel" | "files" | "claim", ..]
-            | ["policy" | "traffic", _, "name"]
+        [
+            "name" | "about" | "source" | "seed" | "repeats" | "kernel" | "files" | "claim" | "quick" | "kernel-hosts",
+            ..
+        ] | ["policy" | "traffic", _, "name"]
     )
 }
 

@@ -16,16 +16,17 @@ mod claims;
 mod document;
 mod language;
 mod plan;
+mod published;
 mod run;
 pub mod schema;
 mod stack;
 
-pub use claims::{Case, Verdict};
+pub use claims::{Case, Printed, Verdict};
 pub use document::{Document, Overrides, json_schema};
 pub use headway_transport::Traced;
 pub use language::{
-    Amount, Map, Name, OneOrMany, Problem, Problems, Quantity, QueueLimit, Ratio, Scalar, Settings, Sweep, SweepPoint,
-    SweepValues,
+    Amount, Map, Name, OneOrMany, Problem, Problems, Quantity, QueueLimit, Ratio, Row, Scalar, Settings, Sweep,
+    SweepPoint, SweepValues,
 };
 pub use run::{Ended, Experiment, KernelOptions, Options, Progress, Results, RunError, controls, kernel_facts};
 pub use schema::ScenarioRecord;

@@ -27,6 +27,8 @@ pub struct Experiment {
 
     plans: Vec<Arc<Plan>>,
     cells: Vec<Cell>,
+    /// Without results.
+    claims: Claims,
     document: Document,
 }
 
@@ -187,13 +189,14 @@ impl Experiment {
                 break;
             }
         }
-        if let Err(more) = Claims::new(&first, document) {
-            problems.extend(more);
+        let claims = Claims::new(&first, document, folder);
+        match claims {
+            Ok(claims) if problems.is_empty() => {
+                Ok(Experiment { scenario: first, plans, cells, claims, document: document.clone() })
+            }
+            Ok(_) => Err(problems.into_iter().collect()),
+            Err(more) => Err(problems.into_iter().chain(more).collect()),
         }
-        if !problems.is_empty() {
-            return Err(problems.into_iter().collect());
-        }
-        Ok(Experiment { scenario: first, plans, cells, document: document.clone() })
     }
 
     /// The cells: every policy at every sweep point.
@@ -358,7 +361,7 @@ impl Experiment {
     ) -> Result<Results, RunError> {
         let jobs: Vec<Job> = manifest.jobs().collect();
         let total = jobs.len();
-        let mut claims = Claims::new(&self.scenario, &self.document).expect("checked when the experiment was made");
+        let mut claims = self.claims.clone();
         let mut builder = SummaryBuilder::new(&self.cells, self.traffics());
         let policies = self.scenario.policy.len();
         let mut tally = Tally::default();

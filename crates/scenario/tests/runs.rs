@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use headway_results::{Folder, Manifest};
-use headway_scenario::{Document, Experiment, Options, Results};
+use headway_scenario::{Document, Experiment, Options, Results, Verdict};
 use proptest::prelude::*;
 
 const SMALL: &str = include_str!("runs/small.toml");
@@ -13,7 +13,12 @@ const SMALL: &str = include_str!("runs/small.toml");
 fn run(text: &str, sets: &[&str]) -> Results {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     let document = Document::parse(text, "small.toml", &sets).unwrap_or_else(|problems| panic!("{problems}"));
-    let experiment = Experiment::new(&document, Path::new(".")).unwrap_or_else(|problems| panic!("{problems}"));
+    run_document(&document, Path::new("."))
+}
+
+fn run_document(document: &Document, folder: &Path) -> Results {
+    let experiment = Experiment::new(document, folder).unwrap_or_else(|problems| panic!("{problems}"));
+    let text = &document.show().unwrap();
     let scenario = &experiment.scenario;
     let name = scenario.name.as_str();
     let manifest = Manifest::new(name, text, scenario.seed, scenario.repeats, "test", experiment.cells().to_vec());
@@ -78,7 +83,7 @@ between = { policy = "plain", value = "unfinished", low = 0, high = 0 }
     let set = "sweep.limit=[\"20KB\"]";
     assert_eq!(verdicts(run(&text, &[set])), expected);
     let document = Document::parse(&text, "x.toml", &[set.to_owned()]).unwrap();
-    assert_eq!(document.left_out_claims(), 1);
+    assert_eq!(document.left_out_claims().len(), 1);
     assert_eq!(verdicts(run(&document.show().unwrap(), &[])), expected);
 }
 
@@ -303,4 +308,67 @@ proptest! {
         let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
         run(SMALL, &sets);
     }
+}
+
+#[test]
+fn published_numbers_stand_beside_ours() {
+    let claims = r#"
+[[claim]]
+text = "near"
+near = { policy = "plain", value = "unfinished", within = "10%" }
+published = { value = 0 }
+
+[[claim]]
+text = "far"
+near = { policy = "plain", value = "fct.mean", within = "50%" }
+published = { file = "mine.csv", row = { size_kb = 30 }, column = "mean_ms" }
+known = "it is another network"
+
+[[claim]]
+text = "two"
+less = [{ policy = "plain", value = "fct.mean" }, { policy = "plain", value = "fct.mean" }]
+by = 2.0
+published = [{ value = "1s" }, "twice that"]
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("mine.csv"), "# a table\nsize_kb,mean_ms\n30.0,1000000\n").unwrap();
+    let document = Document::parse(&format!("{SMALL}{claims}"), "x.toml", &[]).unwrap();
+    let results = run_document(&document, folder.path());
+    let [near, far, two] = &results.verdicts[results.verdicts.len() - 3..] else { panic!("three claims") };
+    assert_eq!(
+        (near.held, near.failed(), near.ratios(&near.cases[0])),
+        (true, false, vec![None]),
+        "nothing by nothing"
+    );
+    assert_eq!((far.held, far.failed()), (false, false));
+    assert_eq!((far.printed[0].text.as_str(), far.printed[0].value), ("1000 s (mine.csv)", Some(1000.0)));
+    let ours = far.cases[0].first.value.unwrap();
+    assert_eq!(far.ratios(&far.cases[0]), [Some(ours / 1000.0)]);
+    assert!(far.cases[0].numbers.ends_with("wanted within 50 % of 1000 s"), "{}", far.cases[0].numbers);
+    assert_eq!((two.held, two.ratios(&two.cases[0])), (true, vec![Some(ours), None]));
+    for verdict in &results.verdicts {
+        assert_eq!(Verdict::from_json(&verdict.to_json()).as_ref(), Some(verdict), "as it is kept");
+    }
+}
+
+#[test]
+fn points_that_are_not_run_are_counted() {
+    let claims = r#"
+[sweep]
+limit = ["10KB", "20KB", "30KB"]
+
+[[claim]]
+text = "all"
+between = { policy = "plain", value = "unfinished", low = 0, high = 0 }
+
+[[claim]]
+text = "two"
+at = { limit = ["20KB", "30KB"] }
+between = { policy = "plain", value = "unfinished", low = 0, high = 0 }
+"#;
+    let text = format!("{}{claims}", SMALL.replace("\"30KB\"", "\"$limit\""));
+    let skipped = |sets: &[&str]| -> Vec<usize> { run(&text, sets).verdicts.iter().map(|v| v.skipped).collect() };
+    assert_eq!(skipped(&[]), [0, 0]);
+    assert_eq!(skipped(&["sweep.limit=[\"20KB\"]"]), [2, 1]);
+    assert_eq!(skipped(&["sweep.limit=[\"20KB\", \"40KB\"]", "repeats=1"]), [2, 1], "others are others");
 }

@@ -1,7 +1,7 @@
 //! What right scenarios mean, and that printing and reading them are inverse.
 
 use headway_scenario::schema::{FlowsRecord, HostKind, JudgeRecord, Pairs, Protocol, SizeKind};
-use headway_scenario::{Amount, Document, Overrides, Quantity, QueueLimit, Scalar, ScenarioRecord};
+use headway_scenario::{Amount, Document, Experiment, Overrides, Quantity, QueueLimit, Scalar, ScenarioRecord};
 use headway_units::{Bytes, Rate, Span};
 
 const ALL: [(&str, &str); 11] = [
@@ -185,9 +185,9 @@ fn policies_can_be_left_out_with_the_claims_and_the_sweep_that_are_about_them() 
         ..Overrides::default()
     };
     let document = Document::parse_with(text, "x.toml", &overrides(&["multi", "plain"])).unwrap();
-    assert_eq!((document.points().len(), document.left_out_claims()), (2, 0));
+    assert_eq!((document.points().len(), document.left_out_claims().len()), (2, 0));
     let document = Document::parse_with(text, "x.toml", &overrides(&["plain"])).unwrap();
-    assert_eq!(document.left_out_claims(), 1);
+    assert_eq!(document.left_out_claims().len(), 1);
     assert_eq!(document.points().len(), 1, "nothing uses the swept name any more");
     let scenario = document.scenario(&document.points()[0]).unwrap();
     assert_eq!(scenario.policy.len(), 1);
@@ -195,4 +195,80 @@ fn policies_can_be_left_out_with_the_claims_and_the_sweep_that_are_about_them() 
     assert_eq!(again.scenario(&again.points()[0]).unwrap(), scenario);
     let unknown = Document::parse_with(text, "x.toml", &overrides(&["plian"])).unwrap_err().to_string();
     assert!(unknown.contains("there is no policy `plian`") && unknown.contains("did you mean `plain`?"), "{unknown}");
+}
+
+#[test]
+fn a_quick_run_is_what_its_table_says_and_the_command_line_goes_before_it() {
+    let text = &include_str!("runs/small.toml").replace("repeats = 2", "repeats = 10");
+    let quick = |sets: &[&str]| {
+        let sets = sets.iter().map(|&set| set.to_owned()).collect();
+        Document::parse_with(text, "x.toml", &Overrides { sets, quick: true, ..Overrides::default() }).unwrap()
+    };
+    let first = |document: &Document| document.scenario(&document.points()[0]).unwrap();
+    let whole = parse(text, &[]);
+    let document = quick(&[]);
+    let scenario = first(&document);
+    assert_eq!(scenario.quick, None, "it is one");
+    assert_eq!((scenario.repeats, first(&whole).repeats), (2, 10), "a fifth");
+    assert_eq!(scenario.duration, first(&whole).duration);
+    let table = "quick={repeats=3,duration=\"20ms\",drain=\"5ms\",set=[\"topology.link.rate=20Gbps\"]}";
+    let scenario = first(&quick(&[table]));
+    assert_eq!((scenario.repeats, scenario.duration), (3, Span::from_millis(20)));
+    assert_eq!((scenario.drain, scenario.topology.link.rate), (Span::from_millis(5), Rate::from_gbps(20)));
+    let scenario = first(&quick(&[table, "repeats=4", "topology.link.rate=1Gbps"]));
+    assert_eq!((scenario.repeats, scenario.topology.link.rate), (4, Rate::from_gbps(1)));
+    let again = parse(&document.show().unwrap(), &[]);
+    assert_eq!(first(&again), first(&document), "what is kept with the results");
+}
+
+#[test]
+fn a_quick_sweep_narrows_claims() {
+    let text = include_str!("valid/lanes.toml");
+    let sets = vec!["quick={sweep={senders=[0,1,8]}}".to_owned()];
+    let document = Document::parse_with(text, "x.toml", &Overrides { sets, quick: true, ..Overrides::default() });
+    let document = document.unwrap();
+    assert_eq!((document.points().len(), document.left_out_claims().len()), (3 * 3, 0));
+    document.check_all().unwrap();
+}
+
+/// Everything that comes with Headway, as it is run in a reproduction.
+#[test]
+fn bundled_scenarios_are_right_in_every_size_and_their_published_numbers_are_there() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        count += 1;
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let build = |overrides: &Overrides| {
+            let document = Document::parse_with(&text, name, overrides).unwrap_or_else(|problems| panic!("{problems}"));
+            Experiment::new(&document, path.parent().unwrap()).unwrap_or_else(|problems| panic!("{problems}"));
+            document
+        };
+        for quick in [false, true] {
+            let models = build(&Overrides { quick, ..Overrides::default() });
+            let whole = parse(&text, &[]);
+            let Some(kernels) = whole.scenario(&whole.points()[0]).unwrap().kernel_hosts else { continue };
+            let document = build(&Overrides {
+                sets: kernels.sets(quick),
+                hosts: Some(HostKind::Linux),
+                policies: kernels.policies.iter().map(ToString::to_string).collect(),
+                kernel: None,
+                quick,
+            });
+            let points = |document: &Document| document.points().iter().map(ToString::to_string).collect::<Vec<_>>();
+            let beside = points(&models);
+            for point in points(&document) {
+                assert!(
+                    beside.contains(&point),
+                    "{name}: no model stands beside kernel hosts at {point}, quick: {quick}"
+                );
+            }
+        }
+    }
+    assert!(count >= 8, "only {count} scenarios");
 }

@@ -4,14 +4,15 @@ use std::mem::discriminant;
 
 use super::Checker;
 use crate::language::SweepValues;
-use crate::schema::{ClaimRecord, OperandRecord, ScenarioRecord};
+use crate::schema::{ClaimRecord, OperandRecord, Published, ScenarioRecord};
 
 pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     for (index, claim) in scenario.claim.iter().enumerate() {
         let index = index.to_string();
-        if claim.text.contains('\n') {
-            let message = format!("`claim.{index}.text` must be one line");
-            checker.problem(&["claim", &index, "text"], message, "", None);
+        for (key, text) in [("text", Some(&claim.text)), ("known", claim.known.as_ref())] {
+            if text.is_some_and(|text| text.contains('\n')) {
+                checker.problem(&["claim", &index, key], format!("`claim.{index}.{key}` must be one line"), "", None);
+            }
         }
         comparison(claim, &index, checker);
         points(scenario, claim, &index, checker);
@@ -20,6 +21,10 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
                 operand(scenario, one, &["claim", &index, key, &position.to_string()], checker);
             }
         }
+        if let Some(near) = &claim.near {
+            operand(scenario, &near.operand, &["claim", &index, "near"], checker);
+        }
+        published(claim, &index, checker);
         if let Some(between) = &claim.between {
             let path = ["claim", &index, "between"];
             operand(scenario, &between.operand, &path, checker);
@@ -35,20 +40,77 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
 }
 
 fn comparison(claim: &ClaimRecord, index: &str, checker: &mut Checker) {
-    let given: Vec<&str> =
-        [("less", claim.less.is_some()), ("greater", claim.greater.is_some()), ("between", claim.between.is_some())]
-            .into_iter()
-            .filter_map(|(key, given)| given.then_some(key))
-            .collect();
+    let given: Vec<&str> = [
+        ("less", claim.less.is_some()),
+        ("greater", claim.greater.is_some()),
+        ("between", claim.between.is_some()),
+        ("near", claim.near.is_some()),
+    ]
+    .into_iter()
+    .filter_map(|(key, given)| given.then_some(key))
+    .collect();
     if given.len() != 1 {
-        let message = format!("`claim.{index}` needs exactly one of `less`, `greater` and `between`");
+        let message = format!("`claim.{index}` needs exactly one of `less`, `greater`, `between` and `near`");
         let label = if given.is_empty() { "it has none".to_owned() } else { format!("it has {}", given.join(" and ")) };
         let help = "for example less = [{ policy = …, value = \"fct.p95\" }, { policy = …, value = \"fct.p95\" }]";
         checker.problem(&["claim", index], message, &label, Some(help));
     }
-    if claim.between.is_some() && claim.by != 1.0 {
+    if (claim.between.is_some() || claim.near.is_some()) && claim.by != 1.0 {
         let message = format!("`claim.{index}.by` is for `less` and `greater`");
         checker.problem(&["claim", index, "by"], message, "", None);
+    }
+}
+
+/// What the source printed is one text, or a number for each operand.
+fn published(claim: &ClaimRecord, index: &str, checker: &mut Checker) {
+    let all: &[Published] = claim.published.as_deref().unwrap_or_default();
+    let path = ["claim", index, "published"];
+    let wanted = if claim.less.is_some() || claim.greater.is_some() { 2 } else { 1 };
+    let numbers = all.iter().filter(|one| matches!(one, Published::Number(_))).count();
+    if claim.near.is_some() && (numbers, all.len()) != (1, 1) {
+        let message = format!("`claim.{index}.near` needs a number in `published` that the result is near to");
+        let help =
+            "published = { value = \"180ms\", source = \"figure 1\" }, or a cell: { file = …, row = …, column = … }";
+        checker.problem(&["claim", index], message, "", Some(help));
+    } else if claim.published.is_some() && (all.is_empty() || numbers > 0 && all.len() != wanted || all.len() > wanted)
+    {
+        let message = format!("`claim.{index}.published` must be a text, or a number for each operand");
+        let label = format!("{} for {wanted}", all.len());
+        checker.problem(&path, message, &label, None);
+    }
+    for (position, one) in all.iter().enumerate() {
+        let (position, many) = (position.to_string(), all.len() > 1);
+        let at = |key| {
+            let mut at = path.to_vec();
+            if many {
+                at.push(&position);
+            }
+            at.extend(key);
+            at
+        };
+        let (lines, number) = match one {
+            Published::Text(text) => (vec![(None, Some(text))], None),
+            Published::Number(number) => {
+                (vec![(Some("source"), number.source.as_ref()), (Some("column"), number.column.as_ref())], Some(number))
+            }
+        };
+        for (key, text) in lines {
+            if text.is_some_and(|text| text.contains('\n')) {
+                let at = at(key);
+                checker.problem(&at, format!("`{}` must be one line", at.join(".")), "", None);
+            }
+        }
+        let Some(number) = number else { continue };
+        let (value, file, column) = (number.value.is_some(), number.file.is_some(), number.column.is_some());
+        let message = match (value, file, column) {
+            (true, true, _) | (false, false, _) => "needs a `value` or a `file`, and not both",
+            (true, false, true) => "has a `column`, but no `file`",
+            (false, true, false) => "needs the `column` of its `file`",
+            _ if value && number.row.iter().next().is_some() => "has a `row`, but no `file`",
+            _ => continue,
+        };
+        let at = at(None);
+        checker.problem(&at, format!("`{}` {message}", at.join(".")), "", None);
     }
 }
 

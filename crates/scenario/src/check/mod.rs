@@ -6,6 +6,7 @@
 mod claims;
 mod flows;
 mod network;
+mod quick;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,4 +72,5 @@ pub(crate) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     network::check(scenario, checker);
     flows::check(scenario, checker);
     claims::check(scenario, checker);
+    quick::check(scenario, checker);
 }

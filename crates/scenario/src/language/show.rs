@@ -73,7 +73,8 @@ fn section(text: &mut String, path: &str, entries: &[(String, Shown)]) {
     }
 }
 
-fn inline(shown: &Shown) -> String {
+/// `shown` in one line, as a value is written.
+pub(crate) fn inline(shown: &Shown) -> String {
     match shown {
         Shown::Text(text) => quoted(text),
         Shown::Integer(number) => number.to_string(),

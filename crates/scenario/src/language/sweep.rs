@@ -134,6 +134,11 @@ impl SweepValues {
         }
     }
 
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = Scalar> {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+
     /// Whether `value` is among them.
     pub fn contains(&self, value: &Scalar) -> bool {
         match (self, value) {

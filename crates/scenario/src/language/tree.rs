@@ -85,6 +85,12 @@ impl Node {
         }
     }
 
+    /// The entry `key` of a table, to be changed.
+    pub(crate) fn child_mut(&mut self, key: &str) -> Option<&mut Node> {
+        let Value::Table(table) = &mut self.value else { return None };
+        table.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
+    }
+
     /// The place of `path`, or of the nearest thing around it that exists.
     pub(crate) fn locate(&self, path: &[impl AsRef<str>]) -> At {
         let mut node = self;

@@ -2,10 +2,15 @@
 
 use headway_units::Span;
 
-use crate::language::{Map, Name, Quantity, SweepValues, above, record};
+use serde_json::json;
+
+use crate::language::{
+    Definitions, Field, Json, Map, Name, Node, OneOrMany, Quantity, Ratio, Reader, Row, Shown, SweepValues, Value,
+    above, record,
+};
 
 record! {
-    /// Something the results must show; exactly one of `less`, `greater` and `between`.
+    /// Something the results must show; exactly one of `less`, `greater`, `between` and `near`.
     pub struct ClaimRecord {
         /// The claim in words.
         pub text: String,
@@ -20,6 +25,12 @@ record! {
         pub by: f64 = 1.0,
         /// A result lies between two values.
         pub between: Option<BetweenRecord>,
+        /// A result is near the number that `published` names.
+        pub near: Option<NearRecord>,
+        /// What the source printed, shown beside ours: a text, or a number for each operand.
+        pub published: Option<OneOrMany<Published>>,
+        /// Why it is known not to hold; such a claim is no failure.
+        pub known: Option<String>,
     }
 }
 
@@ -49,4 +60,59 @@ record! {
     }
     with /// The result.
     operand: OperandRecord
+}
+
+record! {
+    /// A result is near the number that the source printed.
+    pub struct NearRecord {
+        /// It differs from that by no more than this share of it.
+        pub within: Ratio,
+    }
+    with /// The result.
+    operand: OperandRecord
+}
+
+record! {
+    /// A number that the source printed: `value`, or a cell of the table `file`.
+    pub struct NumberRecord {
+        /// The number itself.
+        pub value: Option<Quantity>,
+        /// Where in the source it is.
+        pub source: Option<String>,
+        /// A table (CSV), relative to the scenario's folder, or one of those that come with Headway.
+        pub file: Option<String>,
+        /// The row with these values.
+        pub row: Row = Row::new(),
+        /// The column, whose name ends in the unit (`mean_ms`).
+        pub column: Option<String>,
+    }
+}
+
+/// What the source printed: `"about 180 ms (figure 6.1)"`, or a number.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Published {
+    /// In words.
+    Text(String),
+    /// As a number, which ours is divided by.
+    Number(NumberRecord),
+}
+
+impl Field for Published {
+    fn read(node: &Node, reader: &mut Reader) -> Option<Published> {
+        match &node.value {
+            Value::Table(_) => NumberRecord::read(node, reader).map(Published::Number),
+            _ => String::read(node, reader).map(Published::Text),
+        }
+    }
+
+    fn show(&self) -> Option<Shown> {
+        match self {
+            Published::Text(text) => text.show(),
+            Published::Number(number) => number.show(),
+        }
+    }
+
+    fn schema(definitions: &mut Definitions) -> Json {
+        json!({ "anyOf": [String::schema(definitions), NumberRecord::schema(definitions)] })
+    }
 }

@@ -4,11 +4,12 @@ mod claim;
 mod hosts;
 mod policy;
 mod queue;
+mod quick;
 mod topology;
 mod traffic;
 mod transport;
 
-pub use claim::{BetweenRecord, ClaimRecord, OperandRecord};
+pub use claim::{BetweenRecord, ClaimRecord, NearRecord, NumberRecord, OperandRecord, Published};
 pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
 pub use policy::{
     AddressPairs, BacklogRecord, BytesSentRecord, DeadlineRecord, DeliveryRateRecord, HistoryRecord, JudgeRecord,
@@ -16,6 +17,7 @@ pub use policy::{
     Protocol, ReplicateRecord, ReturnRecord, Scheduler, TcpRecord,
 };
 pub use queue::{CodelRecord, DropTailRecord, DrrRecord, FqCodelRecord, QueueRecord, RedRecord, SharedBufferRecord};
+pub use quick::{KernelHostsRecord, KernelQuickRecord, QuickRecord};
 pub use topology::{
     BcubeRecord, CableRecord, DualHomedFatTreeRecord, DualHomedPodRecord, DumbbellRecord, FatTreeRecord, GraphRecord,
     LinkChangeRecord, LinkRecord, MultiHomedFatTreeRecord, ParallelPathsRecord, ShapeRecord, TopologyRecord,
@@ -76,6 +78,10 @@ record! {
         pub sweep: Sweep = Sweep::default(),
         /// What the results must show.
         pub claim: Vec<ClaimRecord> = Vec::new(),
+        /// What `--quick` changes.
+        pub quick: Option<QuickRecord>,
+        /// What `headway reproduce` also runs on kernel hosts.
+        pub kernel_hosts: Option<KernelHostsRecord>,
         /// What is recorded beyond the flows.
         pub measure: MeasureRecord = MeasureRecord::default(),
     }

@@ -1,0 +1,213 @@
+//! Tables of numbers that sources printed: those of the folder `published`, and a user's own.
+//!
+//! CSV as these tables need it: lines that begin with `#` say what it is, then the names of the columns, then rows;
+//! commas between, no quotes. A column with a unit has it at the end of its name: `mean_ms`, `throughput_mbps`.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::language::{Row, Scalar, suggest_help};
+
+/// The tables that come with Headway, by the name of their file.
+const BUNDLED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/published.rs"));
+
+/// A table has at most this many bytes.
+const LARGEST: u64 = 4 << 20;
+
+/// What is wrong with a reference to a table: with which of its keys, and what would be right.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Wrong {
+    pub key: &'static str,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl Wrong {
+    fn new(key: &'static str, message: String) -> Wrong {
+        Wrong { key, message, help: None }
+    }
+
+    fn help(mut self, help: String) -> Wrong {
+        self.help = Some(help);
+        self
+    }
+}
+
+/// A table of texts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Table {
+    name: String,
+    columns: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// The table `name` in `folder`, otherwise the one that comes with Headway.
+    pub fn find(name: &str, folder: &Path) -> Result<Table, Wrong> {
+        let cannot = |error: &dyn std::fmt::Display| Wrong::new("file", format!("{name}: {error}"));
+        let path = folder.join(name);
+        let text = match fs::metadata(&path) {
+            Ok(metadata) if metadata.len() > LARGEST => {
+                return Err(cannot(&format!("more than {} MB are no table", LARGEST >> 20)));
+            }
+            Ok(_) => fs::read_to_string(&path).map_err(|error| cannot(&error))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let bundled = BUNDLED.iter().find(|(own, _)| *own == name).map(|(_, text)| (*text).to_owned());
+                bundled.ok_or_else(|| {
+                    let message = format!("there is no table `{name}`, neither beside the scenario nor with Headway");
+                    let names = BUNDLED.iter().map(|(name, _)| *name);
+                    Wrong::new("file", message).help(suggest_help(name, names, "tables that come with Headway"))
+                })?
+            }
+            Err(error) => return Err(cannot(&error)),
+        };
+        Table::parse(name, &text).map_err(|error| cannot(&error))
+    }
+
+    fn parse(name: &str, text: &str) -> Result<Table, String> {
+        let cells = |line: &str| line.split(',').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+        let data = |(_, line): &(usize, &str)| !line.trim().is_empty() && !line.starts_with('#');
+        let mut lines = text.lines().enumerate().filter(data);
+        let Some((_, first)) = lines.next() else { return Err("the table is empty".to_owned()) };
+        let columns = cells(first);
+        if let Some(twice) = columns.iter().enumerate().find(|(index, column)| columns[..*index].contains(column)) {
+            return Err(format!("two columns are called `{}`", twice.1));
+        }
+        let mut rows = Vec::new();
+        for (number, line) in lines {
+            let row = cells(line);
+            if row.len() != columns.len() {
+                let (number, has, wanted) = (number + 1, row.len(), columns.len());
+                return Err(format!(
+                    "line {number} is not a row of the table: its cells are {has}, the columns {wanted}"
+                ));
+            }
+            rows.push(row);
+        }
+        Ok(Table { name: name.to_owned(), columns, rows })
+    }
+
+    fn column(&self, name: &str, key: &'static str) -> Result<usize, Wrong> {
+        self.columns.iter().position(|column| column == name).ok_or_else(|| {
+            let names = self.columns.iter().map(String::as_str);
+            let message = format!("{} has no column `{name}`", self.name);
+            Wrong::new(key, message).help(suggest_help(name, names, "columns"))
+        })
+    }
+
+    /// The number in `column` of the one row that has the values of `row`, in the base unit of its kind, and that.
+    pub fn cell(&self, row: &Row, column: &str) -> Result<(f64, Unit), Wrong> {
+        let wanted: Vec<(usize, &Scalar)> =
+            row.iter().map(|(name, value)| Ok((self.column(name, "row")?, value))).collect::<Result<_, _>>()?;
+        let has = |cells: &&Vec<String>| wanted.iter().all(|(column, value)| equal(&cells[*column], value));
+        let found: Vec<&Vec<String>> = self.rows.iter().filter(has).collect();
+        let index = self.column(column, "column")?;
+        let [cells] = found[..] else {
+            let message = match found.len() {
+                0 => format!("{} has no such row", self.name),
+                n => format!("{} has {n} such rows", self.name),
+            };
+            let named: Vec<usize> = match wanted.is_empty() {
+                true => (0..self.columns.len().min(1)).collect(),
+                false => wanted.iter().map(|(column, _)| *column).collect(),
+            };
+            let values = named.iter().map(|&column| {
+                let mut values: Vec<&str> = self.rows.iter().map(|cells| cells[column].as_str()).collect();
+                values.dedup();
+                values.truncate(10);
+                format!("`{}` is {}", self.columns[column], values.join(", "))
+            });
+            let help = values.collect::<Vec<_>>().join("; ");
+            return Err(Wrong::new("row", message).help(help));
+        };
+        let number = cells[index].parse::<f64>().ok().filter(|number| number.is_finite());
+        let number = number.ok_or_else(|| {
+            let text: String = cells[index].chars().take(60).collect();
+            Wrong::new("column", format!("{} has no number there, but `{text}`", self.name))
+        })?;
+        let (unit, factor) = unit(column);
+        Ok((number * factor, unit))
+    }
+}
+
+/// As text, or as numbers: `1` is `1.0`.
+fn equal(cell: &str, value: &Scalar) -> bool {
+    let number = match value {
+        Scalar::Integer(number) => Some(*number as f64),
+        Scalar::Float(number) => Some(*number),
+        Scalar::Bool(_) | Scalar::Text(_) => None,
+    };
+    cell == value.to_string() || number.is_some() && cell.parse::<f64>().ok() == number
+}
+
+/// What a number is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// A number without a unit.
+    None,
+    /// Seconds.
+    Seconds,
+    /// Bits per second.
+    Rate,
+    /// Bytes.
+    Bytes,
+}
+
+/// The unit at the end of a column's name, and what numbers in it are multiplied by to be in the base unit.
+fn unit(column: &str) -> (Unit, f64) {
+    match column.rsplit('_').next().unwrap_or_default() {
+        _ if !column.contains('_') => (Unit::None, 1.0),
+        "s" if column.ends_with("_per_s") => (Unit::None, 1.0),
+        "s" => (Unit::Seconds, 1.0),
+        "ms" => (Unit::Seconds, 1e-3),
+        "us" => (Unit::Seconds, 1e-6),
+        "ns" => (Unit::Seconds, 1e-9),
+        "bps" => (Unit::Rate, 1.0),
+        "kbps" => (Unit::Rate, 1e3),
+        "mbps" => (Unit::Rate, 1e6),
+        "gbps" => (Unit::Rate, 1e9),
+        "percent" => (Unit::None, 1e-2),
+        _ => (Unit::None, 1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_that_comes_with_headway_reads() {
+        assert!(!BUNDLED.is_empty());
+        for (name, text) in BUNDLED {
+            let table = Table::parse(name, text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(!table.rows.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn tables_that_are_none_are_refused() {
+        for (text, word) in
+            [("", "empty"), ("# only words\n", "empty"), ("a,b\n1\n", "line 2"), ("a,a\n", "two columns")]
+        {
+            let error = Table::parse("t.csv", text).unwrap_err();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_columns_name_is_its_unit() {
+        let cases = [
+            ("mean_ms", Unit::Seconds, 1e-3),
+            ("s", Unit::None, 1.0),
+            ("span_s", Unit::Seconds, 1.0),
+            ("requests_per_s", Unit::None, 1.0),
+            ("throughput_mbps", Unit::Rate, 1e6),
+            ("loss_percent", Unit::None, 1e-2),
+            ("packets_lost", Unit::None, 1.0),
+        ];
+        for (column, kind, factor) in cases {
+            assert_eq!(unit(column), (kind, factor), "{column}");
+        }
+    }
+}
