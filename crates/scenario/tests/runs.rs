@@ -26,6 +26,29 @@ fn run(text: &str, sets: &[&str]) -> Results {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// What the thesis' data mining has for its back-end: a total shared out among those who talk (§6.4, table 6.1).
+#[test]
+fn a_total_is_shared_out_among_the_share_that_talks() {
+    let sum = |sets: &[&str], metric: &str| {
+        let results = run(SMALL, sets);
+        let row = |r: &&headway_results::Row| r.policy == "plain" && r.metric.to_string() == metric;
+        results.summary.rows.iter().find(row).and_then(|row| row.estimate.value)
+    };
+    let sets = |share: &'static str| {
+        [
+            "traffic.flows.pairs=all-to-all",
+            "traffic.flows.arrival=once",
+            "traffic.flows.size={kind=\"shared\",total=\"60KB\"}",
+            share,
+        ]
+    };
+    let (all, half) = (sets("traffic.flows.from-share=100%"), sets("traffic.flows.from-share=50%"));
+    let flows = [&all, &half].map(|sets| sum(sets, "flows").unwrap());
+    assert_eq!(flows[0], 2.0 * flows[1]);
+    assert_eq!(sum(&sets("traffic.flows.from-share=0%"), "flows"), Some(0.0));
+    assert_eq!([&all, &half].map(|sets| sum(sets, "unfinished")), [Some(0.0); 2]);
+}
+
 /// Time-outs of ten seconds leave flows unfinished; the few that finish are quick, which must not count for them.
 #[test]
 fn a_claim_about_a_mean_is_not_held_while_flows_are_unfinished() {

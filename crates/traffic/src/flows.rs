@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::arrival::{Arrival, Arrivals};
 use crate::pairs::{Ends, Generator, PairsError, Pattern};
+use crate::share::{Chosen, Shares};
 use crate::size::Size;
 
 /// One kind of traffic.
@@ -19,8 +20,12 @@ pub struct Traffic {
     pub name: String,
     /// Who sends to whom.
     pub pattern: Pattern,
+    /// How many of the hosts take part; they are drawn for each run.
+    pub shares: Shares,
     /// How much. `None`: flows never end.
     pub size: Option<Size>,
+    /// Sizes are what all senders of a destination send together: each flow carries an equal part, rounded up.
+    pub shared: bool,
     /// When each generator starts flows.
     pub arrival: Arrival,
     /// Nothing starts before.
@@ -40,7 +45,7 @@ pub struct FlowStart {
     pub destination: usize,
     /// How much; `None`: without end.
     pub size: Option<Bytes>,
-    /// Index of its generator.
+    /// Index of its generator, of those there are when all hosts take part.
     pub generator: u32,
     /// Number among the flows of its generator, from 0.
     pub number: u64,
@@ -80,10 +85,12 @@ impl Traffic {
         if self.stop < self.start {
             return Err(TrafficError::Backwards { start: self.start, stop: self.stop });
         }
+        self.pattern.check(ends)?;
+        let chosen = Chosen::draw(self.shares, ends, &self.name, streams);
         let mut own = streams.stream(&self.name);
         let mut lines: Vec<Line> = self
             .pattern
-            .generators(ends, &mut own)?
+            .generators(&chosen, &mut own)
             .into_iter()
             .map(|generator| {
                 let stream = |what| streams.stream(&format!("{}/{}/{what}", self.name, generator.name()));
@@ -103,8 +110,18 @@ impl Traffic {
             .collect();
         let first = |(index, line): (u32, &mut Line)| Some(Reverse((line.next(self.start, self.stop)?, index)));
         let queue = (0..).zip(&mut lines).filter_map(first).collect();
-        Ok(Flows { size: self.size.clone(), stop: self.stop, lines, queue })
+        let parts = if self.shared { chosen.ends.senders().max(1) as u64 } else { 1 };
+        Ok(Flows { kind: Kind { size: self.size.clone(), parts, chosen }, stop: self.stop, lines, queue })
     }
+}
+
+/// What the flows of all generators have in common.
+#[derive(Debug, Clone)]
+struct Kind {
+    size: Option<Size>,
+    /// Each flow carries such a part of its size.
+    parts: u64,
+    chosen: Chosen,
 }
 
 /// A generator at work.
@@ -127,19 +144,20 @@ struct Line {
 
 impl Line {
     /// The next flow of the arrival at `time`.
-    fn flow(&mut self, time: Time, index: u32, size: Option<&Size>) -> FlowStart {
+    fn flow(&mut self, time: Time, kind: &Kind) -> FlowStart {
         let (source, destination) = self.generator.pair(&mut self.pairs);
-        let size = size.map(|size| size.draw(&mut self.sizes));
+        let (source, destination) = (kind.chosen.source(source), kind.chosen.destination(destination));
+        let size = kind.size.as_ref().map(|size| Bytes::new(size.draw(&mut self.sizes).get().div_ceil(kind.parts)));
         self.number += 1;
-        FlowStart { time, source, destination, size, generator: index, number: self.number - 1 }
+        FlowStart { time, source, destination, size, generator: self.generator.index(), number: self.number - 1 }
     }
 
     /// Draws all flows of the arrival at `beat`, each late by its jitter.
-    fn draw_late(&mut self, beat: Time, index: u32, size: Option<&Size>) {
+    fn draw_late(&mut self, beat: Time, kind: &Kind) {
         self.beat = beat;
         for _ in 0..self.generator.flows_per_arrival() {
             let late = Span::from_picos(self.times.below(self.jitter.picos()));
-            let flow = self.flow(beat.saturating_add(late), index, size);
+            let flow = self.flow(beat.saturating_add(late), kind);
             self.late.push_back(flow);
         }
         self.late.make_contiguous().sort_by_key(|flow| (flow.time, flow.number));
@@ -153,7 +171,7 @@ impl Line {
 /// The flows of one traffic in order of time; see [`Traffic::flows`].
 #[derive(Debug, Clone)]
 pub struct Flows {
-    size: Option<Size>,
+    kind: Kind,
     stop: Time,
     lines: Vec<Line>,
     /// The next arrival of every generator that has one.
@@ -169,7 +187,7 @@ impl Iterator for Flows {
             let Reverse((time, index)) = *head;
             let line = &mut self.lines[index as usize];
             let (flow, beat) = if line.jitter.is_zero() {
-                let flow = line.flow(time, index, self.size.as_ref());
+                let flow = line.flow(time, &self.kind);
                 line.left -= 1;
                 if line.left > 0 {
                     return Some(flow);
@@ -178,7 +196,7 @@ impl Iterator for Flows {
                 (flow, time)
             } else {
                 let Some(flow) = line.late.pop_front() else {
-                    line.draw_late(time, index, self.size.as_ref());
+                    line.draw_late(time, &self.kind);
                     let first = line.late.front().map_or(time, |flow| flow.time);
                     *head = Reverse((first, index));
                     continue;
@@ -219,7 +237,9 @@ mod tests {
         Traffic {
             name: "short".into(),
             pattern,
+            shares: Shares::default(),
             size: Some(Size::Cdf(Cdf::builtin("websearch").unwrap())),
+            shared: false,
             arrival,
             start: seconds(1),
             stop: seconds(21),
@@ -322,6 +342,63 @@ mod tests {
         assert_eq!(order, [(at, 0, 0), (at, 0, 1), (at, 1, 0), (at, 1, 1), (at, 2, 0), (at, 2, 1)]);
     }
 
+    /// Who talks at a share talks at any larger one, and sends the same.
+    #[test]
+    fn a_larger_share_shifts_nobody_who_talked_before() {
+        let ends = Ends::Between { sources: 12, destinations: 4 };
+        let at = |pattern, share| {
+            let shares = Shares { sources: Some(share), destinations: None };
+            run(&Traffic { shares, ..traffic(pattern, poisson(200)) }, ends)
+        };
+        for pattern in [Pattern::Random, Pattern::AllToAll] {
+            let (few, all) = (at(pattern, 0.5), at(pattern, 1.0));
+            let talking: std::collections::BTreeSet<usize> = few.iter().map(|flow| flow.source).collect();
+            assert_eq!(talking.len(), 6);
+            let of_them: Vec<FlowStart> = all.iter().filter(|flow| talking.contains(&flow.source)).copied().collect();
+            assert_eq!(few, of_them, "{pattern:?}");
+            assert_eq!(all, run(&traffic(pattern, poisson(200)), ends), "all is all");
+        }
+        assert_eq!(at(Pattern::Random, 0.0), []);
+    }
+
+    #[test]
+    fn a_share_of_the_destinations_is_reached() {
+        let ends = Ends::Between { sources: 3, destinations: 8 };
+        let shares = Shares { sources: None, destinations: Some(0.25) };
+        for pattern in
+            [Pattern::Random, Pattern::EachDestination, Pattern::AllToAll, Pattern::Permutation, Pattern::Incast]
+        {
+            let flows = run(&Traffic { shares, ..traffic(pattern, poisson(20)) }, ends);
+            let reached: std::collections::BTreeSet<usize> = flows.iter().map(|flow| flow.destination).collect();
+            assert_eq!(reached.len(), 2, "{pattern:?}");
+            let other = traffic(pattern, poisson(20));
+            let again = other.flows(ends, Streams::new(1).part("repeat", 1)).unwrap();
+            assert!(again.map(|flow| flow.destination).collect::<std::collections::BTreeSet<_>>().len() > 2);
+        }
+    }
+
+    /// 800 MB from n hosts (the thesis's data mining, table 6.1).
+    #[test]
+    fn a_size_is_shared_out_among_those_who_talk() {
+        let shared = |ends, share: Option<f64>, pattern| {
+            let mut traffic = traffic(pattern, Arrival::Once { count: 1 });
+            traffic.size = Some(Size::Fixed(Fixed::new(Bytes::from_kb(800_000)).unwrap()));
+            traffic.shares.sources = share;
+            traffic.shared = true;
+            let flows = run(&traffic, ends);
+            let to = flows[0].destination;
+            let own: Vec<u64> = flows.iter().filter(|f| f.destination == to).map(|f| f.size.unwrap().get()).collect();
+            assert!(own.iter().all(|&part| part == 800_000_000_u64.div_ceil(own.len() as u64)), "{own:?}");
+            own.len()
+        };
+        let apart = Ends::Between { sources: 12, destinations: 4 };
+        assert_eq!(shared(apart, None, Pattern::AllToAll), 12);
+        assert_eq!(shared(apart, Some(0.25), Pattern::AllToAll), 3);
+        assert_eq!(shared(apart, Some(0.5), Pattern::Incast), 6);
+        assert_eq!(shared(Ends::Within { hosts: 8 }, Some(0.5), Pattern::AllToAll), 3);
+        assert_eq!(shared(Ends::Within { hosts: 8 }, None, Pattern::Incast), 7);
+    }
+
     #[test]
     fn what_would_never_end_or_never_begin_is_refused() {
         let ends = Ends::Within { hosts: 3 };
@@ -352,9 +429,12 @@ mod tests {
             sources in 2usize..6,
             destinations in 2usize..6,
             within: bool,
+            shares in (prop::option::of(0.0..=1.0), prop::option::of(0.0..=1.0)),
+            shared: bool,
             seed: u64,
         ) {
-            let traffic = traffic(pattern, arrival);
+            let shares = Shares { sources: shares.0, destinations: shares.1.filter(|_| !within) };
+            let traffic = Traffic { shares, shared, ..traffic(pattern, arrival) };
             let ends = if within { Ends::Within { hosts: sources } } else { Ends::Between { sources, destinations } };
             let flows: Vec<_> = traffic.flows(ends, Streams::new(seed)).unwrap().collect();
             prop_assert!(flows.is_sorted_by_key(|f| (f.time, f.generator, f.number)));

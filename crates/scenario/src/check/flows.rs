@@ -141,6 +141,11 @@ fn endpoints(scenario: &ScenarioRecord, name: &str, traffic: &FlowsRecord, index
         let message = format!("`traffic.{name}.senders` is more than the {hosts} hosts of `{from}`");
         checker.problem(&path("senders"), message, &format!("this is {senders}"), None);
     }
+    if from == &traffic.to && traffic.to_share.is_some() {
+        let message = format!("`traffic.{name}.to-share` needs senders and receivers in groups of their own");
+        let help = "within a group `from-share` says how many of its hosts send to each other";
+        checker.problem(&path("to-share"), message, "", Some(help));
+    }
     if from == &traffic.to && hosts == 1 {
         let message = format!("traffic `{name}` goes from `{from}` to itself, which is a single host");
         checker.problem(&path("to"), message, "nobody to send to", None);
@@ -170,6 +175,11 @@ fn size(name: &str, traffic: &FlowsRecord, index: &str, checker: &mut Checker) {
             let message = format!("`traffic.{name}.size` needs exactly one of `name` and `file`");
             let label = if size.name.is_some() { "both are given" } else { "neither is given" };
             checker.problem(&path, message, label, None);
+        }
+        SizeKind::Shared(_) if matches!(traffic.arrival, ArrivalRecord::Load(_)) => {
+            let message = format!("traffic `{name}` shares a total out, so its sizes cannot make up a load");
+            let help = "a load needs sizes that do not depend on how many send: use arrival = \"poisson\"";
+            checker.problem(&["traffic", index, "arrival"], message, "not with this size", Some(help));
         }
         SizeKind::Unlimited(_) if matches!(traffic.arrival, ArrivalRecord::Load(_)) => {
             let message = format!("traffic `{name}` has flows without end, so they cannot make up a load");

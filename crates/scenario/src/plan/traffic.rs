@@ -7,12 +7,15 @@ use std::sync::Arc;
 use headway_control::lanes::MAX_SUBFLOWS;
 use headway_engine::Streams;
 use headway_fabric::NodeId;
-use headway_traffic::{Arrival, Cdf, Ends, Exponential, Fixed, Pareto, Pattern, Size, SizeError, Traffic, Uniform};
+use headway_traffic::{
+    Arrival, Cdf, Ends, Exponential, Fixed, Pareto, Pattern, Shares, Size, SizeError, Traffic, Uniform,
+};
 use headway_transport::{FlowStart, Multipath, Profile};
 use headway_units::{Bytes, Span, Time};
 
 use super::network::Network;
 use super::{Fault, Hosts};
+use crate::language::Ratio;
 use crate::schema::{ArrivalRecord, CdfRecord, FlowsRecord, Pairs, ScenarioRecord, SizeKind};
 
 /// A table of sizes has at most this many bytes.
@@ -100,7 +103,10 @@ impl Planned {
         };
         let stop = record.stop.unwrap_or(scenario.duration).min(scenario.duration);
         let (start, stop) = (Time::ZERO + record.start, Time::ZERO + stop);
-        let traffic = Traffic { name: name.to_owned(), pattern, size, arrival, start, stop };
+        let share = |share: Option<Ratio>| share.map(Ratio::get);
+        let shares = Shares { sources: share(record.from_share), destinations: share(record.to_share) };
+        let shared = matches!(record.size.0, SizeKind::Shared(_));
+        let traffic = Traffic { name: name.to_owned(), pattern, shares, size, shared, arrival, start, stop };
         let interfaces = |hosts: &Hosts| hosts.iter().map(|&host| network.built.graph.interfaces(host).len()).min();
         let fewest_interfaces =
             interfaces(&sources).zip(interfaces(&destinations)).map(|(ours, theirs)| ours.min(theirs));
@@ -195,6 +201,7 @@ fn size(record: &FlowsRecord, folder: &Path) -> Result<Option<Size>, String> {
         SizeKind::Exponential(own) => Size::Exponential(Exponential::new(own.mean).map_err(size)?),
         SizeKind::Pareto(own) => Size::Pareto(Pareto::new(own.shape, own.mean, own.max).map_err(size)?),
         SizeKind::Cdf(own) => Size::Cdf(cdf(own, folder)?),
+        SizeKind::Shared(own) => Size::Fixed(Fixed::new(own.total).map_err(size)?),
     }))
 }
 

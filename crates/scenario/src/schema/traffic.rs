@@ -73,6 +73,11 @@ record! {
         pub pairs: Pairs = Pairs::Random,
         /// Only the first so many hosts of `from` send; all when left out.
         pub senders: Option<u32>,
+        /// The share of the hosts of `from` that send, drawn at random in every repeat; all when left out. Where `from`
+        /// is `to`, the share that send to each other.
+        pub from_share: Option<Ratio>,
+        /// The share of the hosts of `to` that receive, drawn at random in every repeat; all when left out.
+        pub to_share: Option<Ratio>,
         /// How much each flow carries: an amount ("64KB"), "unlimited", or a distribution.
         pub size: SizeRecord,
         /// When flows start.
@@ -156,6 +161,8 @@ choice! {
         "pareto" => Pareto(ParetoRecord),
         /// As in a table of sizes and cumulative shares.
         "cdf" => Cdf(CdfRecord),
+        /// An equal part of a total that all senders of a destination send together.
+        "shared" => Shared(SharedRecord),
     }
 }
 
@@ -216,6 +223,15 @@ record! {
         pub name: Option<String>,
         /// A file, relative to the scenario's: lines of size in bytes and cumulative share.
         pub file: Option<String>,
+    }
+}
+
+record! {
+    /// An equal part of a total that all senders of a destination send together, rounded up to a byte.
+    pub struct SharedRecord {
+        /// What they send together.
+        #[range(Bytes::new(1)..)]
+        pub total: Bytes,
     }
 }
 
