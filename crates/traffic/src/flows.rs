@@ -101,6 +101,7 @@ impl Traffic {
                     sizes: stream("size"),
                     left: generator.flows_per_arrival(),
                     number: 0,
+                    running: 0,
                     jitter: self.arrival.jitter(),
                     beat: self.start,
                     late: VecDeque::new(),
@@ -111,7 +112,13 @@ impl Traffic {
         let first = |(index, line): (u32, &mut Line)| Some(Reverse((line.next(self.start, self.stop)?, index)));
         let queue = (0..).zip(&mut lines).filter_map(first).collect();
         let parts = if self.shared { chosen.ends.senders().max(1) as u64 } else { 1 };
-        Ok(Flows { kind: Kind { size: self.size.clone(), parts, chosen }, stop: self.stop, lines, queue })
+        Ok(Flows {
+            kind: Kind { size: self.size.clone(), parts, chosen },
+            stop: self.stop,
+            waits: self.arrival.waits(),
+            lines,
+            queue,
+        })
     }
 }
 
@@ -135,6 +142,8 @@ struct Line {
     /// Flows still to come of the present arrival.
     left: usize,
     number: u64,
+    /// In a closed loop: flows of the last arrival that have not completed.
+    running: u64,
     jitter: Span,
     /// The arrival whose flows are being given.
     beat: Time,
@@ -168,56 +177,94 @@ impl Line {
     }
 }
 
-/// The flows of one traffic in order of time; see [`Traffic::flows`].
+/// The flows of one traffic in order of time; see [`Traffic::flows`]. In a closed loop the iterator has nothing to give
+/// until it is told of flows that have [`completed`](Flows::completed).
 #[derive(Debug, Clone)]
 pub struct Flows {
     kind: Kind,
     stop: Time,
+    /// The next arrival of a generator waits for the flows of the one before.
+    waits: bool,
     lines: Vec<Line>,
     /// The next arrival of every generator that has one.
     queue: BinaryHeap<Reverse<(Time, u32)>>,
+}
+
+impl Flows {
+    /// When the next flow starts; `None` if there is none, or none before another completes.
+    pub fn next_time(&mut self) -> Option<Time> {
+        loop {
+            let mut head = self.queue.peek_mut()?;
+            let Reverse((time, index)) = *head;
+            let line = &mut self.lines[index as usize];
+            if line.jitter.is_zero() {
+                return Some(time);
+            }
+            let Some(flow) = line.late.front() else {
+                // an arrival, whose flows come later
+                line.draw_late(time, &self.kind);
+                let first = line.late.front().map_or(time, |flow| flow.time);
+                *head = Reverse((first, index));
+                continue;
+            };
+            if flow.time < self.stop {
+                return Some(time);
+            }
+            // the others of this arrival come later still, and the next arrival after a whole period
+            PeekMut::pop(head);
+        }
+    }
+
+    /// A flow of `generator` ([`FlowStart::generator`]) was complete at `at`: in a closed loop another may follow.
+    pub fn completed(&mut self, at: Time, generator: u32) {
+        let Ok(index) = self.lines.binary_search_by_key(&generator, |line| line.generator.index()) else { return };
+        let line = &mut self.lines[index];
+        if line.running == 0 {
+            return;
+        }
+        line.running -= 1;
+        // flows of one arrival start together, so all have started before one has completed
+        if line.running == 0
+            && let Some(next) = line.next(at, self.stop)
+        {
+            self.queue.push(Reverse((next, index as u32)));
+        }
+    }
 }
 
 impl Iterator for Flows {
     type Item = FlowStart;
 
     fn next(&mut self) -> Option<FlowStart> {
-        loop {
-            let mut head = self.queue.peek_mut()?;
-            let Reverse((time, index)) = *head;
-            let line = &mut self.lines[index as usize];
-            let (flow, beat) = if line.jitter.is_zero() {
-                let flow = line.flow(time, &self.kind);
-                line.left -= 1;
-                if line.left > 0 {
-                    return Some(flow);
-                }
-                line.left = line.generator.flows_per_arrival();
-                (flow, time)
-            } else {
-                let Some(flow) = line.late.pop_front() else {
-                    line.draw_late(time, &self.kind);
-                    let first = line.late.front().map_or(time, |flow| flow.time);
-                    *head = Reverse((first, index));
-                    continue;
-                };
-                if flow.time >= self.stop {
-                    // the others of this arrival come later still, and the next arrival after a whole period
-                    PeekMut::pop(head);
-                    continue;
-                }
-                if let Some(next) = line.late.front() {
-                    *head = Reverse((next.time, index));
-                    return Some(flow);
-                }
-                (flow, line.beat)
-            };
-            match line.next(beat, self.stop) {
-                Some(next) => *head = Reverse((next, index)),
-                None => drop(PeekMut::pop(head)),
+        self.next_time()?;
+        let mut head = self.queue.peek_mut()?;
+        let Reverse((time, index)) = *head;
+        let line = &mut self.lines[index as usize];
+        let (flow, beat) = if let Some(flow) = line.late.pop_front() {
+            if let Some(next) = line.late.front() {
+                *head = Reverse((next.time, index));
+                return Some(flow);
             }
+            (flow, line.beat)
+        } else {
+            let flow = line.flow(time, &self.kind);
+            line.left -= 1;
+            if line.left > 0 {
+                return Some(flow);
+            }
+            line.left = line.generator.flows_per_arrival();
+            (flow, time)
+        };
+        if self.waits {
+            line.running = line.left as u64;
+            PeekMut::pop(head);
             return Some(flow);
         }
+        match line.next(beat, self.stop) {
+            Some(next) => *head = Reverse((next, index)),
+            None => drop(PeekMut::pop(head)),
+        }
+        Some(flow)
     }
 }
 
@@ -415,6 +462,65 @@ mod tests {
         assert_eq!(run(&Traffic { stop: valid.start, ..valid }, ends), []);
     }
 
+    /// Plays the network: every flow takes `fct`.
+    fn play(traffic: &Traffic, ends: Ends, fct: Span) -> Vec<FlowStart> {
+        let mut flows = traffic.flows(ends, Streams::new(1)).unwrap();
+        let mut running = std::collections::BTreeSet::new();
+        let mut all = Vec::new();
+        loop {
+            let next = flows.next_time();
+            if let Some(&(end, generator, number)) = running.first()
+                && next.is_none_or(|next| end <= next)
+            {
+                running.remove(&(end, generator, number));
+                flows.completed(end, generator);
+            } else if next.is_some() {
+                let flow = flows.next().unwrap();
+                assert_eq!(Some(flow.time), next);
+                running.insert((flow.time + fct, flow.generator, flow.number));
+                all.push(flow);
+            } else {
+                return all;
+            }
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_sends_back_to_back() {
+        let fct = Span::from_millis(100);
+        let traffic = traffic(Pattern::Random, Arrival::ClosedLoop { think: Span::ZERO });
+        let flows = play(&traffic, Ends::Within { hosts: 5 }, fct);
+        assert_eq!(flows.len(), 5 * 200, "20 s of 100 ms");
+        for source in 0..5 {
+            let own: Vec<_> = flows.iter().filter(|flow| flow.source == source).collect();
+            assert_eq!(own[0].time, traffic.start);
+            assert!(own.windows(2).all(|pair| pair[1].time == pair[0].time + fct));
+        }
+    }
+
+    /// What is sent does not depend on how long it takes, only when; and a whole incast is waited for.
+    #[test]
+    fn a_closed_loop_draws_the_same_however_long_flows_take() {
+        let think = Span::from_millis(50);
+        for pattern in [Pattern::Random, Pattern::AllToAll, Pattern::Incast] {
+            let traffic = traffic(pattern, Arrival::ClosedLoop { think });
+            let ends = Ends::Between { sources: 3, destinations: 4 };
+            let of = |fct| {
+                let mut flows = play(&traffic, ends, Span::from_millis(fct));
+                flows.retain(|flow| flow.generator == 0);
+                flows.into_iter().map(|flow| FlowStart { time: Time::ZERO, ..flow }).collect::<Vec<_>>()
+            };
+            let (quick, slow) = (of(10), of(90));
+            assert!(quick.len() > slow.len());
+            assert_eq!(quick[..slow.len()], slow, "{pattern:?}");
+        }
+        // 20 s, each round 100 ms of flow and 100 ms of thinking (exponential): 100 rounds, deviation √100 / 2 = 5.
+        let traffic = traffic(Pattern::Incast, Arrival::ClosedLoop { think: Span::from_millis(100) });
+        let flows = play(&traffic, Ends::Between { sources: 4, destinations: 2 }, Span::from_millis(100));
+        assert!((flows.len() / 4).abs_diff(100) < 20, "{}", flows.len());
+        assert!(flows.chunks(4).all(|round| round.iter().all(|flow| flow.time == round[0].time)));
+    }
+
     proptest! {
         #[test]
         fn flows_are_ordered_numbered_and_within_bounds(
@@ -425,6 +531,7 @@ mod tests {
                 (0u32..4).prop_map(|count| Arrival::Once { count }),
                 (200u64..5000).prop_map(poisson),
                 (200u64..5000).prop_map(|ms| Arrival::Periodic { period: Span::from_millis(ms), jitter: Span::ZERO }),
+                (0u64..5000).prop_map(|ms| Arrival::ClosedLoop { think: Span::from_millis(ms) }),
             ],
             sources in 2usize..6,
             destinations in 2usize..6,
