@@ -49,6 +49,27 @@ fn a_total_is_shared_out_among_the_share_that_talks() {
     assert_eq!([&all, &half].map(|sets| sum(sets, "unfinished")), [Some(0.0); 2]);
 }
 
+/// One after another on an idle path, where 50 KB take 20 ms and a handshake: at most ten in 200 ms. A pause
+/// of 20 ms on average leaves fewer, and no policy or thread changes what is sent.
+#[test]
+fn a_closed_loop_sends_one_flow_after_another() {
+    let flows = |think: &str| {
+        let arrival = format!("traffic.flows.arrival={{kind=\"closed-loop\",think=\"{think}\"}}");
+        let results = run(SMALL, &[&arrival, "traffic.flows.senders=1", "topology.queue.limit=100KB", "drain=1s"]);
+        let of = |metric: &str| {
+            let row = |r: &&headway_results::Row| r.policy == "plain" && r.metric.to_string() == metric;
+            results.summary.rows.iter().find(row).and_then(|row| row.estimate.value).unwrap()
+        };
+        assert_eq!(of("unfinished"), 0.0);
+        (of("flows"), of("goodput.sum"))
+    };
+    let (back_to_back, goodput) = flows("0s");
+    assert!((8.0..=10.0).contains(&back_to_back), "{back_to_back}");
+    assert!(goodput > 12e6, "{goodput}");
+    assert!(flows("20ms").0 < back_to_back);
+    assert!(flows("10s").0 <= 1.0);
+}
+
 /// Time-outs of ten seconds leave flows unfinished; the few that finish are quick, which must not count for them.
 #[test]
 fn a_claim_about_a_mean_is_not_held_while_flows_are_unfinished() {

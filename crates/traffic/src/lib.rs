@@ -13,6 +13,8 @@
 //! literature (pFabric, SIGCOMM 2013; DCTCP, SIGCOMM 2010).
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+pub mod app;
+
 mod arrival;
 mod flows;
 mod pairs;

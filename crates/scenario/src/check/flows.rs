@@ -181,6 +181,11 @@ fn size(name: &str, traffic: &FlowsRecord, index: &str, checker: &mut Checker) {
             let help = "a load needs sizes that do not depend on how many send: use arrival = \"poisson\"";
             checker.problem(&["traffic", index, "arrival"], message, "not with this size", Some(help));
         }
+        SizeKind::Unlimited(_) if matches!(traffic.arrival, ArrivalRecord::ClosedLoop(_)) => {
+            let message = format!("traffic `{name}` has flows without end, so none follows another");
+            let help = "use arrival = \"once\", or give the flows a size";
+            checker.problem(&["traffic", index, "arrival"], message, "not with this size", Some(help));
+        }
         SizeKind::Unlimited(_) if matches!(traffic.arrival, ArrivalRecord::Load(_)) => {
             let message = format!("traffic `{name}` has flows without end, so they cannot make up a load");
             let help = "use arrival = \"once\", or give the flows a size";

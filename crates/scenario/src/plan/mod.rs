@@ -7,6 +7,7 @@ mod network;
 mod profile;
 mod queue;
 mod traffic;
+mod workload;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,9 +18,7 @@ use headway_engine::Streams;
 use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
 use headway_kernel::{GuestError, Guests, Work};
 use headway_results::{Counters, FlowRecord, Job, Outcome, Sample};
-use headway_transport::{
-    FlowEnd, FlowStart, HostModel, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped, Traced,
-};
+use headway_transport::{FlowEnd, HostModel, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped, Traced};
 use headway_units::{Bytes, Span, Time};
 
 use crate::Document;
@@ -29,6 +28,7 @@ use kernel::{Joined, Kernels, Started};
 pub(crate) use kernel::{Machine, Need, Wanted};
 pub(crate) use network::Network;
 use traffic::Planned;
+use workload::Workload;
 
 /// A problem with the value at a key path, before it is tied to its place in the file.
 pub(crate) struct Fault {
@@ -102,7 +102,6 @@ pub(crate) struct Plan {
     /// Hosts that take time.
     models: Vec<(NodeId, HostModel)>,
     measure: Measure,
-    duration: Time,
     end: Time,
 }
 
@@ -128,11 +127,10 @@ impl Plan {
             traffic.check_lanes(&profiles[usize::from(traffic.index)], &network, &policy.to_string())?;
         }
         let names = scenario.traffic.iter().map(|traffic| Arc::from(traffic.name.as_str())).collect();
-        let duration = Time::ZERO + scenario.duration;
-        let end = duration.saturating_add(scenario.drain);
+        let end = (Time::ZERO + scenario.duration).saturating_add(scenario.drain);
         let measure = measure(scenario, &network)?;
         let models = host::models(scenario, &network)?;
-        Ok(Plan { network, profiles, traffics, names, kernels, models, measure, duration, end })
+        Ok(Plan { network, profiles, traffics, names, kernels, models, measure, end })
     }
 
     /// The name of a host.
@@ -194,7 +192,7 @@ impl Plan {
                 simulation.watch(link);
             }
         }
-        simulation.run(self.end, &mut self.starts(false, streams))?;
+        simulation.run_application(self.end, &mut self.starts(false, streams))?;
         if let Some(trace) = trace {
             *trace = simulation.traced();
         }
@@ -213,11 +211,10 @@ impl Plan {
     }
 
     /// The flows that kernel hosts send, or those that modelled ones do, in order of time.
-    fn starts(&self, kernels: bool, streams: Streams) -> impl Iterator<Item = FlowStart> {
+    fn starts(&self, kernels: bool, streams: Streams) -> Workload<'_> {
         let sends = |traffic: u16| self.kernels.as_ref().is_some_and(|own| own.sends(traffic));
         let traffics = self.traffics.iter().filter(move |traffic| sends(traffic.index) == kernels);
-        let flows = traffics.map(|traffic| traffic.starts(self.duration, streams));
-        Merged { heads: flows.map(Iterator::peekable).collect() }
+        Workload::new(traffics.map(|traffic| traffic.starts(streams)))
     }
 
     /// The kernel hosts that take part, ready to boot.
@@ -359,21 +356,6 @@ fn measure(scenario: &ScenarioRecord, network: &Network) -> Result<Measure, Faul
     let traffics = scenario.traffic.iter().enumerate().filter(|(_, t)| chosen(&t.name)).map(|(i, _)| i as u16);
     let links = if record.series.contains(&Series::Queue) { network.switch_ports() } else { Vec::<LinkId>::new() };
     Ok(Measure { interval: record.interval, kinds: kinds.collect(), traffics: traffics.collect(), links })
-}
-
-/// The starts of several kinds of traffic in order of time; at equal times in the order of the file.
-struct Merged<I: Iterator<Item = FlowStart>> {
-    heads: Vec<std::iter::Peekable<I>>,
-}
-
-impl<I: Iterator<Item = FlowStart>> Iterator for Merged<I> {
-    type Item = FlowStart;
-
-    fn next(&mut self) -> Option<FlowStart> {
-        let heads = self.heads.iter_mut().enumerate();
-        let first = heads.filter_map(|(i, head)| head.peek().map(|start| (start.time, i))).min()?;
-        self.heads[first.1].next()
-    }
 }
 
 /// The hosts of a group.

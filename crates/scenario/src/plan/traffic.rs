@@ -8,7 +8,7 @@ use headway_control::lanes::MAX_SUBFLOWS;
 use headway_engine::Streams;
 use headway_fabric::NodeId;
 use headway_traffic::{
-    Arrival, Cdf, Ends, Exponential, Fixed, Pareto, Pattern, Shares, Size, SizeError, Traffic, Uniform,
+    Arrival, Cdf, Ends, Exponential, Fixed, Flows, Pareto, Pattern, Shares, Size, SizeError, Traffic, Uniform,
 };
 use headway_transport::{FlowStart, Multipath, Profile};
 use headway_units::{Bytes, Span, Time};
@@ -73,6 +73,7 @@ impl Planned {
             ArrivalRecord::Once(own) => Arrival::Once { count: own.count },
             ArrivalRecord::Poisson(own) => Arrival::Poisson { mean: own.mean },
             ArrivalRecord::Periodic(own) => Arrival::Periodic { period: own.period, jitter: own.jitter },
+            ArrivalRecord::ClosedLoop(own) => Arrival::ClosedLoop { think: own.think },
             ArrivalRecord::Load(own) => {
                 if record.pairs != Pairs::Random && record.pairs != Pairs::Permutation {
                     let message = "arrivals by `load` need one process for each source".to_owned();
@@ -162,21 +163,73 @@ impl Planned {
         Ok(())
     }
 
-    /// The flows that start before `duration`, in order of time.
-    pub fn starts(&self, duration: Time, streams: Streams) -> impl Iterator<Item = FlowStart> + '_ {
+    /// Its flows in one run.
+    pub fn starts(&self, streams: Streams) -> Starts<'_> {
         let flows = (!self.sources.is_empty())
             .then(|| self.traffic.flows(self.ends, streams).expect("checked when it was planned"));
-        flows.into_iter().flatten().take_while(move |flow| flow.time < duration).map(|flow| FlowStart {
-            time: flow.time,
-            // the same for a flow whatever else is in the scenario: its hash must not depend on that
-            id: u64::from(self.index) << 52 | u64::from(flow.generator) << 32 | flow.number,
-            traffic: self.index,
-            source: self.sources[flow.source],
-            destination: self.destinations[flow.destination],
+        Starts { planned: self, flows }
+    }
+
+    /// Whether some of its flows start because others have completed.
+    pub fn waits(&self) -> bool {
+        self.traffic.arrival.waits()
+    }
+
+    /// The name of a flow, which is the same whatever else is in the scenario: its hash must not depend on that.
+    fn id(&self, generator: u32, number: u64) -> u64 {
+        u64::from(self.index) << 52 | u64::from(generator) << 32 | number
+    }
+
+    /// The place among all traffic of that of a flow.
+    pub fn traffic_of(id: u64) -> u16 {
+        (id >> 52) as u16
+    }
+}
+
+/// The flows of one traffic in one run.
+pub(super) struct Starts<'a> {
+    planned: &'a Planned,
+    /// None if nobody sends.
+    flows: Option<Flows>,
+}
+
+impl Starts<'_> {
+    /// The place of its traffic among all.
+    pub fn index(&self) -> u16 {
+        self.planned.index
+    }
+
+    pub fn waits(&self) -> bool {
+        self.planned.waits()
+    }
+
+    /// When it acts next; nothing if not before a flow completes.
+    pub fn next_time(&mut self) -> Option<Time> {
+        self.flows.as_mut()?.next_time()
+    }
+
+    /// Acts, at `now`, if its time has come: a flow may start.
+    pub fn start(&mut self, now: Time) -> Option<FlowStart> {
+        let planned = self.planned;
+        let flow = self.flows.as_mut()?.next()?;
+        Some(FlowStart {
+            // what follows from a completion was due when that was known
+            time: flow.time.max(now),
+            id: planned.id(flow.generator, flow.number),
+            traffic: planned.index,
+            source: planned.sources[flow.source],
+            destination: planned.destinations[flow.destination],
             size: flow.size,
-            deadline: self.deadline,
-            profile: self.index,
+            deadline: planned.deadline,
+            profile: planned.index,
         })
+    }
+
+    /// One of its flows has completed.
+    pub fn completed(&mut self, at: Time, id: u64) {
+        if let Some(flows) = &mut self.flows {
+            flows.completed(at, (id >> 32) as u32 & 0xf_ffff);
+        }
     }
 }
 

@@ -20,9 +20,9 @@ pub use topology::{
     LinkChangeRecord, LinkRecord, ParallelPathsRecord, ShapeRecord, TopologyRecord, TwoTierRecord,
 };
 pub use traffic::{
-    ArrivalRecord, CdfRecord, CommandRecord, ExponentialRecord, FixedRecord, FlowsRecord, LoadRecord, OnceRecord,
-    Pairs, ParetoRecord, PeriodicRecord, PoissonRecord, SizeKind, SizeRecord, TrafficKind, TrafficRecord,
-    UniformRecord, UnlimitedRecord,
+    ArrivalRecord, CdfRecord, ClosedLoopRecord, CommandRecord, ExponentialRecord, FixedRecord, FlowsRecord, LoadRecord,
+    OnceRecord, Pairs, ParetoRecord, PeriodicRecord, PoissonRecord, SharedRecord, SizeKind, SizeRecord, TrafficKind,
+    TrafficRecord, UniformRecord, UnlimitedRecord,
 };
 pub use transport::{
     DelayedAckRecord, IdleRestart, LinuxTransportRecord, Pacing, ReceiveWindow, Recovery, Reduces, Reduction, RtoRule,

@@ -246,6 +246,8 @@ choice! {
         "periodic" => Periodic(PeriodicRecord),
         /// At random, as often as makes a given share of the sources' links busy.
         "load" => Load(LoadRecord),
+        /// One after another: the next when the one before is complete.
+        "closed-loop" => ClosedLoop(ClosedLoopRecord),
     }
 }
 
@@ -284,5 +286,13 @@ record! {
         /// The share of the rate of a source's interfaces that its flows ask for, on average.
         #[range(above(0.0))]
         pub fraction: Ratio,
+    }
+}
+
+record! {
+    /// One after another: the next when the one before is complete (of an incast: all of them).
+    pub struct ClosedLoopRecord {
+        /// The mean of the time between, which is exponential; also before the first. At zero flows go back to back.
+        pub think: Span = Span::ZERO,
     }
 }
