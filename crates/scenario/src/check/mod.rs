@@ -6,6 +6,7 @@
 mod claims;
 mod flows;
 mod network;
+mod tree;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

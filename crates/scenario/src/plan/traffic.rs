@@ -68,12 +68,8 @@ impl Planned {
             }
             sources.truncate(senders as usize);
         }
-        let size = size(record, folder).map_err(|message| fault("size", message))?;
+        let size = size_of(&record.size.0, folder).map_err(|message| fault("size", message))?;
         let arrival = match &record.arrival {
-            ArrivalRecord::Once(own) => Arrival::Once { count: own.count },
-            ArrivalRecord::Poisson(own) => Arrival::Poisson { mean: own.mean },
-            ArrivalRecord::Periodic(own) => Arrival::Periodic { period: own.period, jitter: own.jitter },
-            ArrivalRecord::ClosedLoop(own) => Arrival::ClosedLoop { think: own.think },
             ArrivalRecord::Load(own) => {
                 if record.pairs != Pairs::Random && record.pairs != Pairs::Permutation {
                     let message = "arrivals by `load` need one process for each source".to_owned();
@@ -89,6 +85,7 @@ impl Planned {
                 }
                 Arrival::Poisson { mean: gap(own.fraction.get(), size, rates.first().copied().unwrap_or(1)) }
             }
+            other => arrival(other).expect("only a load depends on more"),
         };
         let pattern = match record.pairs {
             Pairs::Random => Pattern::Random,
@@ -114,7 +111,7 @@ impl Planned {
         let (name, index) = (name.into(), index as u16);
         let deadline = record.deadline;
         let planned = Planned { name, index, traffic, ends, deadline, sources, destinations, fewest_interfaces };
-        planned.check_paths(network).map_err(|message| fault("to", message))?;
+        check_paths(&planned.sources, &planned.destinations, network).map_err(|message| fault("to", message))?;
         if !planned.sources.is_empty() {
             // What could be wrong with them is wrong for any seed.
             planned
@@ -125,42 +122,9 @@ impl Planned {
         Ok(planned)
     }
 
-    /// Every source must reach every destination over each pair of interfaces that a flow may use. Hosts that look alike
-    /// (their interfaces in the same parts of the network) are looked at once.
-    fn check_paths(&self, network: &Network) -> Result<(), String> {
-        let graph = &network.built.graph;
-        let alike = |hosts: &[NodeId]| -> BTreeMap<Vec<u32>, NodeId> {
-            hosts.iter().map(|&host| (network.parts_of(host), host)).collect()
-        };
-        let destinations = alike(&self.destinations);
-        for &source in alike(&self.sources).values() {
-            for &destination in destinations.values() {
-                let (ours, theirs) = (graph.interfaces(source), graph.interfaces(destination));
-                let pair = ours.iter().zip(theirs).position(|(&one, &other)| !network.connected(one, other));
-                if let Some(nth) = pair {
-                    let (source, destination) = (network.name(source), network.name(destination));
-                    return Err(format!("no path from interface {nth} of `{source}` to that of `{destination}`"));
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Lanes need a subflow left for long flows.
     pub fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), Fault> {
-        let Some(Multipath { lanes: Some(plan), subflows, .. }) = &profile.multipath else { return Ok(()) };
-        let graph = &network.built.graph;
-        let fewest = |hosts: &[NodeId]| hosts.iter().map(|&host| graph.interfaces(host).len()).min();
-        let (Some(ours), Some(theirs)) = (fewest(&self.sources), fewest(&self.destinations)) else { return Ok(()) };
-        let subflows = subflows.unwrap_or(ours.min(theirs)).min(MAX_SUBFLOWS);
-        if plan.short >= subflows {
-            let message = format!(
-                "traffic `{}` leaves no lane for long flows: {} of its {subflows} subflows are short lanes",
-                self.name, plan.short
-            );
-            return Err(Fault::new(&["policy", policy], message).help("take fewer short lanes, or set `subflows`"));
-        }
-        Ok(())
+        check_lanes(&self.name, [&self.sources, &self.destinations], profile, network, policy)
     }
 
     /// Its flows in one run.
@@ -178,11 +142,6 @@ impl Planned {
     /// The name of a flow, which is the same whatever else is in the scenario: its hash must not depend on that.
     fn id(&self, generator: u32, number: u64) -> u64 {
         u64::from(self.index) << 52 | u64::from(generator) << 32 | number
-    }
-
-    /// The place among all traffic of that of a flow.
-    pub fn traffic_of(id: u64) -> u16 {
-        (id >> 52) as u16
     }
 }
 
@@ -226,11 +185,55 @@ impl Starts<'_> {
     }
 
     /// One of its flows has completed.
-    pub fn completed(&mut self, at: Time, id: u64) {
+    pub fn completed(&mut self, at: Time, generator: u32) {
         if let Some(flows) = &mut self.flows {
-            flows.completed(at, (id >> 32) as u32 & 0xf_ffff);
+            flows.completed(at, generator);
         }
     }
+}
+
+/// Every source must reach every destination over each pair of interfaces that a flow may use. Hosts that look alike
+/// (their interfaces in the same parts of the network) are looked at once.
+pub(super) fn check_paths(sources: &[NodeId], destinations: &[NodeId], network: &Network) -> Result<(), String> {
+    let graph = &network.built.graph;
+    let alike = |hosts: &[NodeId]| -> BTreeMap<Vec<u32>, NodeId> {
+        hosts.iter().map(|&host| (network.parts_of(host), host)).collect()
+    };
+    let destinations = alike(destinations);
+    for &source in alike(sources).values() {
+        for &destination in destinations.values() {
+            let (ours, theirs) = (graph.interfaces(source), graph.interfaces(destination));
+            let pair = ours.iter().zip(theirs).position(|(&one, &other)| !network.connected(one, other));
+            if let Some(nth) = pair {
+                let (source, destination) = (network.name(source), network.name(destination));
+                return Err(format!("no path from interface {nth} of `{source}` to that of `{destination}`"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lanes need a subflow left for long flows between two groups of hosts.
+pub(super) fn check_lanes(
+    name: &str,
+    ends: [&Hosts; 2],
+    profile: &Profile,
+    network: &Network,
+    policy: &str,
+) -> Result<(), Fault> {
+    let Some(Multipath { lanes: Some(plan), subflows, .. }) = &profile.multipath else { return Ok(()) };
+    let graph = &network.built.graph;
+    let fewest = |hosts: &Hosts| hosts.iter().map(|&host| graph.interfaces(host).len()).min();
+    let (Some(ours), Some(theirs)) = (fewest(ends[0]), fewest(ends[1])) else { return Ok(()) };
+    let subflows = subflows.unwrap_or(ours.min(theirs)).min(MAX_SUBFLOWS);
+    if plan.short >= subflows {
+        let message = format!(
+            "traffic `{name}` leaves no lane for long flows: {} of its {subflows} subflows are short lanes",
+            plan.short
+        );
+        return Err(Fault::new(&["policy", policy], message).help("take fewer short lanes, or set `subflows`"));
+    }
+    Ok(())
 }
 
 /// What the interfaces of `host` carry together, bit/s.
@@ -245,9 +248,21 @@ fn gap(fraction: f64, size: &Size, bps: u64) -> Span {
     Span::from_secs_f64(seconds).max(Span::from_picos(1))
 }
 
-fn size(record: &FlowsRecord, folder: &Path) -> Result<Option<Size>, String> {
+/// The arrivals of a record that says all; a load depends on sizes and links.
+pub(super) fn arrival(record: &ArrivalRecord) -> Option<Arrival> {
+    Some(match record {
+        ArrivalRecord::Once(own) => Arrival::Once { count: own.count },
+        ArrivalRecord::Poisson(own) => Arrival::Poisson { mean: own.mean },
+        ArrivalRecord::Periodic(own) => Arrival::Periodic { period: own.period, jitter: own.jitter },
+        ArrivalRecord::ClosedLoop(own) => Arrival::ClosedLoop { think: own.think },
+        ArrivalRecord::Load(_) => return None,
+    })
+}
+
+/// The sizes of a record; none if they are without end.
+pub(super) fn size_of(record: &SizeKind, folder: &Path) -> Result<Option<Size>, String> {
     let size = |error: SizeError| error.to_string();
-    Ok(Some(match &record.size.0 {
+    Ok(Some(match record {
         SizeKind::Unlimited(_) => return Ok(None),
         SizeKind::Fixed(own) => Size::Fixed(Fixed::new(own.bytes).map_err(size)?),
         SizeKind::Uniform(own) => Size::Uniform(Uniform::new(own.min, own.max).map_err(size)?),

@@ -19,10 +19,11 @@ pub use topology::{
     CableRecord, DualHomedFatTreeRecord, DualHomedPodRecord, DumbbellRecord, FatTreeRecord, GraphRecord,
     LinkChangeRecord, LinkRecord, ParallelPathsRecord, ShapeRecord, TopologyRecord, TwoTierRecord,
 };
+pub(crate) use traffic::REQUEST;
 pub use traffic::{
     ArrivalRecord, CdfRecord, ClosedLoopRecord, CommandRecord, ExponentialRecord, FixedRecord, FlowsRecord, LoadRecord,
-    OnceRecord, Pairs, ParetoRecord, PeriodicRecord, PoissonRecord, SharedRecord, SizeKind, SizeRecord, TrafficKind,
-    TrafficRecord, UniformRecord, UnlimitedRecord,
+    OnceRecord, Pairs, ParetoRecord, PartitionAggregateRecord, PeriodicRecord, PoissonRecord, SharedRecord, SizeKind,
+    SizeRecord, TrafficKind, TrafficRecord, UniformRecord, UnlimitedRecord,
 };
 pub use transport::{
     DelayedAckRecord, IdleRestart, LinuxTransportRecord, Pacing, ReceiveWindow, Recovery, Reduces, Reduction, RtoRule,

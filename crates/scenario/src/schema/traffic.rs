@@ -17,19 +17,55 @@ record! {
     kind: TrafficKind
 }
 
+/// What follows the name of a tree where its requests are reported.
+pub(crate) const REQUEST: &str = "request";
+
 impl TrafficRecord {
     /// Its flows, if it is of flows.
     pub fn flows(&self) -> Option<&FlowsRecord> {
         match &self.kind {
             TrafficKind::Flows(flows) => Some(flows),
-            TrafficKind::Command(_) => None,
+            TrafficKind::Command(_) | TrafficKind::PartitionAggregate(_) => None,
+        }
+    }
+
+    /// Its tree, if it is one.
+    pub fn tree(&self) -> Option<&PartitionAggregateRecord> {
+        match &self.kind {
+            TrafficKind::PartitionAggregate(tree) => Some(tree),
+            TrafficKind::Flows(_) | TrafficKind::Command(_) => None,
+        }
+    }
+
+    /// The names by which its flows are reported: its own; of a tree `NAME/request`, and for each level with hosts
+    /// `GROUP` the answers, `NAME/GROUP`, and the queries, `NAME/GROUP/query`.
+    pub fn reported(&self) -> Vec<String> {
+        match &self.kind {
+            TrafficKind::Flows(_) => vec![self.name.as_str().to_owned()],
+            TrafficKind::Command(_) => Vec::new(),
+            TrafficKind::PartitionAggregate(tree) => {
+                let levels = tree.levels.iter().flat_map(|level| [level.on.to_string(), format!("{}/query", level.on)]);
+                let all = std::iter::once(REQUEST.to_owned()).chain(levels);
+                all.map(|part| format!("{}/{part}", self.name)).collect()
+            }
+        }
+    }
+
+    /// All sizes that are drawn for it.
+    pub fn sizes(&self) -> Vec<&SizeKind> {
+        match &self.kind {
+            TrafficKind::Flows(flows) => vec![&flows.size.0],
+            TrafficKind::Command(_) => Vec::new(),
+            TrafficKind::PartitionAggregate(tree) => {
+                std::iter::once(&tree.query.0).chain(tree.levels.iter().map(|level| &level.answer.0)).collect()
+            }
         }
     }
 
     /// Its program, if it is one.
     pub fn command(&self) -> Option<&CommandRecord> {
         match &self.kind {
-            TrafficKind::Flows(_) => None,
+            TrafficKind::Flows(_) | TrafficKind::PartitionAggregate(_) => None,
             TrafficKind::Command(command) => Some(command),
         }
     }
@@ -42,6 +78,48 @@ choice! {
         "flows" => Flows(FlowsRecord),
         /// A program on kernel hosts.
         "command" => Command(CommandRecord),
+        /// Requests that are split up among the hosts of a tree, whose answers are put together on the way back.
+        "partition-aggregate" => PartitionAggregate(PartitionAggregateRecord),
+    }
+}
+
+record! {
+    /// Requests that are split up among the hosts of a tree, whose answers are put together on the way back.
+    pub struct PartitionAggregateRecord {
+        /// The group whose hosts take requests, each by itself.
+        pub root: Name,
+        /// Those asked, from the top down: parents, then leaves.
+        pub levels: Vec<LevelRecord>,
+        /// What it takes to ask one host.
+        pub query: SizeRecord,
+        /// When requests arrive at each root.
+        pub arrival: ArrivalRecord,
+        /// No request arrives before this time.
+        pub start: Span = Span::ZERO,
+        /// No request arrives from this time on; `duration` when left out.
+        pub stop: Option<Span>,
+        /// How long after its arrival a request is answered with what there is; no limit when left out.
+        #[range(above(Span::ZERO))]
+        pub deadline: Option<Span>,
+    }
+}
+
+record! {
+    /// Hosts that are asked by those of the level above.
+    pub struct LevelRecord {
+        /// The group; its hosts are dealt out evenly, in their order, to those of the level above.
+        pub on: Name,
+        /// What each of them answers.
+        pub answer: SizeRecord,
+        /// How long after they are asked their answers must be there; no limit when left out.
+        #[range(above(Span::ZERO))]
+        pub deadline: Option<Span>,
+        /// How long each works before it answers.
+        #[range(..=super::LONGEST)]
+        pub work: Span = Span::ZERO,
+        /// It works longer by up to this, at random.
+        #[range(..=super::LONGEST)]
+        pub jitter: Span = Span::ZERO,
     }
 }
 
