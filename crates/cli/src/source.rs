@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
-use headway_scenario::schema::SizeKind;
+use headway_scenario::schema::{SizeKind, TrafficRecord};
 use headway_scenario::{Document, Overrides, ScenarioRecord};
 
 use crate::bundled;
@@ -145,8 +145,8 @@ impl Scenario<'_> {
             if let Some(name) = &record.files {
                 self.folder(name, &mut files)?;
             }
-            for traffic in record.traffic {
-                let Some(SizeKind::Cdf(cdf)) = traffic.flows().map(|flows| &flows.size.0) else { continue };
+            for size in record.traffic.iter().flat_map(TrafficRecord::sizes) {
+                let SizeKind::Cdf(cdf) = size else { continue };
                 let Some(name) = cdf.file.clone() else { continue };
                 let inside =
                     Path::new(&name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));

@@ -129,6 +129,9 @@ pub enum Metric {
     SwitchMean,
     /// `switched`: the share of flows that changed lanes, 0 to 1.
     Switched,
+    /// `deadline-missed`: the share of flows that missed their deadline, see [`FlowRecord::missed`], of those that have
+    /// one, 0 to 1.
+    DeadlineMissed,
 }
 
 /// A metric's value, with the two ways of having none told apart.
@@ -141,7 +144,7 @@ pub(crate) enum Scalar {
     Censored,
 }
 
-const NAMED: [(&str, Metric); 9] = [
+const NAMED: [(&str, Metric); 10] = [
     ("goodput.mean", Metric::GoodputMean),
     ("goodput.sum", Metric::GoodputSum),
     ("throughput", Metric::Throughput),
@@ -151,6 +154,7 @@ const NAMED: [(&str, Metric); 9] = [
     ("timeouts", Metric::Timeouts),
     ("switch.mean", Metric::SwitchMean),
     ("switched", Metric::Switched),
+    ("deadline-missed", Metric::DeadlineMissed),
 ];
 
 const STATISTICS: [&str; 7] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
@@ -233,6 +237,10 @@ impl Metric {
                 let shares = flows().map(|flow| if flow.switched.is_some() { 1.0 } else { 0.0 });
                 Statistic::Mean.of(shares.collect(), 0)
             }
+            Metric::DeadlineMissed => {
+                let missed = flows().filter_map(FlowRecord::missed).map(|missed| if missed { 1.0 } else { 0.0 });
+                Statistic::Mean.of(missed.collect(), 0)
+            }
             Metric::Throughput => unreachable!("taken from samples above"),
         }
     }
@@ -242,7 +250,7 @@ impl Metric {
         match self {
             Metric::Fct(_) | Metric::SwitchMean => "s",
             Metric::GoodputMean | Metric::GoodputSum | Metric::Throughput => "bit/s",
-            Metric::Slowdown(_) | Metric::Switched => "ratio",
+            Metric::Slowdown(_) | Metric::Switched | Metric::DeadlineMissed => "ratio",
             Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => "count",
         }
     }
@@ -251,7 +259,7 @@ impl Metric {
     /// `94.9 Mb/s`, `37.5 %` of flows switched, `2.31` times the ideal FCT.
     pub fn display(self, value: f64) -> String {
         match self {
-            Metric::Switched => format!("{} %", three_digits(value * 100.0)),
+            Metric::Switched | Metric::DeadlineMissed => format!("{} %", three_digits(value * 100.0)),
             Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => {
                 if value.fract() == 0.0 || value.abs() >= 1000.0 { format!("{value:.0}") } else { three_digits(value) }
             }

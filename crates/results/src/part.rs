@@ -16,7 +16,7 @@ use snap::write::FrameEncoder;
 
 use crate::record::{CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Sample};
 
-const MAGIC: &[u8] = b"headway part 3\n";
+const MAGIC: &[u8] = b"headway part 4\n";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -42,6 +42,7 @@ struct FlowWire {
     delivered: u64,
     start_ps: u64,
     end_ps: Option<u64>,
+    deadline_ps: Option<u64>,
     ideal_ps: Option<u64>,
     retransmissions: u32,
     timeouts: u32,
@@ -104,6 +105,7 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
             delivered: flow.delivered,
             start_ps: flow.start.picos(),
             end_ps: flow.end.map(Time::picos),
+            deadline_ps: flow.deadline.map(Span::picos),
             ideal_ps: flow.ideal.map(Span::picos),
             retransmissions: flow.retransmissions,
             timeouts: flow.timeouts,
@@ -161,6 +163,7 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
             delivered: wire.delivered,
             start: Time::from_picos(wire.start_ps),
             end: wire.end_ps.map(Time::from_picos),
+            deadline: wire.deadline_ps.map(Span::from_picos),
             ideal: wire.ideal_ps.map(Span::from_picos),
             retransmissions: wire.retransmissions,
             timeouts: wire.timeouts,
@@ -242,14 +245,15 @@ pub(crate) mod tests {
     prop_compose! {
         fn flow()(
             (id, bytes, delivered, start) in any::<(u64, Option<u64>, u64, u64)>(),
-            (end, ideal, switched) in any::<(Option<u64>, Option<u64>, Option<u64>)>(),
+            (end, deadline, ideal, switched) in any::<(Option<u64>, Option<u64>, Option<u64>, Option<u64>)>(),
             (retransmissions, timeouts, marks, subflows) in any::<(u32, u32, u32, u8)>(),
             (traffic, source, destination, paths) in (text(), text(), text(), text()),
         ) -> FlowRecord {
             let (start, end) = (Time::from_picos(start), end.map(Time::from_picos));
-            let (ideal, switched) = (ideal.map(Span::from_picos), switched.map(Time::from_picos));
+            let (deadline, ideal) = (deadline.map(Span::from_picos), ideal.map(Span::from_picos));
+            let switched = switched.map(Time::from_picos);
             FlowRecord {
-                id, traffic, source, destination, bytes, delivered, start, end, ideal,
+                id, traffic, source, destination, bytes, delivered, start, end, deadline, ideal,
                 retransmissions, timeouts, marks, subflows, paths, switched,
             }
         }

@@ -138,6 +138,8 @@ pub struct FlowRecord {
     pub start: Time,
     /// When its last byte was delivered; `None` if that did not happen.
     pub end: Option<Time>,
+    /// How long after its start the flow should be complete, if it has a deadline.
+    pub deadline: Option<Span>,
     /// The flow completion time on an otherwise idle network, if it is known.
     pub ideal: Option<Span>,
     /// Segments sent again.
@@ -158,6 +160,12 @@ impl FlowRecord {
     /// The flow completion time; `None` if it never finished.
     pub fn fct(&self) -> Option<Span> {
         self.end.map(|end| end.since(self.start))
+    }
+
+    /// Whether it missed its deadline: it ended later, or without all of its bytes, or not at all. `None` without one.
+    pub fn missed(&self) -> Option<bool> {
+        let deadline = self.deadline?;
+        Some(self.fct().is_none_or(|fct| fct > deadline) || self.bytes.is_some_and(|bytes| self.delivered < bytes))
     }
 
     /// The name of the flow as the entity of a [`Sample`]: `<traffic>/<id>`.

@@ -11,7 +11,7 @@ use crate::Document;
 use crate::language::{Problem, Quantity};
 use crate::plan::Fault;
 use crate::published::{Table, Unit};
-use crate::schema::{ClaimRecord, NumberRecord, OperandRecord, Published, ScenarioRecord};
+use crate::schema::{ClaimRecord, NumberRecord, OperandRecord, Published, ScenarioRecord, TrafficRecord};
 
 /// A value that a claim is about, in one repeat of one cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -471,10 +471,14 @@ fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> 
     let metric: Metric = record.value.parse().map_err(|error| Fault::new(&at("value"), format!("{error}")))?;
     let policy = scenario.policy.iter().position(|policy| policy.name == record.policy);
     let policy = policy.ok_or_else(|| Fault::new(&at("policy"), format!("there is no policy `{}`", record.policy)))?;
-    let flows: Vec<_> = scenario.traffic.iter().filter(|traffic| traffic.flows().is_some()).collect();
-    let traffic = match (&record.traffic, &flows[..]) {
+    let reported = scenario.traffic.iter().flat_map(|traffic| {
+        let names = traffic.reported().into_iter();
+        names.map(move |name| (name, traffic))
+    });
+    let reported: Vec<(String, &TrafficRecord)> = reported.collect();
+    let traffic = match (&record.traffic, &reported[..]) {
         (Some(name), _) => name.as_str(),
-        (None, [only]) => only.name.as_str(),
+        (None, [(only, _)]) => only.as_str(),
         (None, []) => return Err(Fault::new(path, "this scenario has no flows that a claim could be about")),
         _ => return Err(Fault::new(path, "this scenario has several kinds of traffic: say which with `traffic`")),
     };
@@ -482,7 +486,10 @@ fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> 
     let window = (record.from.is_some() || record.to.is_some())
         .then(|| (Time::ZERO + record.from.unwrap_or_default(), record.to.map_or(Time::NEVER, |to| Time::ZERO + to)));
     let recorded = scenario.measure.series.contains(&crate::schema::Series::Goodput)
-        && scenario.measure.traffic.as_ref().is_none_or(|names| names.iter().any(|name| name.as_str() == traffic));
+        && scenario.measure.traffic.as_ref().is_none_or(|names| {
+            let of = reported.iter().find(|(name, _)| name == traffic).map(|(_, of)| &of.name);
+            names.iter().any(|name| Some(name) == of)
+        });
     if metric == Metric::Throughput && !recorded {
         let message =
             format!("`throughput` is taken from the series, which this scenario does not record of `{traffic}`");

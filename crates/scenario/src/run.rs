@@ -17,7 +17,7 @@ use crate::Document;
 use crate::claims::{Claims, Verdict};
 use crate::language::{Problem, Problems, Scalar};
 use crate::plan::{Failure, Fault, Machine, Network, Plan, Wanted};
-use crate::schema::ScenarioRecord;
+use crate::schema::{ScenarioRecord, TrafficRecord};
 
 /// A scenario that was checked and built at every sweep point with every policy.
 #[derive(Debug)]
@@ -204,10 +204,9 @@ impl Experiment {
         &self.cells
     }
 
-    /// The names of the kinds of traffic that have flows.
-    pub fn traffics(&self) -> Vec<&str> {
-        let flows = self.scenario.traffic.iter().filter(|traffic| traffic.flows().is_some());
-        flows.map(|traffic| traffic.name.as_str()).collect()
+    /// The names by which flows are reported.
+    pub fn traffics(&self) -> Vec<String> {
+        self.scenario.traffic.iter().flat_map(TrafficRecord::reported).collect()
     }
 
     /// What kernel hosts are told before cell number `cell` runs: addresses, routes, settings, as text. Whatever in a

@@ -31,6 +31,97 @@ fn run_document(document: &Document, folder: &Path) -> Results {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// What the thesis' data mining has for its back-end: a total shared out among those who talk (§6.4, table 6.1).
+#[test]
+fn a_total_is_shared_out_among_the_share_that_talks() {
+    let sum = |sets: &[&str], metric: &str| mean(&run(SMALL, sets), "flows", metric);
+    let sets = |share: &'static str| {
+        [
+            "traffic.flows.pairs=all-to-all",
+            "traffic.flows.arrival=once",
+            "traffic.flows.size={kind=\"shared\",total=\"60KB\"}",
+            share,
+        ]
+    };
+    let (all, half) = (sets("traffic.flows.from-share=100%"), sets("traffic.flows.from-share=50%"));
+    let flows = [&all, &half].map(|sets| sum(sets, "flows").unwrap());
+    assert_eq!(flows[0], 2.0 * flows[1]);
+    assert_eq!(sum(&sets("traffic.flows.from-share=0%"), "flows"), Some(0.0));
+    assert_eq!([&all, &half].map(|sets| sum(sets, "unfinished")), [Some(0.0); 2]);
+}
+
+/// One after another on an idle path, where 50 KB take 20 ms and a handshake: at most ten in 200 ms. A pause
+/// of 20 ms on average leaves fewer, and no policy or thread changes what is sent.
+#[test]
+fn a_closed_loop_sends_one_flow_after_another() {
+    let flows = |think: &str| {
+        let arrival = format!("traffic.flows.arrival={{kind=\"closed-loop\",think=\"{think}\"}}");
+        let results = run(SMALL, &[&arrival, "traffic.flows.senders=1", "topology.queue.limit=100KB", "drain=1s"]);
+        assert_eq!(mean(&results, "flows", "unfinished"), Some(0.0));
+        (mean(&results, "flows", "flows").unwrap(), mean(&results, "flows", "goodput.sum"))
+    };
+    let (back_to_back, goodput) = flows("0s");
+    assert!((8.0..=10.0).contains(&back_to_back), "{back_to_back}");
+    assert!(goodput.unwrap() > 12e6, "{goodput:?}");
+    assert!(flows("20ms").0 < back_to_back);
+    assert!(flows("10s").0 <= 1.0);
+}
+
+/// The mean of what the flows of a traffic have over all repeats.
+fn mean(results: &Results, traffic: &str, metric: &str) -> Option<f64> {
+    let row = |row: &&headway_results::Row| row.traffic == traffic && row.metric.to_string() == metric;
+    results.summary.rows.iter().find(row).and_then(|row| row.estimate.value)
+}
+
+/// On an idle network every request asks all and gets all. A flow without end into the only way to a parent makes its
+/// leaves late, and a deadline that nobody can meet leaves every request without answers.
+#[test]
+fn requests_go_through_a_tree_and_miss_deadlines() {
+    let tree = include_str!("runs/tree.toml");
+    let claim = |traffic: &str, value: &str, low: &str, high: &str| {
+        format!(
+            "[[claim]]\ntext = \"{traffic}\"\nbetween = {{ policy = \"plain\", traffic = \"{traffic}\", value = \
+             \"{value}\", low = {low}, high = {high} }}\n"
+        )
+    };
+    let idle = [
+        claim("search/request", "deadline-missed", "0", "0"),
+        claim("search/leaf", "deadline-missed", "0", "0"),
+        claim("search/parent", "deadline-missed", "0", "0"),
+        claim("search/request", "fct.p99", "\"1ms\"", "\"10ms\""),
+    ];
+    let results = run(&format!("{tree}{}", idle.concat()), &[]);
+    for verdict in &results.verdicts {
+        assert!(verdict.held, "{verdict:?}");
+    }
+    let requests = mean(&results, "search/request", "flows").unwrap();
+    // 1 s of one request every 20 ms, twice: 50 with a standard deviation of √50 / √2 = 5, four of them
+    assert!((requests - 50.0).abs() < 20.0, "{requests}");
+    for (level, hosts) in [("parent", 3.0), ("leaf", 12.0)] {
+        for way in ["", "/query"] {
+            assert_eq!(mean(&results, &format!("search/{level}{way}"), "flows"), Some(hosts * requests));
+            assert_eq!(mean(&results, &format!("search/{level}{way}"), "unfinished"), Some(0.0));
+        }
+    }
+    assert_eq!(mean(&results, "search", "flows"), None);
+
+    let missed =
+        [claim("search/leaf", "deadline-missed", "0.01", "1"), claim("search/request", "deadline-missed", "0.01", "1")];
+    let results = run(&format!("{tree}{}", missed.concat()), &["traffic.back.senders=4"]);
+    for verdict in &results.verdicts {
+        assert!(verdict.held, "{verdict:?}");
+    }
+
+    let never = claim("search/request", "deadline-missed", "1", "1");
+    let sets = [
+        "traffic.search.levels.0.deadline=1us",
+        "traffic.search.levels.1.deadline=1us",
+        "traffic.search.deadline=100us",
+    ];
+    let results = run(&format!("{tree}{}", never), &sets);
+    assert!(results.verdicts[0].held, "{:?}", results.verdicts[0]);
+}
+
 /// Time-outs of ten seconds leave flows unfinished; the few that finish are quick, which must not count for them.
 #[test]
 fn a_claim_about_a_mean_is_not_held_while_flows_are_unfinished() {

@@ -24,9 +24,19 @@ pub enum Arrival {
         /// shorter than the period. Hosts never start at the same instant.
         jitter: Span,
     },
+    /// A closed loop: the next arrival when all flows of the one before have completed, and a pause later.
+    ClosedLoop {
+        /// The mean of the pauses, which are exponential, the first one from the start; zero: there are none.
+        think: Span,
+    },
 }
 
 impl Arrival {
+    /// Whether the next arrival waits until the flows of the one before have completed.
+    pub const fn waits(self) -> bool {
+        matches!(self, Arrival::ClosedLoop { .. })
+    }
+
     /// Begins a sequence of arrivals.
     pub const fn begin(self) -> Arrivals {
         Arrivals { arrival: self, made: 0 }
@@ -35,7 +45,7 @@ impl Arrival {
     /// How much later than their arrival flows may start.
     pub(crate) const fn jitter(self) -> Span {
         match self {
-            Arrival::Once { .. } | Arrival::Poisson { .. } => Span::ZERO,
+            Arrival::Once { .. } | Arrival::Poisson { .. } | Arrival::ClosedLoop { .. } => Span::ZERO,
             Arrival::Periodic { jitter, .. } => jitter,
         }
     }
@@ -43,7 +53,7 @@ impl Arrival {
     /// Whether arrivals would never leave the instant at which they begin.
     pub(crate) const fn stands_still(self) -> bool {
         match self {
-            Arrival::Once { .. } => false,
+            Arrival::Once { .. } | Arrival::ClosedLoop { .. } => false,
             Arrival::Poisson { mean: gap } | Arrival::Periodic { period: gap, .. } => gap.is_zero(),
         }
     }
@@ -57,14 +67,15 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// The next arrival, where `now` is the one before or, the first time, the start. `None`: no more, or none within
+    /// The next arrival, where `now` is the one before (in a closed loop: when that was complete) or, the first time, the
+    /// start. `None`: no more, or none within
     /// the range of [`Time`].
     pub fn next(&mut self, now: Time, stream: &mut Stream) -> Option<Time> {
         let first = self.made == 0;
         let time = match self.arrival {
             Arrival::Once { count } => (self.made < u64::from(count)).then_some(now),
             // Whole picoseconds, to the nearest; `as` saturates at the end of the range, where the sum is `None`.
-            Arrival::Poisson { mean } => {
+            Arrival::Poisson { mean } | Arrival::ClosedLoop { think: mean } => {
                 let gap = stream.exponential(mean.picos() as f64) + 0.5;
                 now.checked_add(Span::from_picos(gap as u64))
             }

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::arrival::{Arrival, Arrivals};
 use crate::pairs::{Ends, Generator, PairsError, Pattern};
+use crate::share::{Chosen, Shares};
 use crate::size::Size;
 
 /// One kind of traffic.
@@ -19,8 +20,12 @@ pub struct Traffic {
     pub name: String,
     /// Who sends to whom.
     pub pattern: Pattern,
+    /// How many of the hosts take part; they are drawn for each run.
+    pub shares: Shares,
     /// How much. `None`: flows never end.
     pub size: Option<Size>,
+    /// Sizes are what all senders of a destination send together: each flow carries an equal part, rounded up.
+    pub shared: bool,
     /// When each generator starts flows.
     pub arrival: Arrival,
     /// Nothing starts before.
@@ -40,7 +45,7 @@ pub struct FlowStart {
     pub destination: usize,
     /// How much; `None`: without end.
     pub size: Option<Bytes>,
-    /// Index of its generator.
+    /// Index of its generator, of those there are when all hosts take part.
     pub generator: u32,
     /// Number among the flows of its generator, from 0.
     pub number: u64,
@@ -80,10 +85,12 @@ impl Traffic {
         if self.stop < self.start {
             return Err(TrafficError::Backwards { start: self.start, stop: self.stop });
         }
+        self.pattern.check(ends)?;
+        let chosen = Chosen::draw(self.shares, ends, &self.name, streams);
         let mut own = streams.stream(&self.name);
         let mut lines: Vec<Line> = self
             .pattern
-            .generators(ends, &mut own)?
+            .generators(&chosen, &mut own)
             .into_iter()
             .map(|generator| {
                 let stream = |what| streams.stream(&format!("{}/{}/{what}", self.name, generator.name()));
@@ -94,6 +101,7 @@ impl Traffic {
                     sizes: stream("size"),
                     left: generator.flows_per_arrival(),
                     number: 0,
+                    running: 0,
                     jitter: self.arrival.jitter(),
                     beat: self.start,
                     late: VecDeque::new(),
@@ -103,8 +111,24 @@ impl Traffic {
             .collect();
         let first = |(index, line): (u32, &mut Line)| Some(Reverse((line.next(self.start, self.stop)?, index)));
         let queue = (0..).zip(&mut lines).filter_map(first).collect();
-        Ok(Flows { size: self.size.clone(), stop: self.stop, lines, queue })
+        let parts = if self.shared { chosen.ends.senders().max(1) as u64 } else { 1 };
+        Ok(Flows {
+            kind: Kind { size: self.size.clone(), parts, chosen },
+            stop: self.stop,
+            waits: self.arrival.waits(),
+            lines,
+            queue,
+        })
     }
+}
+
+/// What the flows of all generators have in common.
+#[derive(Debug, Clone)]
+struct Kind {
+    size: Option<Size>,
+    /// Each flow carries such a part of its size.
+    parts: u64,
+    chosen: Chosen,
 }
 
 /// A generator at work.
@@ -118,6 +142,8 @@ struct Line {
     /// Flows still to come of the present arrival.
     left: usize,
     number: u64,
+    /// In a closed loop: flows of the last arrival that have not completed.
+    running: u64,
     jitter: Span,
     /// The arrival whose flows are being given.
     beat: Time,
@@ -127,19 +153,20 @@ struct Line {
 
 impl Line {
     /// The next flow of the arrival at `time`.
-    fn flow(&mut self, time: Time, index: u32, size: Option<&Size>) -> FlowStart {
+    fn flow(&mut self, time: Time, kind: &Kind) -> FlowStart {
         let (source, destination) = self.generator.pair(&mut self.pairs);
-        let size = size.map(|size| size.draw(&mut self.sizes));
+        let (source, destination) = (kind.chosen.source(source), kind.chosen.destination(destination));
+        let size = kind.size.as_ref().map(|size| Bytes::new(size.draw(&mut self.sizes).get().div_ceil(kind.parts)));
         self.number += 1;
-        FlowStart { time, source, destination, size, generator: index, number: self.number - 1 }
+        FlowStart { time, source, destination, size, generator: self.generator.index(), number: self.number - 1 }
     }
 
     /// Draws all flows of the arrival at `beat`, each late by its jitter.
-    fn draw_late(&mut self, beat: Time, index: u32, size: Option<&Size>) {
+    fn draw_late(&mut self, beat: Time, kind: &Kind) {
         self.beat = beat;
         for _ in 0..self.generator.flows_per_arrival() {
             let late = Span::from_picos(self.times.below(self.jitter.picos()));
-            let flow = self.flow(beat.saturating_add(late), index, size);
+            let flow = self.flow(beat.saturating_add(late), kind);
             self.late.push_back(flow);
         }
         self.late.make_contiguous().sort_by_key(|flow| (flow.time, flow.number));
@@ -150,56 +177,94 @@ impl Line {
     }
 }
 
-/// The flows of one traffic in order of time; see [`Traffic::flows`].
+/// The flows of one traffic in order of time; see [`Traffic::flows`]. In a closed loop the iterator has nothing to give
+/// until it is told of flows that have [`completed`](Flows::completed).
 #[derive(Debug, Clone)]
 pub struct Flows {
-    size: Option<Size>,
+    kind: Kind,
     stop: Time,
+    /// The next arrival of a generator waits for the flows of the one before.
+    waits: bool,
     lines: Vec<Line>,
     /// The next arrival of every generator that has one.
     queue: BinaryHeap<Reverse<(Time, u32)>>,
+}
+
+impl Flows {
+    /// When the next flow starts; `None` if there is none, or none before another completes.
+    pub fn next_time(&mut self) -> Option<Time> {
+        loop {
+            let mut head = self.queue.peek_mut()?;
+            let Reverse((time, index)) = *head;
+            let line = &mut self.lines[index as usize];
+            if line.jitter.is_zero() {
+                return Some(time);
+            }
+            let Some(flow) = line.late.front() else {
+                // an arrival, whose flows come later
+                line.draw_late(time, &self.kind);
+                let first = line.late.front().map_or(time, |flow| flow.time);
+                *head = Reverse((first, index));
+                continue;
+            };
+            if flow.time < self.stop {
+                return Some(time);
+            }
+            // the others of this arrival come later still, and the next arrival after a whole period
+            PeekMut::pop(head);
+        }
+    }
+
+    /// A flow of `generator` ([`FlowStart::generator`]) was complete at `at`: in a closed loop another may follow.
+    pub fn completed(&mut self, at: Time, generator: u32) {
+        let Ok(index) = self.lines.binary_search_by_key(&generator, |line| line.generator.index()) else { return };
+        let line = &mut self.lines[index];
+        if line.running == 0 {
+            return;
+        }
+        line.running -= 1;
+        // flows of one arrival start together, so all have started before one has completed
+        if line.running == 0
+            && let Some(next) = line.next(at, self.stop)
+        {
+            self.queue.push(Reverse((next, index as u32)));
+        }
+    }
 }
 
 impl Iterator for Flows {
     type Item = FlowStart;
 
     fn next(&mut self) -> Option<FlowStart> {
-        loop {
-            let mut head = self.queue.peek_mut()?;
-            let Reverse((time, index)) = *head;
-            let line = &mut self.lines[index as usize];
-            let (flow, beat) = if line.jitter.is_zero() {
-                let flow = line.flow(time, index, self.size.as_ref());
-                line.left -= 1;
-                if line.left > 0 {
-                    return Some(flow);
-                }
-                line.left = line.generator.flows_per_arrival();
-                (flow, time)
-            } else {
-                let Some(flow) = line.late.pop_front() else {
-                    line.draw_late(time, index, self.size.as_ref());
-                    let first = line.late.front().map_or(time, |flow| flow.time);
-                    *head = Reverse((first, index));
-                    continue;
-                };
-                if flow.time >= self.stop {
-                    // the others of this arrival come later still, and the next arrival after a whole period
-                    PeekMut::pop(head);
-                    continue;
-                }
-                if let Some(next) = line.late.front() {
-                    *head = Reverse((next.time, index));
-                    return Some(flow);
-                }
-                (flow, line.beat)
-            };
-            match line.next(beat, self.stop) {
-                Some(next) => *head = Reverse((next, index)),
-                None => drop(PeekMut::pop(head)),
+        self.next_time()?;
+        let mut head = self.queue.peek_mut()?;
+        let Reverse((time, index)) = *head;
+        let line = &mut self.lines[index as usize];
+        let (flow, beat) = if let Some(flow) = line.late.pop_front() {
+            if let Some(next) = line.late.front() {
+                *head = Reverse((next.time, index));
+                return Some(flow);
             }
+            (flow, line.beat)
+        } else {
+            let flow = line.flow(time, &self.kind);
+            line.left -= 1;
+            if line.left > 0 {
+                return Some(flow);
+            }
+            line.left = line.generator.flows_per_arrival();
+            (flow, time)
+        };
+        if self.waits {
+            line.running = line.left as u64;
+            PeekMut::pop(head);
             return Some(flow);
         }
+        match line.next(beat, self.stop) {
+            Some(next) => *head = Reverse((next, index)),
+            None => drop(PeekMut::pop(head)),
+        }
+        Some(flow)
     }
 }
 
@@ -219,7 +284,9 @@ mod tests {
         Traffic {
             name: "short".into(),
             pattern,
+            shares: Shares::default(),
             size: Some(Size::Cdf(Cdf::builtin("websearch").unwrap())),
+            shared: false,
             arrival,
             start: seconds(1),
             stop: seconds(21),
@@ -322,6 +389,63 @@ mod tests {
         assert_eq!(order, [(at, 0, 0), (at, 0, 1), (at, 1, 0), (at, 1, 1), (at, 2, 0), (at, 2, 1)]);
     }
 
+    /// Who talks at a share talks at any larger one, and sends the same.
+    #[test]
+    fn a_larger_share_shifts_nobody_who_talked_before() {
+        let ends = Ends::Between { sources: 12, destinations: 4 };
+        let at = |pattern, share| {
+            let shares = Shares { sources: Some(share), destinations: None };
+            run(&Traffic { shares, ..traffic(pattern, poisson(200)) }, ends)
+        };
+        for pattern in [Pattern::Random, Pattern::AllToAll] {
+            let (few, all) = (at(pattern, 0.5), at(pattern, 1.0));
+            let talking: std::collections::BTreeSet<usize> = few.iter().map(|flow| flow.source).collect();
+            assert_eq!(talking.len(), 6);
+            let of_them: Vec<FlowStart> = all.iter().filter(|flow| talking.contains(&flow.source)).copied().collect();
+            assert_eq!(few, of_them, "{pattern:?}");
+            assert_eq!(all, run(&traffic(pattern, poisson(200)), ends), "all is all");
+        }
+        assert_eq!(at(Pattern::Random, 0.0), []);
+    }
+
+    #[test]
+    fn a_share_of_the_destinations_is_reached() {
+        let ends = Ends::Between { sources: 3, destinations: 8 };
+        let shares = Shares { sources: None, destinations: Some(0.25) };
+        for pattern in
+            [Pattern::Random, Pattern::EachDestination, Pattern::AllToAll, Pattern::Permutation, Pattern::Incast]
+        {
+            let flows = run(&Traffic { shares, ..traffic(pattern, poisson(20)) }, ends);
+            let reached: std::collections::BTreeSet<usize> = flows.iter().map(|flow| flow.destination).collect();
+            assert_eq!(reached.len(), 2, "{pattern:?}");
+            let other = traffic(pattern, poisson(20));
+            let again = other.flows(ends, Streams::new(1).part("repeat", 1)).unwrap();
+            assert!(again.map(|flow| flow.destination).collect::<std::collections::BTreeSet<_>>().len() > 2);
+        }
+    }
+
+    /// 800 MB from n hosts (the thesis's data mining, table 6.1).
+    #[test]
+    fn a_size_is_shared_out_among_those_who_talk() {
+        let shared = |ends, share: Option<f64>, pattern| {
+            let mut traffic = traffic(pattern, Arrival::Once { count: 1 });
+            traffic.size = Some(Size::Fixed(Fixed::new(Bytes::from_kb(800_000)).unwrap()));
+            traffic.shares.sources = share;
+            traffic.shared = true;
+            let flows = run(&traffic, ends);
+            let to = flows[0].destination;
+            let own: Vec<u64> = flows.iter().filter(|f| f.destination == to).map(|f| f.size.unwrap().get()).collect();
+            assert!(own.iter().all(|&part| part == 800_000_000_u64.div_ceil(own.len() as u64)), "{own:?}");
+            own.len()
+        };
+        let apart = Ends::Between { sources: 12, destinations: 4 };
+        assert_eq!(shared(apart, None, Pattern::AllToAll), 12);
+        assert_eq!(shared(apart, Some(0.25), Pattern::AllToAll), 3);
+        assert_eq!(shared(apart, Some(0.5), Pattern::Incast), 6);
+        assert_eq!(shared(Ends::Within { hosts: 8 }, Some(0.5), Pattern::AllToAll), 3);
+        assert_eq!(shared(Ends::Within { hosts: 8 }, None, Pattern::Incast), 7);
+    }
+
     #[test]
     fn what_would_never_end_or_never_begin_is_refused() {
         let ends = Ends::Within { hosts: 3 };
@@ -338,6 +462,65 @@ mod tests {
         assert_eq!(run(&Traffic { stop: valid.start, ..valid }, ends), []);
     }
 
+    /// Plays the network: every flow takes `fct`.
+    fn play(traffic: &Traffic, ends: Ends, fct: Span) -> Vec<FlowStart> {
+        let mut flows = traffic.flows(ends, Streams::new(1)).unwrap();
+        let mut running = std::collections::BTreeSet::new();
+        let mut all = Vec::new();
+        loop {
+            let next = flows.next_time();
+            if let Some(&(end, generator, number)) = running.first()
+                && next.is_none_or(|next| end <= next)
+            {
+                running.remove(&(end, generator, number));
+                flows.completed(end, generator);
+            } else if next.is_some() {
+                let flow = flows.next().unwrap();
+                assert_eq!(Some(flow.time), next);
+                running.insert((flow.time + fct, flow.generator, flow.number));
+                all.push(flow);
+            } else {
+                return all;
+            }
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_sends_back_to_back() {
+        let fct = Span::from_millis(100);
+        let traffic = traffic(Pattern::Random, Arrival::ClosedLoop { think: Span::ZERO });
+        let flows = play(&traffic, Ends::Within { hosts: 5 }, fct);
+        assert_eq!(flows.len(), 5 * 200, "20 s of 100 ms");
+        for source in 0..5 {
+            let own: Vec<_> = flows.iter().filter(|flow| flow.source == source).collect();
+            assert_eq!(own[0].time, traffic.start);
+            assert!(own.windows(2).all(|pair| pair[1].time == pair[0].time + fct));
+        }
+    }
+
+    /// What is sent does not depend on how long it takes, only when; and a whole incast is waited for.
+    #[test]
+    fn a_closed_loop_draws_the_same_however_long_flows_take() {
+        let think = Span::from_millis(50);
+        for pattern in [Pattern::Random, Pattern::AllToAll, Pattern::Incast] {
+            let traffic = traffic(pattern, Arrival::ClosedLoop { think });
+            let ends = Ends::Between { sources: 3, destinations: 4 };
+            let of = |fct| {
+                let mut flows = play(&traffic, ends, Span::from_millis(fct));
+                flows.retain(|flow| flow.generator == 0);
+                flows.into_iter().map(|flow| FlowStart { time: Time::ZERO, ..flow }).collect::<Vec<_>>()
+            };
+            let (quick, slow) = (of(10), of(90));
+            assert!(quick.len() > slow.len());
+            assert_eq!(quick[..slow.len()], slow, "{pattern:?}");
+        }
+        // 20 s, each round 100 ms of flow and 100 ms of thinking (exponential): 100 rounds, deviation √100 / 2 = 5.
+        let traffic = traffic(Pattern::Incast, Arrival::ClosedLoop { think: Span::from_millis(100) });
+        let flows = play(&traffic, Ends::Between { sources: 4, destinations: 2 }, Span::from_millis(100));
+        assert!((flows.len() / 4).abs_diff(100) < 20, "{}", flows.len());
+        assert!(flows.chunks(4).all(|round| round.iter().all(|flow| flow.time == round[0].time)));
+    }
+
     proptest! {
         #[test]
         fn flows_are_ordered_numbered_and_within_bounds(
@@ -348,13 +531,17 @@ mod tests {
                 (0u32..4).prop_map(|count| Arrival::Once { count }),
                 (200u64..5000).prop_map(poisson),
                 (200u64..5000).prop_map(|ms| Arrival::Periodic { period: Span::from_millis(ms), jitter: Span::ZERO }),
+                (0u64..5000).prop_map(|ms| Arrival::ClosedLoop { think: Span::from_millis(ms) }),
             ],
             sources in 2usize..6,
             destinations in 2usize..6,
             within: bool,
+            shares in (prop::option::of(0.0..=1.0), prop::option::of(0.0..=1.0)),
+            shared: bool,
             seed: u64,
         ) {
-            let traffic = traffic(pattern, arrival);
+            let shares = Shares { sources: shares.0, destinations: shares.1.filter(|_| !within) };
+            let traffic = Traffic { shares, shared, ..traffic(pattern, arrival) };
             let ends = if within { Ends::Within { hosts: sources } } else { Ends::Between { sources, destinations } };
             let flows: Vec<_> = traffic.flows(ends, Streams::new(seed)).unwrap().collect();
             prop_assert!(flows.is_sorted_by_key(|f| (f.time, f.generator, f.number)));

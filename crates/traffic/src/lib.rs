@@ -5,7 +5,7 @@
 //! This crate must not know of packets, events or networks.
 //!
 //! # Random streams
-//! A traffic consists of [`Generator`]s, each of which has three streams of its own, named
+//! A traffic consists of generators, independent sources of arrivals ([`Pattern`]), each of which has three streams of its own, named
 //! `{traffic}/{generator}/arrival`, `…/pair` and `…/size`. So another host does not shift the draws of generators that
 //! were there before, and another size does not shift anybody's arrivals: runs that are to be compared stay comparable.
 //!
@@ -13,12 +13,16 @@
 //! literature (pFabric, SIGCOMM 2013; DCTCP, SIGCOMM 2010).
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+pub mod app;
+
 mod arrival;
 mod flows;
 mod pairs;
+mod share;
 mod size;
 
 pub use arrival::{Arrival, Arrivals};
 pub use flows::{FlowStart, Flows, Traffic, TrafficError};
-pub use pairs::{Ends, Generator, MAX_GENERATORS, PairsError, Pattern};
+pub use pairs::{Ends, MAX_GENERATORS, PairsError, Pattern};
+pub use share::Shares;
 pub use size::{Cdf, CdfError, Exponential, Fixed, Pareto, Size, SizeError, Uniform};

@@ -3,6 +3,8 @@
 use headway_engine::Stream;
 use thiserror::Error;
 
+use crate::share::Chosen;
+
 /// The most generators of one traffic: all-to-all between 1,024 hosts.
 pub const MAX_GENERATORS: usize = 1 << 20;
 
@@ -40,6 +42,11 @@ impl Ends {
         }
     }
 
+    /// How many sources may send to one destination.
+    pub(crate) const fn senders(self) -> usize {
+        self.others(self.sources())
+    }
+
     /// Whether a flow may not run from `source` to `destination`.
     const fn same(self, source: usize, destination: usize) -> bool {
         matches!(self, Ends::Within { .. }) && source == destination
@@ -47,7 +54,7 @@ impl Ends {
 
     /// How many hosts of a group of `count` a given host may meet.
     const fn others(self, count: usize) -> usize {
-        count - matches!(self, Ends::Within { .. }) as usize
+        count.saturating_sub(matches!(self, Ends::Within { .. }) as usize)
     }
 
     /// One of the `count` hosts of a group, uniformly, but not `own` within one group.
@@ -101,12 +108,11 @@ pub enum PairsError {
 }
 
 impl Pattern {
-    /// The independent sources of arrivals in their order. `own` is the traffic's own stream, for what is drawn once
-    /// for all generators.
+    /// Whether the pattern can be laid over the hosts of `ends`.
     ///
     /// # Errors
     /// No hosts, a group of one, too many generators.
-    pub fn generators(self, ends: Ends, own: &mut Stream) -> Result<Vec<Generator>, PairsError> {
+    pub fn check(self, ends: Ends) -> Result<(), PairsError> {
         let (sources, destinations) = (ends.sources(), ends.destinations());
         if sources == 0 {
             return Err(PairsError::NoSources);
@@ -127,28 +133,46 @@ impl Pattern {
         if count.is_none_or(|count| count > MAX_GENERATORS) {
             return Err(PairsError::TooMany { sources, destinations });
         }
-        let generator = |name: String, pick: Pick| Generator { name, ends, pick };
-        Ok(match self {
-            Pattern::Random => {
-                (0..sources).map(|source| generator(format!("from-{source}"), Pick::From { source })).collect()
-            }
+        Ok(())
+    }
+
+    /// The independent sources of arrivals of those that take part, in their order; none if nobody meets. `own` is the
+    /// traffic's own stream, for what is drawn once for all generators. The pattern has been [checked](Pattern::check).
+    pub(crate) fn generators(self, chosen: &Chosen, own: &mut Stream) -> Vec<Generator> {
+        if !chosen.meet() {
+            return Vec::new();
+        }
+        let ends = chosen.ends;
+        let (sources, destinations) = (ends.sources(), ends.destinations());
+        let generator = |name: String, index: usize, pick: Pick| Generator { name, index: index as u32, ends, pick };
+        let from = |source: usize, pick: Pick| {
+            let host = chosen.source(source);
+            generator(format!("from-{host}"), host, pick)
+        };
+        match self {
+            Pattern::Random => (0..sources).map(|source| from(source, Pick::From { source })).collect(),
             Pattern::EachDestination => (0..destinations)
-                .map(|destination| generator(format!("to-{destination}"), Pick::To { destination }))
+                .map(|destination| {
+                    let host = chosen.destination(destination);
+                    generator(format!("to-{host}"), host, Pick::To { destination })
+                })
                 .collect(),
             Pattern::AllToAll => (0..sources)
                 .flat_map(|source| (0..destinations).map(move |destination| (source, destination)))
                 .filter(|&(source, destination)| !ends.same(source, destination))
                 .map(|(source, destination)| {
-                    generator(format!("{source}-to-{destination}"), Pick::Pair { source, destination })
+                    let (from, to) = (chosen.source(source), chosen.destination(destination));
+                    let pick = Pick::Pair { source, destination };
+                    generator(format!("{from}-to-{to}"), chosen.pair(from, to), pick)
                 })
                 .collect(),
             Pattern::Permutation => permutation(ends, own)
                 .into_iter()
                 .enumerate()
-                .map(|(source, destination)| generator(format!("from-{source}"), Pick::Pair { source, destination }))
+                .map(|(source, destination)| from(source, Pick::Pair { source, destination }))
                 .collect(),
-            Pattern::Incast => vec![generator("incast".to_owned(), Pick::All { destination: 0, next: 0 })],
-        })
+            Pattern::Incast => vec![generator("incast".to_owned(), 0, Pick::All { destination: 0, next: 0 })],
+        }
     }
 }
 
@@ -169,8 +193,9 @@ fn permutation(ends: Ends, stream: &mut Stream) -> Vec<usize> {
 
 /// One independent source of arrivals: its name and between whom its flows run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Generator {
+pub(crate) struct Generator {
     name: String,
+    index: u32,
     ends: Ends,
     pick: Pick,
 }
@@ -200,6 +225,11 @@ impl Generator {
         &self.name
     }
 
+    /// Its number among the generators that there are when all hosts take part.
+    pub const fn index(&self) -> u32 {
+        self.index
+    }
+
     /// How many flows one arrival starts; [`Generator::pair`] gives them one by one. At least 1.
     pub const fn flows_per_arrival(&self) -> usize {
         match self.pick {
@@ -208,7 +238,7 @@ impl Generator {
         }
     }
 
-    /// Source and destination of the next flow, as indices into their groups.
+    /// Source and destination of the next flow, as indices into those of their groups that take part.
     pub fn pair(&mut self, stream: &mut Stream) -> (usize, usize) {
         let burst = self.flows_per_arrival();
         let ends = self.ends;
@@ -242,7 +272,8 @@ mod tests {
     }
 
     fn generators(pattern: Pattern, ends: Ends) -> Vec<Generator> {
-        pattern.generators(ends, &mut stream()).unwrap()
+        pattern.check(ends).unwrap();
+        pattern.generators(&Chosen::all(ends), &mut stream())
     }
 
     #[test]
@@ -342,7 +373,7 @@ mod tests {
     #[test]
     fn too_few_and_too_many_hosts_are_errors() {
         for pattern in PATTERNS {
-            let error = |ends| pattern.generators(ends, &mut stream()).unwrap_err();
+            let error = |ends| pattern.check(ends).unwrap_err();
             assert_eq!(error(Ends::Within { hosts: 0 }), PairsError::NoSources);
             assert_eq!(error(Ends::Between { sources: 1, destinations: 0 }), PairsError::NoDestinations);
             assert_eq!(error(Ends::Within { hosts: 1 }), PairsError::Alone);

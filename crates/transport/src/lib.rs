@@ -9,6 +9,7 @@
 //! Linux' (`Profile::modern`) and the connection has one path; its FIN is not repaired.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod application;
 mod connection;
 mod external;
 mod host;
@@ -25,6 +26,7 @@ mod stack;
 mod trace;
 mod writer;
 
+pub use application::Application;
 pub use external::{Departure, External, ExternalError};
 pub use host::{Costs, HostCounters, HostModel};
 pub use ports::Ports;

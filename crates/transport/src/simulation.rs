@@ -9,6 +9,7 @@ use headway_fabric::{
 };
 use headway_units::{Bytes, Span, Time};
 
+use crate::application::{Application, Listed};
 use crate::connection::{Connection, MAX_SUBFLOWS, UNLIMITED};
 use crate::external::{self, Departure, External, ExternalError, Outside};
 use crate::network::{Extras, Fired, Network, Side, Timer, class, endpoint, side};
@@ -18,10 +19,12 @@ use crate::receiver::{self, Answer, Arrival, Receiver};
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
 use crate::sender::{Context, Phase, Sender};
 use crate::trace::Traced;
+use starting::Starting;
 
 mod hosts;
 mod lanes;
 mod sampling;
+mod starting;
 
 pub use sampling::{Measure, Sample, SampleKind, SampleOf};
 
@@ -179,8 +182,7 @@ pub struct Simulation {
     sampling: bool,
     /// A flow with a deadline has started.
     deadlines: bool,
-    /// Which event of a flow's start is valid.
-    start_number: u32,
+    starting: Starting,
     ports: Ports,
     /// What sending hosts remember, by node, where a policy has them choose lanes.
     host_lanes: std::collections::BTreeMap<u32, HostLanes>,
@@ -237,7 +239,7 @@ impl Simulation {
             sampled_flows: Vec::new(),
             sampling: false,
             deadlines: false,
-            start_number: 0,
+            starting: Starting::default(),
             ports: Ports::new(streams),
             host_lanes: std::collections::BTreeMap::new(),
             now: Time::ZERO,
@@ -255,13 +257,19 @@ impl Simulation {
     /// # Panics
     /// If `starts` goes backwards, or an invariant of the simulator is broken.
     pub fn run(&mut self, end: Time, starts: &mut dyn Iterator<Item = FlowStart>) -> Result<(), Stopped> {
-        let mut starts = starts.peekable();
-        let flow_source = Source::new(class::FLOW_START, 0);
-        // what an earlier run left waiting is given again, or not
-        self.start_number += 1;
-        if let Some(first) = starts.peek() {
-            self.net.queue.push(first.time, flow_source, self.start_number);
-        }
+        self.run_application(end, &mut Listed(starts.peekable()))
+    }
+
+    /// As [`Simulation::run`]; flows start when `application` says so. When called again, it must be with the same
+    /// application or one that gives all flows not yet started.
+    ///
+    /// # Errors
+    /// As [`Simulation::run`].
+    ///
+    /// # Panics
+    /// If a flow's start is not the time at which it is given, or an invariant of the simulator is broken.
+    pub fn run_application(&mut self, end: Time, application: &mut dyn Application) -> Result<(), Stopped> {
+        self.begin(application);
         if let Some(first) = self.measure.first(self.now).filter(|_| !self.sampling) {
             self.sampling = true;
             self.net.queue.push(first, Source::new(class::SAMPLE, 0), 0);
@@ -288,16 +296,10 @@ impl Simulation {
             match source.class() {
                 class::SENDER_TIMER => self.on_sender_timer(now, source.entity(), sequence),
                 class::RECEIVER_TIMER => self.on_receiver_timer(now, source.entity(), sequence),
-                class::FLOW_START if sequence != self.start_number => self.net.queue.pop(),
+                class::FLOW_START if sequence != self.starting.number => self.net.queue.pop(),
                 class::FLOW_START => {
                     self.net.queue.pop();
-                    let start = starts.next().expect("the event was set for a start");
-                    assert_eq!(start.time, now, "starts come in order of time");
-                    self.start_flow(now, start)?;
-                    if let Some(next) = starts.peek() {
-                        self.start_number += 1;
-                        self.net.queue.push(next.time, flow_source, self.start_number);
-                    }
+                    self.attend(now, application)?;
                 }
                 class::EXTERNAL => self.on_departure(now, LinkId(source.entity())),
                 class::WAKE => self.on_wake(now, source.entity(), sequence),
@@ -785,6 +787,9 @@ impl Simulation {
         if f.start.size.is_some_and(|size| received >= size.get()) {
             f.end = Some(now);
             self.report(flow);
+            if self.starting.listens {
+                self.note_completed(now, flow);
+            }
         }
     }
 

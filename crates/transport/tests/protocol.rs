@@ -3,6 +3,7 @@
 mod common;
 
 mod protocol {
+    mod applications;
     mod autotuning;
     mod delivery;
     mod ecn;

@@ -20,6 +20,7 @@ fn flow(id: u64, bytes: Option<u64>, start: u64, end: Option<u64>) -> FlowRecord
         delivered: bytes.unwrap_or(0),
         start: at(start),
         end: end.map(at),
+        deadline: None,
         ideal: Some(Span::from_millis(10)),
         retransmissions: 1,
         timeouts: 2,
@@ -160,6 +161,22 @@ fn a_window_takes_samples_up_to_its_end_and_flows_from_its_start() {
     assert_eq!(outcome.flows[0].entity(), "short/0");
 }
 
+/// In time, late by 1 ms, unfinished, ended without all bytes, and without a deadline.
+#[test]
+fn deadlines_are_missed_by_what_is_late_cut_or_unfinished() {
+    let mut flows: Vec<FlowRecord> =
+        [Some(30), Some(31), None, Some(20), Some(90)].map(|end| flow(0, Some(100), 0, end)).into();
+    for flow in &mut flows[..4] {
+        flow.deadline = Some(Span::from_millis(30));
+    }
+    flows[3].delivered = 99;
+    let missed: Vec<Option<bool>> = flows.iter().map(FlowRecord::missed).collect();
+    assert_eq!(missed, [Some(false), Some(true), Some(true), Some(true), None]);
+    assert_eq!(value("deadline-missed", &outcome(flows.clone())), Some(0.75));
+    assert_eq!(value("deadline-missed", &outcome(flows[4..].to_vec())), None);
+    assert_eq!(Metric::DeadlineMissed.display(0.75), "75.0 %");
+}
+
 #[test]
 fn names_print_as_they_were_read() {
     for text in ["fct.mean", "fct.p1", "fct.p99", "fct.p99.9", "fct.p99.999", "fct.p0.5", "slowdown.max", "switched"] {
@@ -186,7 +203,7 @@ fn other_names_are_refused_with_the_nearest() {
         error.to_string(),
         "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC \
          (STATISTIC: mean, max, p50, p99, p99.9, …), goodput.mean, goodput.sum, throughput, flows, unfinished, \
-         retransmissions, timeouts, switch.mean, switched"
+         retransmissions, timeouts, switch.mean, switched, deadline-missed"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
 }

@@ -27,6 +27,7 @@ fn outcome(cell: u32, repeat: u32, fcts: &[Option<u64>]) -> Outcome {
         delivered: 1000,
         start: Time::ZERO,
         end: fct.map(|s| Time::ZERO + Span::from_secs(s)),
+        deadline: None,
         ideal: None,
         retransmissions: 0,
         timeouts: 0,

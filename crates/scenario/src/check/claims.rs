@@ -4,7 +4,7 @@ use std::mem::discriminant;
 
 use super::Checker;
 use crate::language::SweepValues;
-use crate::schema::{ClaimRecord, OperandRecord, Published, ScenarioRecord};
+use crate::schema::{ClaimRecord, OperandRecord, Published, ScenarioRecord, TrafficRecord};
 
 pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     for (index, claim) in scenario.claim.iter().enumerate() {
@@ -145,8 +145,8 @@ fn operand(scenario: &ScenarioRecord, operand: &OperandRecord, path: &[&str], ch
     let at = |key| [path, &[key]].concat();
     checker.known(&at("policy"), &operand.policy, "policy", scenario.policy.iter().map(|policy| &*policy.name));
     if let Some(traffic) = &operand.traffic {
-        let flows = scenario.traffic.iter().filter(|traffic| traffic.flows().is_some());
-        checker.known(&at("traffic"), traffic, "traffic", flows.map(|traffic| &*traffic.name));
+        let known: Vec<String> = scenario.traffic.iter().flat_map(TrafficRecord::reported).collect();
+        checker.known(&at("traffic"), traffic, "traffic", known.iter().map(String::as_str));
     }
     let end = scenario.duration.checked_add(scenario.drain).unwrap_or(scenario.duration);
     if let Some(from) = operand.from {

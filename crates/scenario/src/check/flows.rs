@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::Checker;
+use headway_units::Span;
+
+use super::{Checker, tree};
 use crate::schema::{
     AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, JudgeRecord, LaneOpen, LaneStart,
     LanesRecord, LinuxHostsRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficKind,
@@ -30,9 +32,12 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         match &traffic.kind {
             TrafficKind::Flows(flows) => {
                 endpoints(scenario, name, flows, &index, checker);
-                size(name, flows, &index, checker);
-                times(scenario, name, flows, &index, checker);
+                size(&format!("traffic.{name}.size"), &flows.size.0, &["traffic", &index, "size"], checker);
+                size_of_arrivals(name, flows, &index, checker);
+                times(scenario, name, (flows.start, flows.stop), &index, checker);
+                arrival(scenario, name, &flows.arrival, &index, checker);
             }
+            TrafficKind::PartitionAggregate(own) => tree::check(scenario, name, own, &index, checker),
             TrafficKind::Command(own) => command(scenario, name, own, &index, checker),
         }
     }
@@ -142,19 +147,24 @@ fn endpoints(scenario: &ScenarioRecord, name: &str, traffic: &FlowsRecord, index
         let message = format!("`traffic.{name}.senders` is more than the {hosts} hosts of `{from}`");
         checker.problem(&path("senders"), message, &format!("this is {senders}"), None);
     }
+    if from == &traffic.to && traffic.to_share.is_some() {
+        let message = format!("`traffic.{name}.to-share` needs senders and receivers in groups of their own");
+        let help = "within a group `from-share` says how many of its hosts send to each other";
+        checker.problem(&path("to-share"), message, "", Some(help));
+    }
     if from == &traffic.to && hosts == 1 {
         let message = format!("traffic `{name}` goes from `{from}` to itself, which is a single host");
         checker.problem(&path("to"), message, "nobody to send to", None);
     }
 }
 
-fn size(name: &str, traffic: &FlowsRecord, index: &str, checker: &mut Checker) {
-    let path = ["traffic", index, "size"];
-    match &traffic.size.0 {
+/// Checks the size at `path`, which messages call `label`.
+pub(super) fn size(label: &str, size: &SizeKind, path: &[&str], checker: &mut Checker) {
+    match size {
         SizeKind::Uniform(size) if size.min > size.max => {
-            let message = format!("`traffic.{name}.size` has a `min` larger than its `max`");
-            let label = format!("{} to {}", size.min, size.max);
-            checker.problem(&path, message, &label, None);
+            let message = format!("`{label}` has a `min` larger than its `max`");
+            let found = format!("{} to {}", size.min, size.max);
+            checker.problem(path, message, &found, None);
         }
         SizeKind::Pareto(size) => {
             // The smallest value of a Pareto variable is mean · (a − 1) / a.
@@ -162,39 +172,71 @@ fn size(name: &str, traffic: &FlowsRecord, index: &str, checker: &mut Checker) {
             if let Some(max) = size.max
                 && (max.get() as f64) < least
             {
-                let message = format!("`traffic.{name}.size.max` cuts off every size");
+                let message = format!("`{label}.max` cuts off every size");
                 let help = format!("with this shape and mean the smallest size is {least:.0} bytes");
-                checker.problem(&["traffic", index, "size", "max"], message, &format!("this is {max}"), Some(&help));
+                checker.problem(&[path, &["max"]].concat(), message, &format!("this is {max}"), Some(&help));
             }
         }
         SizeKind::Cdf(size) if size.name.is_some() == size.file.is_some() => {
-            let message = format!("`traffic.{name}.size` needs exactly one of `name` and `file`");
-            let label = if size.name.is_some() { "both are given" } else { "neither is given" };
-            checker.problem(&path, message, label, None);
-        }
-        SizeKind::Unlimited(_) if matches!(traffic.arrival, ArrivalRecord::Load(_)) => {
-            let message = format!("traffic `{name}` has flows without end, so they cannot make up a load");
-            let help = "use arrival = \"once\", or give the flows a size";
-            checker.problem(&["traffic", index, "arrival"], message, "not with this size", Some(help));
+            let message = format!("`{label}` needs exactly one of `name` and `file`");
+            let found = if size.name.is_some() { "both are given" } else { "neither is given" };
+            checker.problem(path, message, found, None);
         }
         _ => {}
     }
 }
 
-fn times(scenario: &ScenarioRecord, name: &str, traffic: &FlowsRecord, index: &str, checker: &mut Checker) {
+/// Checks that flows of their size can arrive as they do.
+fn size_of_arrivals(name: &str, traffic: &FlowsRecord, index: &str, checker: &mut Checker) {
+    let endless = "use arrival = \"once\", or give the flows a size";
+    let (message, help) = match (&traffic.size.0, &traffic.arrival) {
+        (SizeKind::Shared(_), ArrivalRecord::Load(_)) => (
+            format!("traffic `{name}` shares a total out, so its sizes cannot make up a load"),
+            "a load needs sizes that do not depend on how many send: use arrival = \"poisson\"",
+        ),
+        (SizeKind::Unlimited(_), ArrivalRecord::ClosedLoop(_)) => {
+            (format!("traffic `{name}` has flows without end, so none follows another"), endless)
+        }
+        (SizeKind::Unlimited(_), ArrivalRecord::Load(_)) => {
+            (format!("traffic `{name}` has flows without end, so they cannot make up a load"), endless)
+        }
+        _ => return,
+    };
+    checker.problem(&["traffic", index, "arrival"], message, "not with this size", Some(help));
+}
+
+/// Checks the time at which a traffic begins and the one at which it ends.
+pub(super) fn times(
+    scenario: &ScenarioRecord,
+    name: &str,
+    (start, stop): (Span, Option<Span>),
+    index: &str,
+    checker: &mut Checker,
+) {
     let duration = scenario.duration;
-    if traffic.start >= duration {
+    if start >= duration {
         let message = format!("traffic `{name}` never starts: the scenario's duration is {duration}");
         checker.problem(&["traffic", index, "start"], message, "", Some("start before `duration`"));
     }
-    if let Some(stop) = traffic.stop
-        && stop <= traffic.start
+    if let Some(stop) = stop
+        && stop <= start
     {
         let message = format!("traffic `{name}` stops before it starts");
-        let label = format!("it starts at {}", traffic.start);
+        let label = format!("it starts at {start}");
         checker.problem(&["traffic", index, "stop"], message, &label, None);
     }
-    let ArrivalRecord::Periodic(periodic) = &traffic.arrival else { return };
+}
+
+/// Checks the arrivals of a traffic by themselves.
+pub(super) fn arrival(
+    scenario: &ScenarioRecord,
+    name: &str,
+    arrival: &ArrivalRecord,
+    index: &str,
+    checker: &mut Checker,
+) {
+    let duration = scenario.duration;
+    let ArrivalRecord::Periodic(periodic) = arrival else { return };
     if periodic.jitter >= periodic.period {
         let message = format!("`traffic.{name}.arrival.jitter` is not shorter than the period, {}", periodic.period);
         checker.problem(&["traffic", index, "arrival", "jitter"], message, "", None);

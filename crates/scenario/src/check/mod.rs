@@ -7,6 +7,7 @@ mod claims;
 mod flows;
 mod network;
 mod quick;
+mod tree;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

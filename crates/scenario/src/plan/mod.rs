@@ -7,6 +7,8 @@ mod network;
 mod profile;
 mod queue;
 mod traffic;
+mod tree;
+mod workload;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,9 +19,7 @@ use headway_engine::Streams;
 use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
 use headway_kernel::{GuestError, Guests, Work};
 use headway_results::{Counters, FlowRecord, Job, Outcome, Sample};
-use headway_transport::{
-    FlowEnd, FlowStart, HostModel, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped, Traced,
-};
+use headway_transport::{FlowEnd, HostModel, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped, Traced};
 use headway_units::{Bytes, Span, Time};
 
 use crate::Document;
@@ -29,6 +29,8 @@ use kernel::{Joined, Kernels, Started};
 pub(crate) use kernel::{Machine, Need, Wanted};
 pub(crate) use network::Network;
 use traffic::Planned;
+use tree::Tree;
+use workload::{Part, Workload};
 
 /// A problem with the value at a key path, before it is tied to its place in the file.
 pub(crate) struct Fault {
@@ -96,13 +98,13 @@ pub(crate) struct Plan {
     network: Arc<Network>,
     profiles: Vec<Profile>,
     traffics: Vec<Planned>,
-    /// Of all traffic, commands included.
+    trees: Vec<Tree>,
+    /// Of all traffic, commands included, and behind them those by which the flows of trees are reported.
     names: Vec<Arc<str>>,
     kernels: Option<Kernels>,
     /// Hosts that take time.
     models: Vec<(NodeId, HostModel)>,
     measure: Measure,
-    duration: Time,
     end: Time,
 }
 
@@ -120,19 +122,28 @@ impl Plan {
         let traffics = flows
             .map(|(index, one, flows)| Planned::build(&one.name, flows, index, scenario, &network, folder))
             .collect::<Result<Vec<_>, _>>()?;
+        let mut names: Vec<Arc<str>> =
+            scenario.traffic.iter().map(|traffic| Arc::from(traffic.name.as_str())).collect();
+        let mut trees = Vec::new();
+        for (index, one) in scenario.traffic.iter().enumerate() {
+            let Some(record) = one.tree() else { continue };
+            trees.push(Tree::build(&one.name, record, (index, names.len()), scenario, &network, folder)?);
+            names.extend(one.reported().into_iter().map(Arc::from));
+        }
         let kernels = Kernels::new(scenario, policy, &network, &traffics, folder)?;
         let sends = |traffic: u16| kernels.as_ref().is_some_and(|kernels| kernels.sends(traffic));
-        let modelled = |place: usize| scenario.traffic[place].flows().is_some() && !sends(place as u16);
+        let modelled = |place: usize| scenario.traffic[place].command().is_none() && !sends(place as u16);
         let profiles = profile::build(scenario, record, policy, modelled)?;
         for traffic in traffics.iter().filter(|traffic| !sends(traffic.index)) {
             traffic.check_lanes(&profiles[usize::from(traffic.index)], &network, &policy.to_string())?;
         }
-        let names = scenario.traffic.iter().map(|traffic| Arc::from(traffic.name.as_str())).collect();
-        let duration = Time::ZERO + scenario.duration;
-        let end = duration.saturating_add(scenario.drain);
+        for tree in &trees {
+            tree.check_lanes(&profiles[usize::from(tree.index)], &network, &policy.to_string())?;
+        }
+        let end = (Time::ZERO + scenario.duration).saturating_add(scenario.drain);
         let measure = measure(scenario, &network)?;
         let models = host::models(scenario, &network)?;
-        Ok(Plan { network, profiles, traffics, names, kernels, models, measure, duration, end })
+        Ok(Plan { network, profiles, traffics, trees, names, kernels, models, measure, end })
     }
 
     /// The name of a host.
@@ -194,7 +205,8 @@ impl Plan {
                 simulation.watch(link);
             }
         }
-        simulation.run(self.end, &mut self.starts(false, streams))?;
+        let mut workload = self.starts(false, streams);
+        simulation.run_application(self.end, &mut workload)?;
         if let Some(trace) = trace {
             *trace = simulation.traced();
         }
@@ -208,16 +220,18 @@ impl Plan {
             joined =
                 Joined::new(kernels, &started.sent, &ideal, &outputs, &self.network, wants).map_err(Failure::Report)?;
         }
-        let (ends, samples, totals) = simulation.finish();
+        let (mut ends, samples, totals) = simulation.finish();
+        ends.extend(workload.finish());
         Ok(self.outcome(job, ends, samples, totals, joined, &work))
     }
 
     /// The flows that kernel hosts send, or those that modelled ones do, in order of time.
-    fn starts(&self, kernels: bool, streams: Streams) -> impl Iterator<Item = FlowStart> {
+    fn starts(&self, kernels: bool, streams: Streams) -> Workload<'_> {
         let sends = |traffic: u16| self.kernels.as_ref().is_some_and(|own| own.sends(traffic));
         let traffics = self.traffics.iter().filter(move |traffic| sends(traffic.index) == kernels);
-        let flows = traffics.map(|traffic| traffic.starts(self.duration, streams));
-        Merged { heads: flows.map(Iterator::peekable).collect() }
+        let trees = self.trees.iter().filter(move |_| !kernels);
+        let flows = traffics.map(|traffic| Part::Flows(traffic.starts(streams)));
+        Workload::new(flows.chain(trees.map(|tree| Part::Tree(Box::new(tree.starts(streams))))))
     }
 
     /// The kernel hosts that take part, ready to boot.
@@ -304,6 +318,7 @@ impl Plan {
             delivered: end.delivered,
             start: end.start.time,
             end: end.end,
+            deadline: end.start.deadline,
             ideal: end.ideal,
             retransmissions: end.retransmissions,
             timeouts: end.timeouts,
@@ -356,24 +371,18 @@ fn measure(scenario: &ScenarioRecord, network: &Network) -> Result<Measure, Faul
         Series::Core => SampleKind::Core,
     });
     let chosen = |name: &str| record.traffic.as_ref().is_none_or(|names| names.iter().any(|one| one.as_str() == name));
-    let traffics = scenario.traffic.iter().enumerate().filter(|(_, t)| chosen(&t.name)).map(|(i, _)| i as u16);
-    let links = if record.series.contains(&Series::Queue) { network.switch_ports() } else { Vec::<LinkId>::new() };
-    Ok(Measure { interval: record.interval, kinds: kinds.collect(), traffics: traffics.collect(), links })
-}
-
-/// The starts of several kinds of traffic in order of time; at equal times in the order of the file.
-struct Merged<I: Iterator<Item = FlowStart>> {
-    heads: Vec<std::iter::Peekable<I>>,
-}
-
-impl<I: Iterator<Item = FlowStart>> Iterator for Merged<I> {
-    type Item = FlowStart;
-
-    fn next(&mut self) -> Option<FlowStart> {
-        let heads = self.heads.iter_mut().enumerate();
-        let first = heads.filter_map(|(i, head)| head.peek().map(|start| (start.time, i))).min()?;
-        self.heads[first.1].next()
+    let mut traffics = Vec::new();
+    let mut behind = scenario.traffic.len() as u16;
+    for (index, traffic) in (0..).zip(&scenario.traffic) {
+        let reported = if traffic.tree().is_some() { traffic.reported().len() as u16 } else { 0 };
+        if chosen(&traffic.name) {
+            traffics.push(index);
+            traffics.extend(behind..behind + reported);
+        }
+        behind += reported;
     }
+    let links = if record.series.contains(&Series::Queue) { network.switch_ports() } else { Vec::<LinkId>::new() };
+    Ok(Measure { interval: record.interval, kinds: kinds.collect(), traffics, links })
 }
 
 /// The hosts of a group.

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use headway_control::lanes::MAX_SUBFLOWS;
 use headway_engine::Streams;
 use headway_fabric::NodeId;
-use headway_traffic::{Arrival, Cdf, Ends, Exponential, Fixed, Pareto, Pattern, Size, SizeError, Traffic, Uniform};
+use headway_traffic::{
+    Arrival, Cdf, Ends, Exponential, Fixed, Flows, Pareto, Pattern, Shares, Size, SizeError, Traffic, Uniform,
+};
 use headway_transport::{AddressPairs, FlowStart, Multipath, Profile};
 use headway_units::{Bytes, Span, Time};
 
 use super::network::Network;
 use super::{Fault, Hosts};
+use crate::language::Ratio;
 use crate::schema::{ArrivalRecord, CdfRecord, FlowsRecord, Pairs, ScenarioRecord, SizeKind};
 
 /// A table of sizes has at most this many bytes.
@@ -65,11 +68,8 @@ impl Planned {
             }
             sources.truncate(senders as usize);
         }
-        let size = size(record, folder).map_err(|message| fault("size", message))?;
+        let size = size_of(&record.size.0, folder).map_err(|message| fault("size", message))?;
         let arrival = match &record.arrival {
-            ArrivalRecord::Once(own) => Arrival::Once { count: own.count },
-            ArrivalRecord::Poisson(own) => Arrival::Poisson { mean: own.mean },
-            ArrivalRecord::Periodic(own) => Arrival::Periodic { period: own.period, jitter: own.jitter },
             ArrivalRecord::Load(own) => {
                 if record.pairs != Pairs::Random && record.pairs != Pairs::Permutation {
                     let message = "arrivals by `load` need one process for each source".to_owned();
@@ -85,6 +85,7 @@ impl Planned {
                 }
                 Arrival::Poisson { mean: gap(own.fraction.get(), size, rates.first().copied().unwrap_or(1)) }
             }
+            other => arrival(other).expect("only a load depends on more"),
         };
         let pattern = match record.pairs {
             Pairs::Random => Pattern::Random,
@@ -100,14 +101,17 @@ impl Planned {
         };
         let stop = record.stop.unwrap_or(scenario.duration).min(scenario.duration);
         let (start, stop) = (Time::ZERO + record.start, Time::ZERO + stop);
-        let traffic = Traffic { name: name.to_owned(), pattern, size, arrival, start, stop };
+        let share = |share: Option<Ratio>| share.map(Ratio::get);
+        let shares = Shares { sources: share(record.from_share), destinations: share(record.to_share) };
+        let shared = matches!(record.size.0, SizeKind::Shared(_));
+        let traffic = Traffic { name: name.to_owned(), pattern, shares, size, shared, arrival, start, stop };
         let interfaces = |hosts: &Hosts| hosts.iter().map(|&host| network.built.graph.interfaces(host).len()).min();
         let fewest_interfaces =
             interfaces(&sources).zip(interfaces(&destinations)).map(|(ours, theirs)| ours.min(theirs));
         let (name, index) = (name.into(), index as u16);
         let deadline = record.deadline;
         let planned = Planned { name, index, traffic, ends, deadline, sources, destinations, fewest_interfaces };
-        planned.check_paths(network).map_err(|message| fault("to", message))?;
+        check_paths(&planned.sources, &planned.destinations, network).map_err(|message| fault("to", message))?;
         if !planned.sources.is_empty() {
             // What could be wrong with them is wrong for any seed.
             planned
@@ -118,64 +122,120 @@ impl Planned {
         Ok(planned)
     }
 
-    /// Every source must reach every destination over each pair of interfaces that a flow may use. Hosts that look alike
-    /// (their interfaces in the same parts of the network) are looked at once.
-    fn check_paths(&self, network: &Network) -> Result<(), String> {
-        let graph = &network.built.graph;
-        let alike = |hosts: &[NodeId]| -> BTreeMap<Vec<u32>, NodeId> {
-            hosts.iter().map(|&host| (network.parts_of(host), host)).collect()
-        };
-        let destinations = alike(&self.destinations);
-        for &source in alike(&self.sources).values() {
-            for &destination in destinations.values() {
-                let (ours, theirs) = (graph.interfaces(source), graph.interfaces(destination));
-                let pair = ours.iter().zip(theirs).position(|(&one, &other)| !network.connected(one, other));
-                if let Some(nth) = pair {
-                    let (source, destination) = (network.name(source), network.name(destination));
-                    return Err(format!("no path from interface {nth} of `{source}` to that of `{destination}`"));
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Lanes need a subflow left for long flows.
     pub fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), Fault> {
-        let Some(Multipath { lanes: Some(plan), subflows, pairs, .. }) = &profile.multipath else { return Ok(()) };
-        let graph = &network.built.graph;
-        let fewest = |hosts: &[NodeId]| hosts.iter().map(|&host| graph.interfaces(host).len()).min();
-        let (Some(ours), Some(theirs)) = (fewest(&self.sources), fewest(&self.destinations)) else { return Ok(()) };
-        let lanes = match pairs {
-            AddressPairs::OneToOne => subflows.unwrap_or(MAX_SUBFLOWS).min(ours).min(theirs),
-            AddressPairs::FullMesh => ours,
-        };
-        if plan.short >= lanes {
-            let message = format!(
-                "traffic `{}` leaves no lane for long flows: {} of its {lanes} lanes are short",
-                self.name, plan.short
-            );
-            let help = "a lane is an interface of the sender: take fewer short ones, or hosts with more interfaces";
-            return Err(Fault::new(&["policy", policy], message).help(help));
-        }
-        Ok(())
+        check_lanes(&self.name, [&self.sources, &self.destinations], profile, network, policy)
     }
 
-    /// The flows that start before `duration`, in order of time.
-    pub fn starts(&self, duration: Time, streams: Streams) -> impl Iterator<Item = FlowStart> + '_ {
+    /// Its flows in one run.
+    pub fn starts(&self, streams: Streams) -> Starts<'_> {
         let flows = (!self.sources.is_empty())
             .then(|| self.traffic.flows(self.ends, streams).expect("checked when it was planned"));
-        flows.into_iter().flatten().take_while(move |flow| flow.time < duration).map(|flow| FlowStart {
-            time: flow.time,
-            // the same for a flow whatever else is in the scenario: its hash must not depend on that
-            id: u64::from(self.index) << 52 | u64::from(flow.generator) << 32 | flow.number,
-            traffic: self.index,
-            source: self.sources[flow.source],
-            destination: self.destinations[flow.destination],
+        Starts { planned: self, flows }
+    }
+
+    /// Whether some of its flows start because others have completed.
+    pub fn waits(&self) -> bool {
+        self.traffic.arrival.waits()
+    }
+
+    /// The name of a flow, which is the same whatever else is in the scenario: its hash must not depend on that.
+    fn id(&self, generator: u32, number: u64) -> u64 {
+        u64::from(self.index) << 52 | u64::from(generator) << 32 | number
+    }
+}
+
+/// The flows of one traffic in one run.
+pub(super) struct Starts<'a> {
+    planned: &'a Planned,
+    /// None if nobody sends.
+    flows: Option<Flows>,
+}
+
+impl Starts<'_> {
+    /// The place of its traffic among all.
+    pub fn index(&self) -> u16 {
+        self.planned.index
+    }
+
+    pub fn waits(&self) -> bool {
+        self.planned.waits()
+    }
+
+    /// When it acts next; nothing if not before a flow completes.
+    pub fn next_time(&mut self) -> Option<Time> {
+        self.flows.as_mut()?.next_time()
+    }
+
+    /// Acts, at `now`, if its time has come: a flow may start.
+    pub fn start(&mut self, now: Time) -> Option<FlowStart> {
+        let planned = self.planned;
+        let flow = self.flows.as_mut()?.next()?;
+        Some(FlowStart {
+            // what follows from a completion was due when that was known
+            time: flow.time.max(now),
+            id: planned.id(flow.generator, flow.number),
+            traffic: planned.index,
+            source: planned.sources[flow.source],
+            destination: planned.destinations[flow.destination],
             size: flow.size,
-            deadline: self.deadline,
-            profile: self.index,
+            deadline: planned.deadline,
+            profile: planned.index,
         })
     }
+
+    /// One of its flows has completed.
+    pub fn completed(&mut self, at: Time, generator: u32) {
+        if let Some(flows) = &mut self.flows {
+            flows.completed(at, generator);
+        }
+    }
+}
+
+/// Every source must reach every destination over each pair of interfaces that a flow may use. Hosts that look alike
+/// (their interfaces in the same parts of the network) are looked at once.
+pub(super) fn check_paths(sources: &[NodeId], destinations: &[NodeId], network: &Network) -> Result<(), String> {
+    let graph = &network.built.graph;
+    let alike = |hosts: &[NodeId]| -> BTreeMap<Vec<u32>, NodeId> {
+        hosts.iter().map(|&host| (network.parts_of(host), host)).collect()
+    };
+    let destinations = alike(destinations);
+    for &source in alike(sources).values() {
+        for &destination in destinations.values() {
+            let (ours, theirs) = (graph.interfaces(source), graph.interfaces(destination));
+            let pair = ours.iter().zip(theirs).position(|(&one, &other)| !network.connected(one, other));
+            if let Some(nth) = pair {
+                let (source, destination) = (network.name(source), network.name(destination));
+                return Err(format!("no path from interface {nth} of `{source}` to that of `{destination}`"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lanes need a subflow left for long flows between two groups of hosts.
+pub(super) fn check_lanes(
+    name: &str,
+    ends: [&Hosts; 2],
+    profile: &Profile,
+    network: &Network,
+    policy: &str,
+) -> Result<(), Fault> {
+    let Some(Multipath { lanes: Some(plan), subflows, pairs, .. }) = &profile.multipath else { return Ok(()) };
+    let graph = &network.built.graph;
+    let fewest = |hosts: &Hosts| hosts.iter().map(|&host| graph.interfaces(host).len()).min();
+    let (Some(ours), Some(theirs)) = (fewest(ends[0]), fewest(ends[1])) else { return Ok(()) };
+    let lanes = match pairs {
+        AddressPairs::OneToOne => subflows.unwrap_or(MAX_SUBFLOWS).min(ours).min(theirs),
+        AddressPairs::FullMesh => ours,
+    };
+    if plan.short >= lanes {
+        let message =
+            format!("traffic `{name}` leaves no lane for long flows: {} of its {lanes} lanes are short", plan.short);
+        let help = "a lane is an interface of the sender: take fewer short ones, or hosts with more interfaces";
+        return Err(Fault::new(&["policy", policy], message).help(help));
+    }
+    Ok(())
 }
 
 /// What the interfaces of `host` carry together, bit/s.
@@ -190,15 +250,28 @@ fn gap(fraction: f64, size: &Size, bps: u64) -> Span {
     Span::from_secs_f64(seconds).max(Span::from_picos(1))
 }
 
-fn size(record: &FlowsRecord, folder: &Path) -> Result<Option<Size>, String> {
+/// The arrivals of a record that says all; a load depends on sizes and links.
+pub(super) fn arrival(record: &ArrivalRecord) -> Option<Arrival> {
+    Some(match record {
+        ArrivalRecord::Once(own) => Arrival::Once { count: own.count },
+        ArrivalRecord::Poisson(own) => Arrival::Poisson { mean: own.mean },
+        ArrivalRecord::Periodic(own) => Arrival::Periodic { period: own.period, jitter: own.jitter },
+        ArrivalRecord::ClosedLoop(own) => Arrival::ClosedLoop { think: own.think },
+        ArrivalRecord::Load(_) => return None,
+    })
+}
+
+/// The sizes of a record; none if they are without end.
+pub(super) fn size_of(record: &SizeKind, folder: &Path) -> Result<Option<Size>, String> {
     let size = |error: SizeError| error.to_string();
-    Ok(Some(match &record.size.0 {
+    Ok(Some(match record {
         SizeKind::Unlimited(_) => return Ok(None),
         SizeKind::Fixed(own) => Size::Fixed(Fixed::new(own.bytes).map_err(size)?),
         SizeKind::Uniform(own) => Size::Uniform(Uniform::new(own.min, own.max).map_err(size)?),
         SizeKind::Exponential(own) => Size::Exponential(Exponential::new(own.mean).map_err(size)?),
         SizeKind::Pareto(own) => Size::Pareto(Pareto::new(own.shape, own.mean, own.max).map_err(size)?),
         SizeKind::Cdf(own) => Size::Cdf(cdf(own, folder)?),
+        SizeKind::Shared(own) => Size::Fixed(Fixed::new(own.total).map_err(size)?),
     }))
 }
 

@@ -39,8 +39,8 @@ record! {
     pub struct OperandRecord {
         /// The policy it is about.
         pub policy: Name,
-        /// The traffic it is about; may be left out where there is only one.
-        pub traffic: Option<Name>,
+        /// The traffic it is about, as it is reported; may be left out where there is only one.
+        pub traffic: Option<String>,
         /// What is measured, by the name of its metric ("fct.p95").
         pub value: String,
         /// Only what happens from this time on.

@@ -23,10 +23,11 @@ pub use topology::{
     LinkChangeRecord, LinkRecord, MultiHomedFatTreeRecord, ParallelPathsRecord, ShapeRecord, TopologyRecord,
     TreeRecord, TwoTierRecord, Vl2Record,
 };
+pub(crate) use traffic::REQUEST;
 pub use traffic::{
-    ArrivalRecord, CdfRecord, CommandRecord, ExponentialRecord, FixedRecord, FlowsRecord, LoadRecord, OnceRecord,
-    Pairs, ParetoRecord, PeriodicRecord, PoissonRecord, SizeKind, SizeRecord, TrafficKind, TrafficRecord,
-    UniformRecord, UnlimitedRecord,
+    ArrivalRecord, CdfRecord, ClosedLoopRecord, CommandRecord, ExponentialRecord, FixedRecord, FlowsRecord, LoadRecord,
+    OnceRecord, Pairs, ParetoRecord, PartitionAggregateRecord, PeriodicRecord, PoissonRecord, SharedRecord, SizeKind,
+    SizeRecord, TrafficKind, TrafficRecord, UniformRecord, UnlimitedRecord,
 };
 pub use transport::{
     DelayedAckRecord, IdleRestart, LinuxTransportRecord, Pacing, ReceiveWindow, Recovery, Reduces, Reduction, RtoRule,

@@ -17,19 +17,55 @@ record! {
     kind: TrafficKind
 }
 
+/// What follows the name of a tree where its requests are reported.
+pub(crate) const REQUEST: &str = "request";
+
 impl TrafficRecord {
     /// Its flows, if it is of flows.
     pub fn flows(&self) -> Option<&FlowsRecord> {
         match &self.kind {
             TrafficKind::Flows(flows) => Some(flows),
-            TrafficKind::Command(_) => None,
+            TrafficKind::Command(_) | TrafficKind::PartitionAggregate(_) => None,
+        }
+    }
+
+    /// Its tree, if it is one.
+    pub fn tree(&self) -> Option<&PartitionAggregateRecord> {
+        match &self.kind {
+            TrafficKind::PartitionAggregate(tree) => Some(tree),
+            TrafficKind::Flows(_) | TrafficKind::Command(_) => None,
+        }
+    }
+
+    /// The names by which its flows are reported: its own; of a tree `NAME/request`, and for each level with hosts
+    /// `GROUP` the answers, `NAME/GROUP`, and the queries, `NAME/GROUP/query`.
+    pub fn reported(&self) -> Vec<String> {
+        match &self.kind {
+            TrafficKind::Flows(_) => vec![self.name.as_str().to_owned()],
+            TrafficKind::Command(_) => Vec::new(),
+            TrafficKind::PartitionAggregate(tree) => {
+                let levels = tree.levels.iter().flat_map(|level| [level.on.to_string(), format!("{}/query", level.on)]);
+                let all = std::iter::once(REQUEST.to_owned()).chain(levels);
+                all.map(|part| format!("{}/{part}", self.name)).collect()
+            }
+        }
+    }
+
+    /// All sizes that are drawn for it.
+    pub fn sizes(&self) -> Vec<&SizeKind> {
+        match &self.kind {
+            TrafficKind::Flows(flows) => vec![&flows.size.0],
+            TrafficKind::Command(_) => Vec::new(),
+            TrafficKind::PartitionAggregate(tree) => {
+                std::iter::once(&tree.query.0).chain(tree.levels.iter().map(|level| &level.answer.0)).collect()
+            }
         }
     }
 
     /// Its program, if it is one.
     pub fn command(&self) -> Option<&CommandRecord> {
         match &self.kind {
-            TrafficKind::Flows(_) => None,
+            TrafficKind::Flows(_) | TrafficKind::PartitionAggregate(_) => None,
             TrafficKind::Command(command) => Some(command),
         }
     }
@@ -42,6 +78,48 @@ choice! {
         "flows" => Flows(FlowsRecord),
         /// A program on kernel hosts.
         "command" => Command(CommandRecord),
+        /// Requests that are split up among the hosts of a tree, whose answers are put together on the way back.
+        "partition-aggregate" => PartitionAggregate(PartitionAggregateRecord),
+    }
+}
+
+record! {
+    /// Requests that are split up among the hosts of a tree, whose answers are put together on the way back.
+    pub struct PartitionAggregateRecord {
+        /// The group whose hosts take requests, each by itself.
+        pub root: Name,
+        /// Those asked, from the top down: parents, then leaves.
+        pub levels: Vec<LevelRecord>,
+        /// What it takes to ask one host.
+        pub query: SizeRecord,
+        /// When requests arrive at each root.
+        pub arrival: ArrivalRecord,
+        /// No request arrives before this time.
+        pub start: Span = Span::ZERO,
+        /// No request arrives from this time on; `duration` when left out.
+        pub stop: Option<Span>,
+        /// How long after its arrival a request is answered with what there is; no limit when left out.
+        #[range(above(Span::ZERO))]
+        pub deadline: Option<Span>,
+    }
+}
+
+record! {
+    /// Hosts that are asked by those of the level above.
+    pub struct LevelRecord {
+        /// The group; its hosts are dealt out evenly, in their order, to those of the level above.
+        pub on: Name,
+        /// What each of them answers.
+        pub answer: SizeRecord,
+        /// How long after they are asked their answers must be there; no limit when left out.
+        #[range(above(Span::ZERO))]
+        pub deadline: Option<Span>,
+        /// How long each works before it answers.
+        #[range(..=super::LONGEST)]
+        pub work: Span = Span::ZERO,
+        /// It works longer by up to this, at random.
+        #[range(..=super::LONGEST)]
+        pub jitter: Span = Span::ZERO,
     }
 }
 
@@ -73,6 +151,11 @@ record! {
         pub pairs: Pairs = Pairs::Random,
         /// Only the first so many hosts of `from` send; all when left out.
         pub senders: Option<u32>,
+        /// The share of the hosts of `from` that send, drawn at random in every repeat; all when left out. Where `from`
+        /// is `to`, the share that send to each other.
+        pub from_share: Option<Ratio>,
+        /// The share of the hosts of `to` that receive, drawn at random in every repeat; all when left out.
+        pub to_share: Option<Ratio>,
         /// How much each flow carries: an amount ("64KB"), "unlimited", or a distribution.
         pub size: SizeRecord,
         /// When flows start.
@@ -156,6 +239,8 @@ choice! {
         "pareto" => Pareto(ParetoRecord),
         /// As in a table of sizes and cumulative shares.
         "cdf" => Cdf(CdfRecord),
+        /// An equal part of a total that all senders of a destination send together.
+        "shared" => Shared(SharedRecord),
     }
 }
 
@@ -219,6 +304,15 @@ record! {
     }
 }
 
+record! {
+    /// An equal part of a total that all senders of a destination send together, rounded up to a byte.
+    pub struct SharedRecord {
+        /// What they send together.
+        #[range(Bytes::new(1)..)]
+        pub total: Bytes,
+    }
+}
+
 choice! {
     /// When flows start.
     pub enum ArrivalRecord by "kind" {
@@ -230,6 +324,8 @@ choice! {
         "periodic" => Periodic(PeriodicRecord),
         /// At random, as often as makes a given share of the sources' links busy.
         "load" => Load(LoadRecord),
+        /// One after another: the next when the one before is complete.
+        "closed-loop" => ClosedLoop(ClosedLoopRecord),
     }
 }
 
@@ -268,5 +364,13 @@ record! {
         /// The share of the rate of a source's interfaces that its flows ask for, on average.
         #[range(above(0.0))]
         pub fraction: Ratio,
+    }
+}
+
+record! {
+    /// One after another: the next when the one before is complete (of an incast: all of them).
+    pub struct ClosedLoopRecord {
+        /// The mean of the time between, which is exponential; also before the first. At zero flows go back to back.
+        pub think: Span = Span::ZERO,
     }
 }

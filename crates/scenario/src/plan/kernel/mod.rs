@@ -136,6 +136,13 @@ impl Kernels {
         let (mut resolved, mut sampled) = (BTreeMap::new(), BTreeSet::new());
         for traffic in planned {
             if place.are_kernels(traffic, scenario)? {
+                if traffic.waits() {
+                    let message = format!("kernel hosts cannot send `{}` in a closed loop", traffic.name);
+                    let fault = Fault::new(&["traffic", &traffic.index.to_string(), "arrival"], message);
+                    let help = "kernels are told beforehand when their flows start: use another `kind` of arrival, or \
+                                a program that waits, with traffic of kind = \"command\"";
+                    return Err(fault.help(help));
+                }
                 let own = resolve(record, &number, scenario, traffic)?;
                 if place.is_sampled(scenario, traffic) {
                     sampled.insert(traffic.index);

@@ -1,0 +1,108 @@
+//! All flows of a run in one order: by time, at equal times in the order of the file.
+
+use headway_transport::{Application, FlowEnd, FlowStart};
+use headway_units::Time;
+
+use super::traffic::Starts;
+use super::tree::TreeStarts;
+
+/// The traffic of one run.
+pub(super) struct Workload<'a> {
+    /// In the order of the file.
+    parts: Vec<Part<'a>>,
+}
+
+/// One traffic.
+pub(super) enum Part<'a> {
+    Flows(Starts<'a>),
+    Tree(Box<TreeStarts<'a>>),
+}
+
+impl Part<'_> {
+    /// The place of its traffic among all.
+    fn index(&self) -> u16 {
+        match self {
+            Part::Flows(starts) => starts.index(),
+            Part::Tree(starts) => starts.index(),
+        }
+    }
+
+    /// When it acts next; nothing if not before a flow completes.
+    fn next_time(&mut self) -> Option<Time> {
+        match self {
+            Part::Flows(starts) => starts.next_time(),
+            Part::Tree(starts) => starts.next_time(),
+        }
+    }
+
+    /// Acts, at `now`, as its time has come: a flow may start.
+    fn start(&mut self, now: Time) -> Option<FlowStart> {
+        match self {
+            Part::Flows(starts) => starts.start(now),
+            Part::Tree(starts) => starts.start(now),
+        }
+    }
+}
+
+impl<'a> Workload<'a> {
+    pub fn new(parts: impl Iterator<Item = Part<'a>>) -> Workload<'a> {
+        let mut parts: Vec<Part> = parts.collect();
+        parts.sort_by_key(Part::index);
+        Workload { parts }
+    }
+
+    /// What acts first, and when.
+    fn first(&mut self) -> Option<(Time, &mut Part<'a>)> {
+        let times = self.parts.iter_mut().enumerate().filter_map(|(place, part)| Some((part.next_time()?, place)));
+        let (time, place) = times.min()?;
+        Some((time, &mut self.parts[place]))
+    }
+
+    /// What is reported beside flows, when the run is over.
+    pub fn finish(self) -> impl Iterator<Item = FlowEnd> {
+        self.parts
+            .into_iter()
+            .filter_map(|part| match part {
+                Part::Flows(_) => None,
+                Part::Tree(starts) => Some(starts.finish()),
+            })
+            .flatten()
+    }
+}
+
+/// The flows that nothing but time waits for.
+impl Iterator for Workload<'_> {
+    type Item = FlowStart;
+
+    fn next(&mut self) -> Option<FlowStart> {
+        let (time, first) = self.first()?;
+        first.start(time)
+    }
+}
+
+impl Application for Workload<'_> {
+    fn next(&mut self) -> Time {
+        self.first().map_or(Time::NEVER, |(time, _)| time)
+    }
+
+    fn act(&mut self, now: Time) -> Option<FlowStart> {
+        self.first()?.1.start(now)
+    }
+
+    fn listens(&self) -> bool {
+        self.parts.iter().any(|part| match part {
+            Part::Flows(starts) => starts.waits(),
+            Part::Tree(_) => true,
+        })
+    }
+
+    fn completed(&mut self, at: Time, id: u64) {
+        // as flows are named: traffic, generator, number
+        let (traffic, generator, number) = ((id >> 52) as u16, (id >> 32) as u32 & 0xf_ffff, id & 0xffff_ffff);
+        let Some(part) = self.parts.iter_mut().find(|part| part.index() == traffic) else { return };
+        match part {
+            Part::Flows(starts) => starts.completed(at, generator),
+            Part::Tree(starts) => starts.completed(at, generator, number),
+        }
+    }
+}

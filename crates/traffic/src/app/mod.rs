@@ -1,0 +1,5 @@
+//! Applications: traffic whose flows follow from each other.
+
+mod partition_aggregate;
+
+pub use partition_aggregate::{Level, Message, PartitionAggregate, Request, Requests, TreeError, Way};

@@ -1,0 +1,69 @@
+//! Flows start when an application says so, which may be when others have completed.
+
+use headway_engine::Source;
+use headway_units::{Span, Time};
+
+use super::{Simulation, Stopped};
+use crate::application::Application;
+use crate::network::class;
+
+/// What an application is to be told, and when it acts.
+#[derive(Debug, Default)]
+pub(super) struct Starting {
+    /// When the event is due that is valid.
+    due: Time,
+    /// Which event that is.
+    pub number: u32,
+    /// The application wants to know what completes.
+    pub listens: bool,
+    /// What has completed and it does not know.
+    completed: Vec<(Time, u64)>,
+}
+
+/// An application learns so much later that a flow has completed: in the next instant, whatever part of the simulator
+/// saw the last byte in.
+const NOTICE: Span = Span::from_picos(1);
+
+impl Simulation {
+    /// Sets the events for what starts flows from now on. What an earlier run left waiting is not valid any more.
+    pub(super) fn begin(&mut self, application: &mut dyn Application) {
+        self.starting.listens = application.listens();
+        let next = application.next();
+        let notice = if self.starting.completed.is_empty() { Time::NEVER } else { self.now + NOTICE };
+        self.attend_at(next.min(notice));
+    }
+
+    fn attend_at(&mut self, time: Time) {
+        self.starting.due = time;
+        self.starting.number += 1;
+        if time != Time::NEVER {
+            self.net.queue.push(time, Source::new(class::FLOW_START, 0), self.starting.number);
+        }
+    }
+
+    /// Tells the application what has completed, and lets it act if its time has come.
+    pub(super) fn attend(&mut self, now: Time, application: &mut dyn Application) -> Result<(), Stopped> {
+        for (at, id) in std::mem::take(&mut self.starting.completed) {
+            application.completed(at, id);
+        }
+        if application.next() <= now
+            && let Some(start) = application.act(now)
+        {
+            assert_eq!(start.time, now, "starts come in order of time");
+            self.start_flow(now, start)?;
+        }
+        let next = application.next().max(now);
+        self.attend_at(next);
+        Ok(())
+    }
+
+    /// A flow that the application may wait for is complete.
+    #[cold]
+    pub(super) fn note_completed(&mut self, now: Time, flow: u32) {
+        self.starting.completed.push((now, self.flows[flow as usize].start.id));
+        let notice = now.saturating_add(NOTICE);
+        if notice < self.starting.due {
+            self.attend_at(notice);
+        }
+    }
+}
