@@ -466,7 +466,7 @@ impl Simulation {
         let pair = match &profile.multipath {
             // addresses i to i; more subflows than addresses go round again, on other ports
             Some(_) => nth % pairs,
-            None => self.ports.pair(start.id, copy, pairs),
+            None => self.ports.pair(start.id, copy, pairs, profile.interface),
         };
         let (from, to) = (ours[pair], theirs[pair]);
         let lanes = profile.multipath.as_ref().is_some_and(|m| m.lanes.is_some());

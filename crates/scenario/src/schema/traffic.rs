@@ -73,6 +73,9 @@ record! {
         pub pairs: Pairs = Pairs::Random,
         /// Only the first so many hosts of `from` send; all when left out.
         pub senders: Option<u32>,
+        /// Only the first so many hosts of `to` receive; all when left out.
+        #[range(1..=1_000_000)]
+        pub receivers: Option<u32>,
         /// How much each flow carries: an amount ("64KB"), "unlimited", or a distribution.
         pub size: SizeRecord,
         /// When flows start.
