@@ -55,6 +55,8 @@ impl fmt::Display for Percentile {
 pub enum Statistic {
     /// The mean over the finished flows. Read it beside `unfinished`: what is left out was slower.
     Mean,
+    /// The standard deviation (of a sample, n − 1) over the finished flows; none of fewer than two.
+    Deviation,
     /// A percentile; unfinished flows count as larger than all others, see [`stats::percentile`].
     Percentile(Percentile),
     /// The largest; none while a flow is unfinished.
@@ -69,6 +71,7 @@ impl Statistic {
         }
         let value = match self {
             Statistic::Mean => return stats::mean(&values).map_or(Scalar::Missing, Scalar::Value),
+            Statistic::Deviation => return stats::deviation(&values).map_or(Scalar::Missing, Scalar::Value),
             Statistic::Percentile(p) => {
                 values.sort_unstable_by(f64::total_cmp);
                 stats::percentile(&values, unfinished, p.quantile())
@@ -82,6 +85,7 @@ impl Statistic {
     fn parse(text: &str) -> Option<Statistic> {
         match text {
             "mean" => Some(Statistic::Mean),
+            "sd" => Some(Statistic::Deviation),
             "max" => Some(Statistic::Max),
             _ => Percentile::parse(text.strip_prefix('p')?).map(Statistic::Percentile),
         }
@@ -92,6 +96,7 @@ impl fmt::Display for Statistic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Statistic::Mean => f.write_str("mean"),
+            Statistic::Deviation => f.write_str("sd"),
             Statistic::Percentile(p) => write!(f, "p{p}"),
             Statistic::Max => f.write_str("max"),
         }
@@ -107,6 +112,8 @@ impl fmt::Display for Statistic {
 pub enum Metric {
     /// `fct.…`: the flow completion time, in seconds.
     Fct(Statistic),
+    /// `fct.over-200ms`: the share of flows whose completion took longer than this time, 0 to 1; unfinished ones did.
+    FctOver(Span),
     /// `slowdown.…`: FCT over the FCT on an idle network, of the flows for which that is known.
     Slowdown(Statistic),
     /// `goodput.mean`: the mean over the flows of what each delivered over its life (to the end of the
@@ -157,7 +164,7 @@ const NAMED: [(&str, Metric); 10] = [
     ("deadline-missed", Metric::DeadlineMissed),
 ];
 
-const STATISTICS: [&str; 7] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
+const STATISTICS: [&str; 8] = ["mean", "sd", "p50", "p90", "p95", "p99", "p99.9", "max"];
 
 impl Metric {
     /// What a summary holds of every traffic, in its order.
@@ -203,6 +210,10 @@ impl Metric {
             Metric::Fct(statistic) => {
                 let finished = sized().filter_map(FlowRecord::fct).map(Span::as_secs_f64).collect();
                 statistic.of(finished, sized().filter(|flow| flow.end.is_none()).count())
+            }
+            Metric::FctOver(limit) => {
+                let shares = sized().map(|flow| if flow.fct().is_none_or(|fct| fct > limit) { 1.0 } else { 0.0 });
+                Statistic::Mean.of(shares.collect(), 0)
             }
             Metric::Slowdown(statistic) => {
                 let known = || sized().filter_map(|flow| flow.ideal.filter(|i| !i.is_zero()).map(|i| (flow, i)));
@@ -250,7 +261,7 @@ impl Metric {
         match self {
             Metric::Fct(_) | Metric::SwitchMean => "s",
             Metric::GoodputMean | Metric::GoodputSum | Metric::Throughput => "bit/s",
-            Metric::Slowdown(_) | Metric::Switched | Metric::DeadlineMissed => "ratio",
+            Metric::FctOver(_) | Metric::Slowdown(_) | Metric::Switched | Metric::DeadlineMissed => "ratio",
             Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => "count",
         }
     }
@@ -259,7 +270,7 @@ impl Metric {
     /// `94.9 Mb/s`, `37.5 %` of flows switched, `2.31` times the ideal FCT.
     pub fn display(self, value: f64) -> String {
         match self {
-            Metric::Switched | Metric::DeadlineMissed => format!("{} %", three_digits(value * 100.0)),
+            Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed => format!("{} %", three_digits(value * 100.0)),
             Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => {
                 if value.fract() == 0.0 || value.abs() >= 1000.0 { format!("{value:.0}") } else { three_digits(value) }
             }
@@ -321,6 +332,7 @@ impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Metric::Fct(statistic) => write!(f, "fct.{statistic}"),
+            Metric::FctOver(limit) => write!(f, "fct.over-{limit}"),
             Metric::Slowdown(statistic) => write!(f, "slowdown.{statistic}"),
             named => f.write_str(NAMED.iter().find(|(_, metric)| metric == named).expect("in the table").0),
         }
@@ -340,7 +352,10 @@ pub struct UnknownMetric {
 /// The names as an error lists them.
 fn known() -> String {
     let named: Vec<&str> = NAMED.iter().map(|(name, _)| *name).collect();
-    format!("fct.STATISTIC, slowdown.STATISTIC (STATISTIC: mean, max, p50, p99, p99.9, …), {}", named.join(", "))
+    format!(
+        "fct.STATISTIC, slowdown.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), {}",
+        named.join(", ")
+    )
 }
 
 impl FromStr for Metric {
@@ -349,8 +364,13 @@ impl FromStr for Metric {
     fn from_str(text: &str) -> Result<Metric, UnknownMetric> {
         let named = NAMED.iter().find(|(name, _)| *name == text).map(|(_, metric)| *metric);
         let fct = || text.strip_prefix("fct.").and_then(Statistic::parse).map(Metric::Fct);
+        // Only as it would be printed, as percentiles.
+        let over = || {
+            let limit: Span = text.strip_prefix("fct.over-")?.parse().ok()?;
+            Some(Metric::FctOver(limit)).filter(|over| over.to_string() == text)
+        };
         let slowdown = || text.strip_prefix("slowdown.").and_then(Statistic::parse).map(Metric::Slowdown);
-        named.or_else(fct).or_else(slowdown).ok_or_else(|| {
+        named.or_else(fct).or_else(over).or_else(slowdown).ok_or_else(|| {
             let statistics = |of: &'static str| STATISTICS.iter().map(move |statistic| format!("{of}.{statistic}"));
             let names = NAMED.iter().map(|(name, _)| (*name).to_owned());
             let all = names.chain(statistics("fct")).chain(statistics("slowdown"));

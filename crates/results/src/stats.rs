@@ -34,6 +34,16 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// The standard deviation of a sample, √(Σ(x − mean)² / (n − 1)); `None` of fewer than two values.
+pub fn deviation(values: &[f64]) -> Option<f64> {
+    let centre = mean(values).filter(|_| values.len() >= 2)?;
+    if values.iter().all(|value| *value == values[0]) {
+        return Some(0.0); // and not what rounding of their mean leaves
+    }
+    let squares: f64 = values.iter().map(|x| (x - centre) * (x - centre)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt())
+}
+
 /// A mean over repeats with its two-sided 95 % confidence interval.
 ///
 /// The interval is mean ± t(0.975, n − 1)·s/√n with the sample standard deviation s (Jain 1991, §13.2).
@@ -56,11 +66,9 @@ impl Estimate {
     pub fn of(values: &[f64]) -> Estimate {
         let n = values.len();
         let value = mean(values);
-        let Some(centre) = value.filter(|_| n >= 2) else {
+        let (Some(centre), Some(deviation)) = (value, deviation(values)) else {
             return Estimate { value, low: None, high: None, n };
         };
-        let squares: f64 = values.iter().map(|x| (x - centre) * (x - centre)).sum();
-        let deviation = (squares / (n - 1) as f64).sqrt();
         let half = student_t(n - 1) * deviation / (n as f64).sqrt();
         Estimate { value, low: Some(centre - half), high: Some(centre + half), n }
     }

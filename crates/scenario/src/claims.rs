@@ -8,7 +8,7 @@ use headway_units::Time;
 use serde_json::{Value, json};
 
 use crate::Document;
-use crate::language::{Problem, Quantity};
+use crate::language::{Map, Problem, Quantity, Scalar};
 use crate::plan::Fault;
 use crate::published::{Table, Unit};
 use crate::schema::{ClaimRecord, NumberRecord, OperandRecord, Published, ScenarioRecord, TrafficRecord};
@@ -58,8 +58,8 @@ struct Claim {
     rule: Rule,
     printed: Vec<Printed>,
     known: Option<String>,
-    /// Sweep points it is about, by index.
-    points: Vec<usize>,
+    /// Sweep points it is about, by index; for each, those that its operands are taken at.
+    cases: Vec<(usize, [usize; 2])>,
     /// How many more there would be without overrides.
     skipped: usize,
 }
@@ -69,7 +69,7 @@ struct Claim {
 pub(crate) struct Claims {
     list: Vec<Claim>,
     points: Vec<String>,
-    /// Per (claim, operand of it, point, repeat).
+    /// Per (claim, operand of it, point that it is taken at, repeat).
     values: BTreeMap<(usize, u8, usize, u32), Option<f64>>,
 }
 
@@ -200,6 +200,13 @@ impl Claims {
     /// in `folder`.
     pub(crate) fn new(scenario: &ScenarioRecord, document: &Document, folder: &Path) -> Result<Claims, Vec<Problem>> {
         let points = document.points();
+        let names: Vec<&str> = scenario.sweep.names().names().collect();
+        let values = |point: &crate::SweepPoint, other: &Map<Scalar>| -> Vec<String> {
+            let value = |name: &&str| other.get(name).or(point.get(name)).map(ToString::to_string).unwrap_or_default();
+            names.iter().map(value).collect()
+        };
+        let places: BTreeMap<Vec<String>, usize> =
+            points.iter().enumerate().map(|(index, point)| (values(point, &Map::new()), index)).collect();
         let mut problems = Vec::new();
         let mut claims = Vec::new();
         for (index, record) in scenario.claim.iter().enumerate() {
@@ -210,8 +217,15 @@ impl Claims {
                     let about = |(_, point): &(usize, &crate::SweepPoint)| {
                         record.at.iter().all(|(name, wanted)| point.get(name).is_some_and(|v| wanted.contains(v)))
                     };
-                    let points = points.iter().enumerate().filter(about).map(|(i, _)| i).collect();
-                    claims.push(Claim { text: record.text.clone(), rule, printed, known, points, skipped });
+                    let taken_at = |operand: &OperandRecord, index: usize| {
+                        if operand.at.is_empty() { index } else { places[&values(&points[index], &operand.at)] }
+                    };
+                    let case = |(index, _)| {
+                        let [first, second] = record.operands();
+                        (index, [first, second].map(|one| one.map_or(index, |one| taken_at(one, index))))
+                    };
+                    let cases = points.iter().enumerate().filter(about).map(case).collect();
+                    claims.push(Claim { text: record.text.clone(), rule, printed, known, cases, skipped });
                 }
                 Err(fault) => problems.push(fault.locate(document)),
             }
@@ -223,16 +237,16 @@ impl Claims {
     /// Takes in the outcome of a repeat of `policy` at `point`. The order does not matter.
     pub(crate) fn add(&mut self, policy: usize, point: usize, outcome: &Outcome) {
         for (index, claim) in self.list.iter().enumerate() {
-            if !claim.points.contains(&point) {
-                continue;
-            }
             for (position, operand) in claim.rule.operands().into_iter().enumerate() {
-                if operand.policy == policy {
+                if operand.policy == policy && claim.cases.iter().any(|(_, taken_at)| taken_at[position] == point) {
                     // A mean over finished flows would speak for whoever leaves the slow ones unfinished.
                     let unfinished = Metric::Unfinished.evaluate(outcome, &operand.traffic, operand.window);
-                    let partial =
-                        matches!(operand.metric, Metric::Fct(Statistic::Mean) | Metric::Slowdown(Statistic::Mean))
-                            && unfinished.is_some_and(|n| n > 0.0);
+                    let of_finished = matches!(
+                        operand.metric,
+                        Metric::Fct(Statistic::Mean | Statistic::Deviation)
+                            | Metric::Slowdown(Statistic::Mean | Statistic::Deviation)
+                    );
+                    let partial = of_finished && unfinished.is_some_and(|n| n > 0.0);
                     let value = operand.metric.evaluate(outcome, &operand.traffic, operand.window);
                     let value = value.filter(|_| !partial);
                     self.values.insert((index, position as u8, point, outcome.job.repeat), value);
@@ -247,7 +261,8 @@ impl Claims {
             .iter()
             .enumerate()
             .map(|(index, claim)| {
-                let cases: Vec<Case> = claim.points.iter().map(|&point| self.case(index, claim, point)).collect();
+                let cases: Vec<Case> =
+                    claim.cases.iter().map(|&(point, taken_at)| self.case(index, claim, point, taken_at)).collect();
                 let held = !cases.is_empty() && cases.iter().all(|case| case.held);
                 let (text, known, printed) = (claim.text.clone(), claim.known.clone(), claim.printed.clone());
                 Verdict { text, held, known, printed, skipped: claim.skipped, cases }
@@ -260,10 +275,10 @@ impl Claims {
         self.values.range((claim, operand, point, 0)..=(claim, operand, point, u32::MAX)).map(|(_, v)| *v).collect()
     }
 
-    fn case(&self, index: usize, claim: &Claim, point: usize) -> Case {
+    fn case(&self, index: usize, claim: &Claim, point: usize, taken_at: [usize; 2]) -> Case {
         let estimate = |values: &Option<Vec<f64>>| Estimate::of(values.as_deref().unwrap_or(&[]));
         let point_text = self.points[point].clone();
-        let a = self.series(index, 0, point);
+        let a = self.series(index, 0, taken_at[0]);
         let first = estimate(&a);
         let (first_operand, second_operand, by, sign, symbol) = match &claim.rule {
             Rule::Between { operand, low, high } => {
@@ -283,7 +298,7 @@ impl Claims {
             Rule::Less { first, second, by } => (first, second, *by, 1.0, "<"),
             Rule::Greater { first, second, by } => (first, second, *by, -1.0, ">"),
         };
-        let b = self.series(index, 1, point);
+        let b = self.series(index, 1, taken_at[1]);
         let second = estimate(&b);
         let difference = match (&a, &b) {
             (Some(a), Some(b)) if a.len() == b.len() && !a.is_empty() => {
@@ -501,6 +516,8 @@ fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> 
         (from, None) => format!(" from {}", from.unwrap_or_default()),
         (from, Some(to)) => format!(" {} to {to}", from.unwrap_or_default()),
     };
-    let text = format!("{} {} {metric}{window_text}", record.policy, traffic);
+    let place: Vec<String> = record.at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let place = if place.is_empty() { String::new() } else { format!(" at {}", place.join(", ")) };
+    let text = format!("{} {} {metric}{window_text}{place}", record.policy, traffic);
     Ok(Operand { policy, traffic: traffic.to_owned(), metric, window, text })
 }

@@ -389,12 +389,8 @@ fn apply_others(
             }
         }
     }
-    for claim in claims(tree) {
-        let Value::Table(claim) = &mut claim.value else { continue };
-        let Some(at) = claim.entries.iter_mut().find(|entry| entry.key == "at") else { continue };
-        if let Value::Table(at) = &mut at.node.value {
-            at.entries.retain(|entry| !gone.contains(&&entry.key));
-        }
+    for at in claims(tree).iter_mut().flat_map(places) {
+        at.entries.retain(|entry| !gone.contains(&&entry.key));
     }
     taken_out
 }
@@ -417,6 +413,29 @@ fn claims(tree: &mut Node) -> &mut [Node] {
         Some(Value::List(claims)) => claims,
         _ => &mut [],
     }
+}
+
+/// Where a claim says at which sweep points: it itself, and each of its operands.
+fn places(node: &mut Node) -> Vec<&mut Table> {
+    let Value::Table(table) = &mut node.value else { return Vec::new() };
+    let mut found = Vec::new();
+    for Entry { key, node, .. } in &mut table.entries {
+        match key.as_str() {
+            "at" => {
+                if let Value::Table(at) = &mut node.value {
+                    found.push(at);
+                }
+            }
+            "less" | "greater" => {
+                if let Value::List(operands) = &mut node.value {
+                    found.extend(operands.iter_mut().flat_map(places));
+                }
+            }
+            "between" | "near" => found.extend(places(node)),
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Whether what a claim compares is about one of `policies`.
@@ -488,10 +507,7 @@ fn read_sweep(tree: &mut Node, reader: &mut Reader) -> Option<Sweep> {
 
 /// Takes out of `claim` what is about values that `sweep` does not take. Returns whether anything is left.
 fn narrow(claim: &mut Node, sweep: &Sweep) -> bool {
-    let Value::Table(claim) = &mut claim.value else { return true };
-    let Some(at) = claim.entries.iter_mut().find(|entry| entry.key == "at") else { return true };
-    let Value::Table(at) = &mut at.node.value else { return true };
-    at.entries.iter_mut().all(|entry| {
+    places(claim).into_iter().flat_map(|at| &mut at.entries).all(|entry| {
         let Some(values) = sweep.names().get(&entry.key) else { return true };
         let takes = |node: &Node| Scalar::plain(node).is_none_or(|value| values.contains(&value));
         match &mut entry.node.value {

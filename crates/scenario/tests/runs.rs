@@ -122,6 +122,91 @@ fn requests_go_through_a_tree_and_miss_deadlines() {
     assert!(results.verdicts[0].held, "{:?}", results.verdicts[0]);
 }
 
+#[test]
+fn a_claim_can_compare_sweep_points() {
+    let claims = r#"
+[sweep]
+bytes = ["20KB", "40KB", "80KB"]
+
+[[claim]]
+text = "More takes longer"
+at = { bytes = ["40KB", "80KB"] }
+greater = [{ policy = "plain", value = "fct.mean" }, { policy = "plain", value = "fct.mean", at = { bytes = "20KB" } }]
+
+[[claim]]
+text = "Nor is less"
+at = { bytes = "20KB" }
+greater = [{ policy = "plain", value = "fct.mean" }, { policy = "plain", value = "fct.mean", at = { bytes = "80KB" } }]
+"#;
+    let text = format!("{}{claims}", SMALL.replace("size = \"50KB\"", "size = \"$bytes\""));
+    let results = run(&text, &["topology.queue.limit=1MB"]);
+    let mean = |bytes: &str| {
+        let row = results.summary.rows.iter().find(|row| {
+            row.policy == "plain" && row.metric.to_string() == "fct.mean" && row.sweep.to_string().contains(bytes)
+        });
+        row.unwrap().estimate.value
+    };
+    let [more, less] = &results.verdicts[..] else { panic!("two claims") };
+    assert!(more.held && !less.held, "{more:?} {less:?}");
+    for (case, own) in more.cases.iter().zip(["40KB", "80KB"]) {
+        assert_eq!((case.first.value, case.second.unwrap().value), (mean(own), mean("20KB")));
+        assert!(case.point.contains(own), "{}", case.point);
+        assert!(case.numbers.contains("fct.mean at bytes = 20KB = "), "{}", case.numbers);
+    }
+    // Without the point that it compares with, there is no claim.
+    let results = run(&text, &["sweep.bytes=[\"20KB\", \"40KB\"]"]);
+    assert_eq!(results.verdicts.iter().map(|verdict| &*verdict.text).collect::<Vec<_>>(), ["More takes longer"]);
+}
+
+/// Two hosts with a slow and a quick cable to a switch: by its interface a connection has the one or the other, and with
+/// one receiver the second destination gets nothing.
+#[test]
+fn interfaces_and_receivers_are_taken_as_told() {
+    let text = r#"
+name = "told"
+about = "A slow and a quick interface"
+duration = "100ms"
+repeats = 1
+[topology]
+kind = "graph"
+switches = ["slow", "quick"]
+hosts = ["a", "b", "c"]
+cables = [
+  { between = ["a", "slow"], rate = "10Mbps" }, { between = ["a", "quick"] },
+  { between = ["b", "slow"], rate = "10Mbps" }, { between = ["b", "quick"] },
+  { between = ["c", "slow"], rate = "10Mbps" }, { between = ["c", "quick"] },
+]
+link = { rate = "100Mbps" }
+queue = { kind = "drop-tail", limit = "1MB" }
+[hosts]
+from = { members = ["a"] }
+to = { members = ["b", "c"] }
+[[traffic]]
+name = "flows"
+from = "from"
+to = "to"
+receivers = 1
+pairs = "each-destination"
+size = "100KB"
+arrival = "once"
+[[policy]]
+name = "first"
+transport = { kind = "tcp", interface = 0 }
+[[policy]]
+name = "second"
+transport = { kind = "tcp", interface = 1 }
+"#;
+    let results = run(text, &[]);
+    let value = |policy: &str, metric: &str| {
+        let row = results.summary.rows.iter().find(|row| row.policy == policy && row.metric.to_string() == metric);
+        row.and_then(|row| row.estimate.value).unwrap()
+    };
+    assert_eq!((value("first", "flows"), value("second", "flows")), (1.0, 1.0));
+    // 100 KB and headers are 83 ms at 10 Mbit/s, 8.3 ms at 100 Mbit/s, and a handshake more.
+    assert!((0.083..0.09).contains(&value("first", "fct.mean")), "{}", value("first", "fct.mean"));
+    assert!((0.0083..0.01).contains(&value("second", "fct.mean")), "{}", value("second", "fct.mean"));
+}
+
 /// Time-outs of ten seconds leave flows unfinished; the few that finish are quick, which must not count for them.
 #[test]
 fn a_claim_about_a_mean_is_not_held_while_flows_are_unfinished() {

@@ -30,9 +30,9 @@ impl Ports {
         x ^ x >> 31
     }
 
-    /// Which of `pairs` pairs of interfaces a connection of plain TCP takes: the hash that switches use chooses the
-    /// interface too; copies take the next ones.
-    pub fn pair(self, id: u64, copy: u8, pairs: usize) -> usize {
-        (usize::from(self.port(id, 0, 0)) + usize::from(copy)) % pairs
+    /// Which of `pairs` pairs of interfaces a connection of plain TCP takes: the `wanted` one, else the hash that
+    /// switches use chooses the interface too; copies take the next ones.
+    pub fn pair(self, id: u64, copy: u8, pairs: usize, wanted: Option<usize>) -> usize {
+        (wanted.unwrap_or_else(|| usize::from(self.port(id, 0, 0))) + usize::from(copy)) % pairs
     }
 }

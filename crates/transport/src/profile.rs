@@ -282,6 +282,9 @@ pub struct Profile {
     pub ecn: bool,
     /// MPTCP, or plain TCP.
     pub multipath: Option<Multipath>,
+    /// The pair of interfaces that plain TCP takes (its first copy, if there are several); the flow's hash chooses it if
+    /// none is said.
+    pub interface: Option<usize>,
     /// Flows of at most this size are sent by several connections over different paths: (size, copies).
     pub replicate: Option<(Bytes, u32)>,
 }
@@ -317,6 +320,7 @@ impl Default for Profile {
             pacing: Pacing::Control,
             ecn: false,
             multipath: None,
+            interface: None,
             replicate: None,
         }
     }

@@ -472,7 +472,7 @@ impl Simulation {
                 multipath.pair(nth + usize::from(c.skipped), usize::from(c.first), ours.len(), theirs.len())
             }
             None => {
-                let pair = self.ports.pair(start.id, copy, pairs);
+                let pair = self.ports.pair(start.id, copy, pairs, profile.interface);
                 (pair, pair)
             }
         };

@@ -64,6 +64,10 @@ fn completion_times_by_hand() {
     assert_near(value("fct.p50", &outcome), 0.025);
     assert_near(value("fct.p90", &outcome), 0.037); // h = 2.7
     assert_near(value("fct.max", &outcome), 0.040);
+    // Deviations of ∓15, ∓5 ms: √(500 / 3) ms.
+    assert_near(value("fct.sd", &outcome), (500.0_f64 / 3.0).sqrt() * 1e-3);
+    assert_near(value("fct.over-30ms", &outcome), 0.25);
+    assert_near(value("fct.over-29.999ms", &outcome), 0.5);
     assert_near(value("slowdown.mean", &outcome), 2.5);
     assert_near(value("slowdown.p95", &outcome), 3.85); // h = 2.85
     assert_eq!(value("flows", &outcome), Some(4.0));
@@ -83,6 +87,7 @@ fn unfinished_flows_are_larger_than_finished_ones() {
     assert_eq!(value("fct.p51", &outcome), None);
     assert_eq!(value("fct.max", &outcome), None);
     assert_near(value("fct.mean", &outcome), 0.015);
+    assert_near(value("fct.over-20ms", &outcome), 1.0 / 3.0);
     assert_eq!(value("unfinished", &outcome), Some(1.0));
     // Of the two flows with an ideal FCT one is finished: h = 0.5 has an unfinished neighbour.
     assert_eq!(value("slowdown.p50", &outcome), None);
@@ -120,9 +125,12 @@ fn switches_are_timed_from_the_flows_start() {
 #[test]
 fn no_flows_have_counts_but_no_times() {
     let outcome = outcome(Vec::new());
-    for (text, expected) in [("flows", Some(0.0)), ("timeouts", Some(0.0)), ("fct.mean", None), ("fct.p99", None)] {
+    for (text, expected) in
+        [("flows", Some(0.0)), ("timeouts", Some(0.0)), ("fct.mean", None), ("fct.p99", None), ("fct.sd", None)]
+    {
         assert_eq!(value(text, &outcome), expected, "{text}");
     }
+    assert_eq!(value("fct.over-1ms", &outcome), None);
     assert_eq!(value("goodput.sum", &outcome), None);
     assert_eq!(value("goodput.mean", &outcome), None);
     assert_eq!(value("switched", &outcome), None);
@@ -179,7 +187,10 @@ fn deadlines_are_missed_by_what_is_late_cut_or_unfinished() {
 
 #[test]
 fn names_print_as_they_were_read() {
-    for text in ["fct.mean", "fct.p1", "fct.p99", "fct.p99.9", "fct.p99.999", "fct.p0.5", "slowdown.max", "switched"] {
+    for text in ["fct.mean", "fct.p1", "fct.p99", "fct.p99.9", "fct.p99.999", "fct.p0.5", "slowdown.max", "switched"]
+        .into_iter()
+        .chain(["fct.sd", "slowdown.sd", "fct.over-200ms", "fct.over-1.5s"])
+    {
         assert_eq!(text.parse::<Metric>().unwrap().to_string(), text);
     }
     for (name, metric) in NAMED {
@@ -192,9 +203,23 @@ fn names_print_as_they_were_read() {
 
 #[test]
 fn other_names_are_refused_with_the_nearest() {
-    for text in
-        ["", "fct", "fct.", "fct.p", "fct.p0", "fct.p100", "fct.p05", "fct.p50.0", "fct.p+5", "fct.p9.9999", "p99"]
-    {
+    for text in [
+        "",
+        "fct",
+        "fct.",
+        "fct.over-200",
+        "fct.over-",
+        "fct.over-1000ms",
+        "fct.over-1 s",
+        "fct.p",
+        "fct.p0",
+        "fct.p100",
+        "fct.p05",
+        "fct.p50.0",
+        "fct.p+5",
+        "fct.p9.9999",
+        "p99",
+    ] {
         assert!(text.parse::<Metric>().is_err(), "{text}");
     }
     let error = "fct.men".parse::<Metric>().unwrap_err();
@@ -202,7 +227,7 @@ fn other_names_are_refused_with_the_nearest() {
     assert_eq!(
         error.to_string(),
         "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC \
-         (STATISTIC: mean, max, p50, p99, p99.9, …), goodput.mean, goodput.sum, throughput, flows, unfinished, \
+         (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), goodput.mean, goodput.sum, throughput, flows, unfinished, \
          retransmissions, timeouts, switch.mean, switched, deadline-missed"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);

@@ -148,6 +148,15 @@ fn operand(scenario: &ScenarioRecord, operand: &OperandRecord, path: &[&str], ch
         let known: Vec<String> = scenario.traffic.iter().flat_map(TrafficRecord::reported).collect();
         checker.known(&at("traffic"), traffic, "traffic", known.iter().map(String::as_str));
     }
+    let sweep = scenario.sweep.names();
+    for (name, value) in operand.at.iter() {
+        let path = [path, &["at", name]].concat();
+        if checker.known(&path, name, "sweep", sweep.names()) && sweep.get(name).is_some_and(|all| !all.contains(value))
+        {
+            let message = format!("`sweep.{name}` does not take the value {value}");
+            checker.problem(&path, message, "not in the sweep", Some("results are there only at points of the sweep"));
+        }
+    }
     let end = scenario.duration.checked_add(scenario.drain).unwrap_or(scenario.duration);
     if let Some(from) = operand.from {
         if from >= end {

@@ -6,7 +6,7 @@ use headway_units::Span;
 
 use super::{Checker, tree};
 use crate::schema::{
-    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, JudgeRecord, LaneOpen, LaneStart,
+    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, HostsRecord, JudgeRecord, LaneOpen, LaneStart,
     LanesRecord, LinuxHostsRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficKind,
     TransportRecord,
 };
@@ -132,15 +132,22 @@ fn command(scenario: &ScenarioRecord, name: &str, command: &CommandRecord, index
 fn endpoints(scenario: &ScenarioRecord, name: &str, traffic: &FlowsRecord, index: &str, checker: &mut Checker) {
     let path = |key: &'static str| ["traffic", index, key];
     let groups = || scenario.hosts.names();
-    checker.known(&path("to"), &traffic.to, "host group", groups());
+    let count = |name: &str| {
+        let members = |group: &HostsRecord| group.members.as_ref().map_or(0, |members| members.len() as u32);
+        scenario.hosts.get(name).map_or(0, |group| group.count.unwrap_or_else(|| members(group)))
+    };
+    if checker.known(&path("to"), &traffic.to, "host group", groups())
+        && let (Some(receivers), hosts) = (traffic.receivers, count(&traffic.to))
+        && receivers > hosts
+    {
+        let message = format!("`traffic.{name}.receivers` is more than the {hosts} hosts of `{}`", traffic.to);
+        checker.problem(&path("receivers"), message, &format!("this is {receivers}"), None);
+    }
     let Some(from) = &traffic.from else { return };
     if !checker.known(&path("from"), from, "host group", groups()) {
         return;
     }
-    let group = scenario.hosts.get(from);
-    let hosts = group.map_or(0, |group| {
-        group.count.unwrap_or_else(|| group.members.as_ref().map_or(0, |members| members.len() as u32))
-    });
+    let hosts = count(from);
     if let Some(senders) = traffic.senders
         && senders > hosts
     {

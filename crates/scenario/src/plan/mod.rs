@@ -134,6 +134,9 @@ impl Plan {
         let sends = |traffic: u16| kernels.as_ref().is_some_and(|kernels| kernels.sends(traffic));
         let modelled = |place: usize| scenario.traffic[place].command().is_none() && !sends(place as u16);
         let profiles = profile::build(scenario, record, policy, modelled)?;
+        for traffic in &traffics {
+            traffic.check_interface(&profiles[usize::from(traffic.index)], record, policy)?;
+        }
         for traffic in traffics.iter().filter(|traffic| !sends(traffic.index)) {
             traffic.check_lanes(&profiles[usize::from(traffic.index)], &network, &policy.to_string())?;
         }

@@ -57,10 +57,10 @@ fn profile(
 ) -> Result<Profile, Fault> {
     let fault = |key: &str, message: String| Fault::new(&[at, &[key]].concat(), message);
     let own = stack::profile(transport);
-    let (name, multipath) = match &transport.protocol {
-        Protocol::Tcp(tcp) => (tcp.control.as_deref().unwrap_or("new-reno"), None),
+    let (name, multipath, interface) = match &transport.protocol {
+        Protocol::Tcp(tcp) => (tcp.control.as_deref().unwrap_or("new-reno"), None, tcp.interface.map(|n| n as usize)),
         Protocol::Mptcp(mptcp) => {
-            (&*mptcp.control, Some(multipath(mptcp, transport.stack).map_err(|(key, text)| fault(key, text))?))
+            (&*mptcp.control, Some(multipath(mptcp, transport.stack).map_err(|(key, text)| fault(key, text))?), None)
         }
     };
     // kernels have controls of their own
@@ -104,6 +104,7 @@ fn profile(
         // kind and length take two bytes, padded to four, and each block eight
         sack_blocks: ((OPTIONS - 4 - timestamps - dss_ack) / 8) as u8,
         multipath,
+        interface,
         replicate: policy.replicate.as_ref().map(|replicate| (replicate.below, replicate.copies)),
         ..own
     })

@@ -16,7 +16,7 @@ use headway_units::{Bytes, Span, Time};
 use super::network::Network;
 use super::{Fault, Hosts};
 use crate::language::Ratio;
-use crate::schema::{ArrivalRecord, CdfRecord, FlowsRecord, Pairs, ScenarioRecord, SizeKind};
+use crate::schema::{ArrivalRecord, CdfRecord, FlowsRecord, Pairs, PolicyRecord, ScenarioRecord, SizeKind};
 
 /// A table of sizes has at most this many bytes.
 const LARGEST_TABLE: u64 = 16 << 20;
@@ -50,7 +50,7 @@ impl Planned {
     ) -> Result<Planned, Fault> {
         let number = index.to_string();
         let fault = |key: &str, message: String| Fault::new(&["traffic", &number, key], message);
-        let destinations = network.group(&record.to).to_vec();
+        let mut destinations: Hosts = network.group(&record.to).to_vec();
         let within = record.from.as_ref().is_some_and(|from| *from == record.to);
         let mut sources: Hosts = match &record.from {
             Some(from) => network.group(from).to_vec(),
@@ -61,12 +61,15 @@ impl Planned {
             let message = format!("traffic `{name}` has nobody to send: every host is in `{}`", record.to);
             return Err(fault("to", message).help("name the group that sends with `from`"));
         }
-        if let Some(senders) = record.senders {
+        for (key, count, hosts) in
+            [("senders", record.senders, &mut sources), ("receivers", record.receivers, &mut destinations)]
+        {
+            let Some(count) = count else { continue };
             if within {
-                let message = format!("`traffic.{name}.senders` needs senders and receivers in groups of their own");
-                return Err(fault("senders", message));
+                let message = format!("`traffic.{name}.{key}` needs senders and receivers in groups of their own");
+                return Err(fault(key, message));
             }
-            sources.truncate(senders as usize);
+            hosts.truncate(count as usize);
         }
         let size = size_of(&record.size.0, folder).map_err(|message| fault("size", message))?;
         let arrival = match &record.arrival {
@@ -120,6 +123,22 @@ impl Planned {
                 .map_err(|error| fault("pairs", format!("traffic `{}`: {error}", planned.name)))?;
         }
         Ok(planned)
+    }
+
+    /// An interface that is asked for must be there.
+    pub fn check_interface(&self, profile: &Profile, policy: &PolicyRecord, index: usize) -> Result<(), Fault> {
+        let (Some(wanted), Some(fewest)) = (profile.interface, self.fewest_interfaces) else { return Ok(()) };
+        if wanted < fewest {
+            return Ok(());
+        }
+        let message = format!(
+            "policy `{}` wants interface {wanted} for traffic `{}`, whose hosts have {fewest}",
+            policy.name, self.name
+        );
+        let index = index.to_string();
+        let own = policy.traffic.get(&self.name).is_some();
+        let at: &[&str] = if own { &["traffic", &self.name] } else { &["transport"] };
+        Err(Fault::new(&[&["policy", &index], at, &["interface"]].concat(), message).help("interfaces count from 0"))
     }
 
     /// Lanes need a subflow left for long flows.

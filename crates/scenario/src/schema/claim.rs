@@ -5,8 +5,8 @@ use headway_units::Span;
 use serde_json::json;
 
 use crate::language::{
-    Definitions, Field, Json, Map, Name, Node, OneOrMany, Quantity, Ratio, Reader, Row, Shown, SweepValues, Value,
-    above, record,
+    Definitions, Field, Json, Map, Name, Node, OneOrMany, Quantity, Ratio, Reader, Row, Scalar, Shown, SweepValues,
+    Value, above, record,
 };
 
 record! {
@@ -34,6 +34,19 @@ record! {
     }
 }
 
+impl ClaimRecord {
+    /// What it is about: two numbers that are compared, or one.
+    pub fn operands(&self) -> [Option<&OperandRecord>; 2] {
+        match self.less.as_ref().or(self.greater.as_ref()) {
+            Some([first, second]) => [Some(first), Some(second)],
+            None => {
+                let near = self.near.as_ref().map(|near| &near.operand);
+                [self.between.as_ref().map(|between| &between.operand).or(near), None]
+            }
+        }
+    }
+}
+
 record! {
     /// A number from the results.
     pub struct OperandRecord {
@@ -47,6 +60,8 @@ record! {
         pub from: Option<Span>,
         /// Only what happens before this time.
         pub to: Option<Span>,
+        /// Taken at these values of the sweep instead of those of the point that the claim is checked at.
+        pub at: Map<Scalar> = Map::new(),
     }
 }
 

@@ -47,6 +47,9 @@ record! {
     pub struct TcpRecord {
         /// The congestion control by name; that of `stack` when left out.
         pub control: Option<String>,
+        /// The interface that connections use, counted from 0; chosen by their hash when left out.
+        #[range(0..=63)]
+        pub interface: Option<u32>,
     }
 }
 

@@ -151,6 +151,9 @@ record! {
         pub pairs: Pairs = Pairs::Random,
         /// Only the first so many hosts of `from` send; all when left out.
         pub senders: Option<u32>,
+        /// Only the first so many hosts of `to` receive; all when left out.
+        #[range(1..=1_000_000)]
+        pub receivers: Option<u32>,
         /// The share of the hosts of `from` that send, drawn at random in every repeat; all when left out. Where `from`
         /// is `to`, the share that send to each other.
         pub from_share: Option<Ratio>,

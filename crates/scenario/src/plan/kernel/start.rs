@@ -176,7 +176,8 @@ impl Kernels {
         let mut sent = Vec::new();
         for start in starts {
             let flows = &self.flows[&start.traffic];
-            let copies = match (profiles[usize::from(start.profile)].replicate, start.size) {
+            let profile = &profiles[usize::from(start.profile)];
+            let copies = match (profile.replicate, start.size) {
                 (Some((below, copies)), Some(size)) if size <= below => copies,
                 _ => 1,
             };
@@ -184,7 +185,7 @@ impl Kernels {
             let (ours, theirs) = [start.source, start.destination].map(|host| self.hosts[&host].setup.number).into();
             let connection = |copy: u32| {
                 let copy = copy as u8;
-                let pair = if flows.mptcp { 0 } else { ports.pair(start.id, copy, pairs.max(1)) };
+                let pair = if flows.mptcp { 0 } else { ports.pair(start.id, copy, pairs.max(1), profile.interface) };
                 let port = taken.take((ours, pair as u32), ports.port(start.id, copy, 0));
                 let from = SocketAddr::from((ipv4(ours, pair as u32), port));
                 (from, SocketAddr::from((ipv4(theirs, pair as u32), flows.port)), pair)
