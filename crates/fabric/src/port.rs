@@ -376,7 +376,9 @@ impl<B: Copy> Port<B> {
     /// Counts frames that waited in a scheduler when the link went down.
     pub(crate) fn count_severed(&mut self, frames: &[Loose], pool: &mut Pool<B>) {
         let harm = self.harm.get_or_insert_default();
-        frames.iter().for_each(|frame| harm.sever(u64::from(pool.slot(frame).packet.size)));
+        for frame in frames {
+            harm.sever(u64::from(pool.slot(frame).packet.size));
+        }
     }
 
     /// Lets no frame be taken in by arithmetic alone: [`Port::offer_managed`] decides.

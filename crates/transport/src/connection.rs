@@ -31,6 +31,8 @@ pub(crate) struct Connection {
     pub profile: u16,
     /// Which copy of its flow it carries.
     pub copy: u8,
+    /// The interface that its first subflow uses.
+    pub first: u8,
     /// Subflows opened so far, in order.
     pub subflows: Subflows,
     /// Bytes to send, or [`UNLIMITED`].
@@ -107,6 +109,7 @@ impl Connection {
             profile: index,
             writer: Writer::new(profile),
             copy,
+            first: 0,
             subflows: Subflows::default(),
             total,
             next: 0,
@@ -119,6 +122,17 @@ impl Connection {
             arrived: 0,
             ranges: Ranges::default(),
             lanes,
+        }
+    }
+
+    /// Which of the subflows in the order of interfaces the one at `position` is: the first may use a later interface,
+    /// and the others follow in order.
+    pub fn interface(&self, position: usize) -> usize {
+        let first = usize::from(self.first);
+        match position {
+            0 => first,
+            place if place <= first => place - 1,
+            place => place,
         }
     }
 
@@ -388,8 +402,8 @@ impl Connection {
     /// cannot send now. Returns its position.
     fn choose(&self, len: u32, held: u32, senders: &[Sender], profile: &Profile) -> Option<usize> {
         let backups = profile.multipath.as_ref().map_or(&[][..], |m| &m.backup);
-        let class = |position: usize, sender: &Sender| (sender.failed, backups.contains(&position));
-        let usable = |s: &Sender| s.phase == Phase::Established && s.permit != Permit::Hold;
+        let class = |position: usize, sender: &Sender| (sender.failed, backups.contains(&self.interface(position)));
+        let usable = |s: &Sender| s.phase == Phase::Established && s.permit != Permit::Hold && !s.dark;
         let each = || self.subflows.as_slice().iter().map(|&id| &senders[id as usize]).enumerate();
         let best = each().filter(|(_, s)| usable(s)).map(|(i, s)| class(i, s)).min()?;
         each()
@@ -459,10 +473,39 @@ impl Connection {
     /// Makes a lane of a subflow that has just been established: the first `short` are short-flow lanes.
     pub fn add_lane(&mut self, id: u32, short: usize, senders: &mut [Sender]) {
         let position = self.subflows.position(id);
+        let interface = self.interface(position);
         let Some(laned) = self.lanes.as_mut() else { return };
-        let role = if position < short { Role::Short } else { Role::Long };
+        let role = if interface < short { Role::Short } else { Role::Long };
         laned.index[position] = Some(laned.lanes.add_subflow(role).expect("as many subflows as lanes can hold"));
         self.apply_permits(senders);
+    }
+
+    /// The path of a subflow has been lost: the lanes are told, others carry what it has.
+    pub fn lose(&mut self, now: Time, id: u32, senders: &mut [Sender]) {
+        self.lane_failed(now, id, senders);
+        self.reinject(id, senders);
+    }
+
+    /// The path of a subflow works again: what other lost subflows have need not wait for theirs.
+    #[cold]
+    pub fn rescue(&mut self, id: u32, senders: &mut [Sender]) {
+        let subflows = self.subflows;
+        for &other in subflows.as_slice() {
+            let sender = &senders[other as usize];
+            if other != id && sender.failed && sender.outstanding() > 0 {
+                self.reinject(other, senders);
+            }
+        }
+    }
+
+    /// Tells the lanes that a subflow with nothing outstanding can be used again.
+    pub fn lane_back(&mut self, now: Time, id: u32, senders: &mut [Sender]) {
+        let Some(laned) = self.lanes.as_mut() else { return };
+        let Some(index) = laned.index[self.subflows.position(id)] else { return };
+        let alive = Observation { srtt: Span::ZERO, min_rtt: None };
+        if laned.lanes.observe(now, index, alive) == Permits::Changed {
+            self.apply_permits(senders);
+        }
     }
 
     /// Tells the lanes that a subflow timed out.

@@ -109,7 +109,7 @@ pub enum Scheduler {
 }
 
 /// How a connection uses several paths.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Multipath {
     /// Subflows at most, the first included; they use the hosts' interfaces in order, `i` to `i`. `None`: one for
     /// each interface.
@@ -118,6 +118,8 @@ pub struct Multipath {
     pub join_after: Bytes,
     /// Subflows (by index) that carry data only while no other can: RFC 8684's backup flag.
     pub backup: Vec<usize>,
+    /// A first subflow whose SYN was not answered in time tries the next interface.
+    pub syn_fallback: bool,
     /// Short- and long-flow lanes, if any.
     pub lanes: Option<LanePlan>,
     /// Who gets what; [`Scheduler::Linux`] only for senders with [`Profile::modern`] and without lanes.

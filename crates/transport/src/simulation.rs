@@ -19,9 +19,11 @@ use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, unwrap};
 use crate::sender::{Context, Phase, Sender};
 use crate::trace::Traced;
 
+mod failures;
 mod hosts;
 mod sampling;
 
+pub use failures::Failure;
 pub use sampling::{Measure, Sample, SampleKind, SampleOf};
 
 /// A flow to be started.
@@ -68,6 +70,9 @@ pub struct FlowEnd {
     pub interfaces: u64,
     /// When it moved to its long lanes.
     pub switched: Option<Time>,
+    /// The longest time without anything delivered in order, of those times in which a link was down; `None` if none was
+    /// while the flow lived.
+    pub stall: Option<Span>,
 }
 
 /// Sums of a run.
@@ -81,6 +86,8 @@ pub struct Totals {
     pub drops: u64,
     /// Frames damaged on wires.
     pub lost: u64,
+    /// Frames lost because a link was down.
+    pub down: u64,
     /// Frames marked by queues.
     pub marks: u64,
     /// Frames dropped by receive rings of hosts with a model.
@@ -109,6 +116,9 @@ struct Flow {
     sampled: bool,
     /// Bytes that had arrived at the last sample, over all copies.
     sampled_bytes: u64,
+    /// When something was last delivered in order, and the longest time without; kept if there are failures.
+    progress: Time,
+    stall: Option<Span>,
 }
 
 /// Indices of a growing vector whose places are reused.
@@ -184,6 +194,10 @@ pub struct Simulation {
     now: Time,
     scratch: Vec<LinkId>,
     outside: Option<Outside>,
+    /// What is or will be down, if anything.
+    trouble: Option<Box<failures::Trouble>>,
+    /// Routes that subflows have left, by endpoint; frames may be on their way on them.
+    left_routes: std::collections::BTreeMap<u32, Vec<u32>>,
 }
 
 /// Why a run ended early.
@@ -239,6 +253,8 @@ impl Simulation {
             now: Time::ZERO,
             scratch: Vec::new(),
             outside: None,
+            trouble: None,
+            left_routes: std::collections::BTreeMap::new(),
         }
     }
 
@@ -304,6 +320,7 @@ impl Simulation {
                     }
                 }
                 class::HOST => self.on_host(now, source.entity(), sequence),
+                class::CHANGE => self.on_change(now),
                 _ => {
                     self.take_samples(now);
                     let next = now + self.measure.interval;
@@ -352,6 +369,7 @@ impl Simulation {
             hops: self.net.fabric.hops(),
             drops: ports.dropped.frames,
             lost: ports.lost.frames,
+            down: ports.down.frames,
             marks: ports.marked,
             ring_drops,
             backlog_drops,
@@ -425,6 +443,8 @@ impl Simulation {
             interfaces: 0,
             sampled,
             sampled_bytes: 0,
+            progress: now,
+            stall: None,
         };
         put(&mut self.flows, place, flow);
         if sampled {
@@ -447,6 +467,7 @@ impl Simulation {
         let total = start.size.map_or(UNLIMITED, Bytes::get);
         let connection = Connection::new(flow, (start.profile, profile), copy, total, lanes).with_queues(profile);
         put(&mut self.connections, place, connection);
+        self.avoid_dark(place);
         self.flows[flow as usize].connections.push(place);
         self.open_subflow(now, place)
     }
@@ -465,8 +486,8 @@ impl Simulation {
         let port = self.ports.port(start.id, copy, nth);
         let pair = match &profile.multipath {
             // addresses i to i; more subflows than addresses go round again, on other ports
-            Some(_) => nth % pairs,
-            None => self.ports.pair(start.id, copy, pairs),
+            Some(_) => c.interface(nth % pairs),
+            None => self.lit(ours, self.ports.pair(start.id, copy, pairs), pairs),
         };
         let (from, to) = (ours[pair], theirs[pair]);
         let lanes = profile.multipath.as_ref().is_some_and(|m| m.lanes.is_some());
@@ -480,6 +501,7 @@ impl Simulation {
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
         self.paths.path(from, to, choice(from, to, port, SERVICE), &mut path)?;
+        failures::detour(&mut self.trouble, from, to, choice(from, to, port, SERVICE), &mut path);
         let place = self.subflow_places.take();
         let route = self.net.fabric.routes.insert(&path, endpoint(place, Side::Receiver));
         if nth == 0
@@ -490,6 +512,7 @@ impl Simulation {
         }
         path.clear();
         self.paths.path(to, from, choice(to, from, SERVICE, port), &mut path)?;
+        failures::detour(&mut self.trouble, to, from, choice(to, from, SERVICE, port), &mut path);
         let back = self.net.fabric.routes.insert(&path, endpoint(place, Side::Sender));
         self.scratch = path;
 
@@ -669,6 +692,7 @@ impl Simulation {
         outside.hosts.departs(now, from, frame);
         let route = *outside.routes.entry((from.0, to.0, hash)).or_insert_with(|| {
             self.paths.path(from, to, Choice::Ecmp(hash), &mut self.scratch).ok()?;
+            failures::detour(&mut self.trouble, from, to, Choice::Ecmp(hash), &mut self.scratch);
             Some(self.net.fabric.routes.insert(&self.scratch, external::endpoint(to)))
         });
         let Some(hop) = route else {
@@ -757,6 +781,11 @@ impl Simulation {
         if f.ended.is_some() {
             return;
         }
+        if let Some(trouble) = &self.trouble
+            && received > f.delivered
+        {
+            f.note_progress(now, trouble);
+        }
         f.delivered = f.delivered.max(received);
         if f.start.size.is_some_and(|size| received >= size.get()) {
             f.end = Some(now);
@@ -813,6 +842,10 @@ impl Simulation {
                 let total = connection.total;
                 self.senders[subflow as usize].send_new(now, total, 0, true, profile, &mut self.net);
             }
+            if progress.revived {
+                connection.rescue(subflow, &mut self.senders);
+                connection.pump(now, &mut self.senders, profile, &mut self.net);
+            }
             if !connection.joined && frame.tag & flag::SYN == 0 {
                 self.join(now, place);
             }
@@ -824,6 +857,10 @@ impl Simulation {
         if sender.timer_mut().fire(now, sequence, &mut self.net.queue) == Fired::Early {
             return;
         }
+        if sender.phase == Phase::Opening {
+            self.fall_back(subflow);
+        }
+        let sender = &self.senders[subflow as usize];
         let connection = &mut self.connections[sender.connection as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
         let coupled = sender.is_coupled();
@@ -874,6 +911,9 @@ impl Simulation {
     /// Writes down what became of a flow.
     fn report(&mut self, flow: u32) {
         let f = &mut self.flows[flow as usize];
+        if let Some(trouble) = self.trouble.as_ref().filter(|_| f.end.is_none()) {
+            f.note_progress(self.now, trouble);
+        }
         f.ended = Some(self.ended.len() as u32);
         let mut end = FlowEnd {
             start: f.start,
@@ -886,6 +926,7 @@ impl Simulation {
             subflows: 0,
             interfaces: f.interfaces,
             switched: None,
+            stall: f.stall,
         };
         for &connection in &f.connections {
             end.switched = end.switched.or(self.connections[connection as usize].switched());
@@ -943,6 +984,9 @@ impl Simulation {
                 self.receivers[id as usize].timer_mut().cancel();
                 self.net.fabric.routes.remove(self.senders[id as usize].route);
                 self.net.fabric.routes.remove(self.receivers[id as usize].route);
+                if !self.left_routes.is_empty() {
+                    self.free_left_routes(id);
+                }
                 self.subflow_places.give(id);
             }
             self.connection_places.give(connection);

@@ -14,7 +14,7 @@ use common::{FULL, Setup, dumbbell, limited, lossy, parallel, wire};
 use headway_control::congestion::Congestion;
 use headway_fabric::{Limit, Wire};
 use headway_transport::{Modern, Multipath, Profile, Reduction, SampleKind, Scheduler};
-use headway_units::{Bytes, Rate, Span};
+use headway_units::{Rate, Span};
 
 const RATE: Rate = Rate::from_mbps(20);
 const ROUND_TRIP: Span = Span::from_millis(20);
@@ -41,8 +41,7 @@ fn goodput(profile: &Profile, loss: f64, buffer: f64) -> f64 {
         (net.net, net.pairs[0])
     };
     let scheduler = if profile.modern.is_some() { Scheduler::Linux } else { Scheduler::LowestRtt };
-    let multipath =
-        Multipath { subflows: Some(2), join_after: Bytes::ZERO, scheduler, backup: Vec::new(), lanes: None };
+    let multipath = Multipath { subflows: Some(2), scheduler, ..Multipath::default() };
     let profile = Profile { multipath: coupled.then_some(multipath), ..profile.clone() };
     let payload = f64::from(profile.mss) / f64::from(profile.mss + profile.overhead + 20);
     let outcome = Setup::new(&net, profile)

@@ -89,7 +89,9 @@ impl SharedBuffer {
             }
             stays
         });
-        dropped.into_iter().for_each(|size| self.give(port, u64::from(size)));
+        for size in dropped {
+            self.give(port, u64::from(size));
+        }
     }
 
     /// Frees what has left by `now`.

@@ -7,7 +7,7 @@ use headway_units::{Bytes, Rate};
 use super::*;
 use crate::connection::{Connection, UNLIMITED};
 use crate::network::{Extras, Fired};
-use crate::profile::{DelayedAck, Multipath, Scheduler};
+use crate::profile::{DelayedAck, Multipath};
 
 const MSS: u64 = 1460;
 const ROUND_TRIP: Span = Span::from_millis(10);
@@ -288,13 +288,7 @@ fn the_end_of_a_write_is_acknowledged_at_once() {
 /// The connection's last segment ends a write though the subflow goes on; another of the same size does not.
 #[test]
 fn the_end_of_a_multipath_connections_data_is_the_end_of_a_write() {
-    let multipath = Multipath {
-        subflows: None,
-        join_after: Bytes::ZERO,
-        backup: Vec::new(),
-        lanes: None,
-        scheduler: Scheduler::LowestRtt,
-    };
+    let multipath = Multipath::default();
     let mut s = Script::new(Profile { multipath: Some(multipath), ..slow() });
     s.connection.total = 4 * MSS;
     s.segments(0..3);
