@@ -297,6 +297,7 @@ impl<W: Write + Send> FlowTable<W> {
             Column::u8("subflows"),
             Column::text("paths"),
             Column::maybe_u64("switched_ps"),
+            Column::maybe_u64("stall_ps"),
         ]);
         Ok(FlowTable { table: Table::new(writer, columns)?, cells })
     }
@@ -323,6 +324,7 @@ impl<W: Write + Send> FlowTable<W> {
                 row.u8(flow.subflows);
                 row.text(&bytes(&flow.paths));
                 row.maybe_u64(flow.switched.map(Time::picos));
+                row.maybe_u64(flow.stall.map(Span::picos));
             })?;
         }
         Ok(())

@@ -27,6 +27,7 @@ fn flow(id: u64, bytes: Option<u64>, start: u64, end: Option<u64>) -> FlowRecord
         subflows: 1,
         paths: "".into(),
         switched: None,
+        stall: None,
     }
 }
 
@@ -117,6 +118,18 @@ fn switches_are_timed_from_the_flows_start() {
 }
 
 #[test]
+fn stalls_are_of_the_flows_that_lived_through_a_failure() {
+    let mut flows: Vec<FlowRecord> = (0..3).map(|id| flow(id, Some(1), 0, Some(200))).collect();
+    assert_eq!(value("stall.max", &outcome(flows.clone())), None);
+    flows[0].stall = Some(Span::from_millis(10));
+    flows[2].stall = Some(Span::from_millis(30));
+    flows[2].end = None;
+    let outcome = outcome(flows);
+    assert_near(value("stall.max", &outcome), 0.03);
+    assert_near(value("stall.mean", &outcome), 0.02);
+}
+
+#[test]
 fn no_flows_have_counts_but_no_times() {
     let outcome = outcome(Vec::new());
     for (text, expected) in [("flows", Some(0.0)), ("timeouts", Some(0.0)), ("fct.mean", None), ("fct.p99", None)] {
@@ -162,7 +175,17 @@ fn a_window_takes_samples_up_to_its_end_and_flows_from_its_start() {
 
 #[test]
 fn names_print_as_they_were_read() {
-    for text in ["fct.mean", "fct.p1", "fct.p99", "fct.p99.9", "fct.p99.999", "fct.p0.5", "slowdown.max", "switched"] {
+    for text in [
+        "fct.mean",
+        "fct.p1",
+        "fct.p99",
+        "fct.p99.9",
+        "fct.p99.999",
+        "fct.p0.5",
+        "slowdown.max",
+        "stall.p99",
+        "switched",
+    ] {
         assert_eq!(text.parse::<Metric>().unwrap().to_string(), text);
     }
     for (name, metric) in NAMED {
@@ -184,8 +207,8 @@ fn other_names_are_refused_with_the_nearest() {
     assert_eq!(error.suggestion.as_deref(), Some("fct.mean"));
     assert_eq!(
         error.to_string(),
-        "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC \
-         (STATISTIC: mean, max, p50, p99, p99.9, …), goodput.mean, goodput.sum, throughput, flows, unfinished, \
+        "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC, \
+         stall.STATISTIC (STATISTIC: mean, max, p50, p99, p99.9, …), goodput.mean, goodput.sum, throughput, flows, unfinished, \
          retransmissions, timeouts, switch.mean, switched"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);

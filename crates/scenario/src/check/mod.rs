@@ -4,6 +4,7 @@
 //! by [`crate::Document::problem_at`].
 
 mod claims;
+mod failures;
 mod flows;
 mod network;
 
@@ -70,5 +71,6 @@ pub(crate) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     }
     network::check(scenario, checker);
     flows::check(scenario, checker);
+    failures::check(scenario, checker);
     claims::check(scenario, checker);
 }

@@ -1,6 +1,7 @@
 //! From the records of one sweep point and one policy to a network, its hosts and its flows.
 
 mod combination;
+mod failures;
 mod host;
 mod kernel;
 mod network;
@@ -18,7 +19,8 @@ use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
 use headway_kernel::{GuestError, Guests, Work};
 use headway_results::{Counters, FlowRecord, Job, Outcome, Sample};
 use headway_transport::{
-    FlowEnd, FlowStart, HostModel, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped, Traced,
+    Failure as Outage, FlowEnd, FlowStart, HostModel, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped,
+    Traced,
 };
 use headway_units::{Bytes, Span, Time};
 
@@ -101,6 +103,8 @@ pub(crate) struct Plan {
     kernels: Option<Kernels>,
     /// Hosts that take time.
     models: Vec<(NodeId, HostModel)>,
+    /// What goes down.
+    failures: Vec<Outage>,
     measure: Measure,
     duration: Time,
     end: Time,
@@ -132,7 +136,8 @@ impl Plan {
         let end = duration.saturating_add(scenario.drain);
         let measure = measure(scenario, &network)?;
         let models = host::models(scenario, &network)?;
-        Ok(Plan { network, profiles, traffics, names, kernels, models, measure, duration, end })
+        let failures = failures::build(scenario, &network)?;
+        Ok(Plan { network, profiles, traffics, names, kernels, models, failures, measure, duration, end })
     }
 
     /// The name of a host.
@@ -182,6 +187,7 @@ impl Plan {
         for &(host, model) in &self.models {
             simulation.model_host(host, model);
         }
+        simulation.set_failures(&self.failures);
         if trace.is_some() {
             simulation.trace();
         }
@@ -283,11 +289,17 @@ impl Plan {
         let counters = Counters {
             events: totals.events,
             packet_hops: totals.hops,
-            drops: totals.drops + totals.lost + totals.ring_drops + totals.backlog_drops + work.cards.overruns,
+            drops: totals.drops
+                + totals.lost
+                + totals.down
+                + totals.ring_drops
+                + totals.backlog_drops
+                + work.cards.overruns,
             marks: totals.marks,
             overruns: work.cards.overruns,
             ring_drops: totals.ring_drops,
             backlog_drops: totals.backlog_drops,
+            down: totals.down,
             astray: work.astray,
         };
         Outcome { job, flows, samples, commands: joined.commands, failed, counters, digest, end: self.end }
@@ -311,6 +323,7 @@ impl Plan {
             subflows: end.subflows.min(255) as u8,
             paths: paths.join("+").into(),
             switched: end.switched,
+            stall: end.stall,
         }
     }
 

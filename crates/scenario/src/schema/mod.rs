@@ -1,6 +1,7 @@
 //! The records of a scenario file. Each is declared once; see `language` for what follows from that.
 
 mod claim;
+mod failure;
 mod hosts;
 mod policy;
 mod queue;
@@ -9,6 +10,7 @@ mod traffic;
 mod transport;
 
 pub use claim::{BetweenRecord, ClaimRecord, OperandRecord};
+pub use failure::{Direction, FailureRecord};
 pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
 pub use policy::{
     DeadlineRecord, JudgeRecord, LanesRecord, LinkCostRecord, LinuxPolicyRecord, MptcpRecord, PolicyRecord, Protocol,
@@ -68,6 +70,8 @@ record! {
         pub hosts: Map<HostsRecord> = Map::new(),
         /// What is sent.
         pub traffic: Vec<TrafficRecord>,
+        /// What goes down, and when.
+        pub failure: Vec<FailureRecord> = Vec::new(),
         /// The ways of sending to compare.
         pub policy: Vec<PolicyRecord>,
         /// Values that are varied: every combination is run with every policy.
