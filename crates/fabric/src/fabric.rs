@@ -181,6 +181,32 @@ impl<B: Copy> Fabric<B> {
         Some(self.remove(frame))
     }
 
+    /// Takes `link` down at `now`, if it is up. What is on the wire or being transmitted is lost, what waits at its port
+    /// is dropped, and until [`bring_up`](Self::bring_up) so is what comes. The port itself is not reset: a frame whose
+    /// transmission had begun keeps the line for its time. [`evicted`](Self::evicted) has to be asked until it is `None`.
+    ///
+    /// # Panics
+    /// If the link is not in the graph.
+    pub fn take_down(&mut self, now: Time, link: LinkId) {
+        self.ports[link.index()].take_down(now, &mut self.shared);
+    }
+
+    /// Brings `link` up again, if it is down; its queue is empty.
+    ///
+    /// # Panics
+    /// If the link is not in the graph.
+    pub fn bring_up(&mut self, link: LinkId) {
+        self.ports[link.index()].bring_up();
+    }
+
+    /// Whether `link` is down.
+    ///
+    /// # Panics
+    /// If the link is not in the graph.
+    pub fn is_down(&self, link: LinkId) -> bool {
+        self.ports[link.index()].is_down()
+    }
+
     /// The frame that arrives next over `link`.
     ///
     /// # Panics

@@ -43,11 +43,20 @@ pub(crate) struct Managed {
     pending: bool,
     /// Dropped after they had been accepted.
     pub evicted: Tally,
+    /// The link is down: nothing is taken in.
+    pub down: bool,
 }
 
 impl Managed {
     pub fn new(discipline: Discipline, seat: Option<Seat>) -> Managed {
-        Managed { discipline, seat, backlog: Backlog::default(), pending: false, evicted: Tally::default() }
+        Managed {
+            discipline,
+            seat,
+            backlog: Backlog::default(),
+            pending: false,
+            evicted: Tally::default(),
+            down: false,
+        }
     }
 
     /// What the accounting must satisfy at any time.
@@ -72,6 +81,10 @@ impl<B: Copy> Port<B> {
     /// [`Port::offer`] where more than a drop-tail queue decides.
     pub(crate) fn offer_managed(&mut self, now: Time, mut frame: Loose, shared: &mut Shared<B>) -> Waiting {
         let size = shared.pool.slot(&frame).packet.size;
+        if self.managed().down {
+            self.refuse_down(u64::from(size));
+            return Waiting::Dropped(frame);
+        }
         let (queued, frames) = self.occupancy(now, &shared.pool);
         let idle = now.since(self.busy_until());
         let managed = self.managed();
@@ -115,6 +128,49 @@ impl<B: Copy> Port<B> {
             }
         }
         self.send(now, frame, shared).map_or(Waiting::Behind, Waiting::Arrives)
+    }
+
+    /// Whether the link is down.
+    pub(crate) fn is_down(&self) -> bool {
+        matches!(&self.queue, Queue::Managed(managed) if managed.down)
+    }
+
+    /// Takes the link down, if it is up. What is lost of what waited goes to `shared.evicted`.
+    pub(crate) fn take_down(&mut self, now: Time, shared: &mut Shared<B>) {
+        // A port that is down has a queue that is asked for every frame, also where drop-tail arithmetic would do.
+        if let Queue::DropTail(queue) = self.queue {
+            self.queue = Queue::Managed(Box::new(Managed::new(Discipline::DropTail(queue), None)));
+            self.set_easy((0, 0));
+        }
+        if std::mem::replace(&mut self.managed().down, true) {
+            return;
+        }
+        let free = self.sever(now, &mut shared.pool, &mut shared.evicted);
+        let already = shared.evicted.len();
+        let Managed { discipline, backlog, seat, .. } = self.managed();
+        let seat = *seat;
+        if let Discipline::Scheduled(scheduler) = discipline {
+            scheduler.flush(now, &mut shared.pool, &mut shared.evicted);
+            *backlog = Backlog::default();
+            self.count_severed(&shared.evicted[already..], &mut shared.pool);
+        }
+        if let Some(seat) = seat {
+            let buffer = &mut shared.buffers[seat.buffer as usize];
+            buffer.forget(seat.port, free);
+            for frame in &shared.evicted[already..] {
+                buffer.give(seat.port, u64::from(shared.pool.slot(frame).packet.size));
+            }
+        }
+    }
+
+    /// Brings the link up, if it is down.
+    pub(crate) fn bring_up(&mut self) {
+        let Queue::Managed(managed) = &mut self.queue else { return };
+        managed.down = false;
+        if let Managed { discipline: Discipline::DropTail(queue), seat: None, .. } = **managed {
+            self.queue = Queue::DropTail(queue);
+            self.set_easy(queue.easy());
+        }
     }
 
     fn refuse(&mut self, frame: Loose, bytes: u64) -> Waiting {

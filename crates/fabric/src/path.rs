@@ -6,8 +6,11 @@
 //! the graph lets them, and never what they sent or what is for them: such a path is the shortest of those that meet
 //! its two ends nowhere else.
 //!
-//! Left out: weights and costs of links, failures, routing protocols and their convergence; and
-//! decisions per packet, which are a matter of the switch.
+//! [`Paths::avoiding`] finds the paths of what is left when links are down; when routing has learnt of it is the
+//! caller's to say.
+//!
+//! Left out: weights and costs of links, routing protocols and the way to their convergence; and decisions per packet,
+//! which are a matter of the switch.
 
 use thiserror::Error;
 
@@ -107,6 +110,14 @@ struct OwnSearch {
 impl Paths {
     /// Prepares for the paths of `graph`, which must not change afterwards.
     pub fn new(graph: &Graph) -> Paths {
+        Paths::avoiding(graph, |_| false)
+    }
+
+    /// As [`new`](Self::new), where no path goes from switch to switch over a cable of which `avoided` says so of either
+    /// direction: routing protocols need both. An avoided link at a host is not looked at; the caller knows the
+    /// interfaces it asks for.
+    pub fn avoiding(graph: &Graph, avoided: impl Fn(LinkId) -> bool) -> Paths {
+        let usable = |link: LinkId| !avoided(link) && !avoided(link.reverse());
         let all = (0..).map(NodeId).zip(graph.nodes());
         let node: Vec<NodeId> = all.filter(|(_, node)| node.forwards).map(|(id, _)| id).collect();
         let mut forwarder = vec![None; graph.nodes().len()];
@@ -120,7 +131,7 @@ impl Paths {
         let mut first = vec![0];
         let mut hops = Vec::new();
         for &id in &node {
-            let ports = graph.interfaces(id).iter();
+            let ports = graph.interfaces(id).iter().filter(|&&link| usable(link));
             hops.extend(ports.filter_map(|&link| Some(Hop { link, to: forwarder[graph.link(link).to.index()]? })));
             first.push(hops.len() as u32);
         }

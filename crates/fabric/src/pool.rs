@@ -126,6 +126,17 @@ impl<B: Copy> Pool<B> {
         (Loose(place), Cursor(next))
     }
 
+    /// Takes what stands behind `last`, which is in `list`, out of it, and adds it to `out`.
+    pub fn truncate(&mut self, list: &mut List, last: Cursor, out: &mut Vec<Loose>) {
+        let mut next = std::mem::replace(&mut self.next[last.0 as usize], NONE);
+        list.tail = last.0;
+        while next != NONE {
+            out.push(Loose(next));
+            list.len -= 1;
+            next = self.next[next as usize];
+        }
+    }
+
     /// The slot at `cursor`, `None` at the end.
     #[inline]
     pub fn get(&self, cursor: Cursor) -> Option<&Slot<B>> {

@@ -14,7 +14,7 @@ use headway_units::{Bytes, Rate, Span, Time};
 use crate::graph::Wire;
 use crate::managed::{Managed, Seat};
 use crate::packet::{Packet, ecn};
-use crate::pool::{Cursor, List, Loose, Pool};
+use crate::pool::{Cursor, List, Loose, Pool, Slot};
 use crate::queue::{Backlog, Discipline, DropTail, Queue, QueueSpec, Verdict};
 
 /// Bytes of the smallest Ethernet frame.
@@ -57,6 +57,10 @@ pub struct PortCounters {
     pub evicted: Tally,
     /// Damaged on the wire.
     pub lost: Tally,
+    /// Lost because the link is down: refused since it is, or cut off when it went down.
+    pub down: Tally,
+    /// Those of `down` that had been accepted before.
+    pub severed: Tally,
     /// Frames marked CE here.
     pub marked: u64,
 }
@@ -70,16 +74,43 @@ impl Add for PortCounters {
             dropped: self.dropped + other.dropped,
             evicted: self.evicted + other.evicted,
             lost: self.lost + other.lost,
+            down: self.down + other.down,
+            severed: self.severed + other.severed,
             marked: self.marked + other.marked,
         }
     }
 }
 
-/// Random damage on a wire.
-#[derive(Debug)]
-struct Damage {
-    probability: f64,
-    stream: Stream,
+/// What few wires have: random damage, and failures.
+#[derive(Debug, Default)]
+struct Harm {
+    /// The probability of damage and what decides.
+    damage: Option<(f64, Stream)>,
+    /// How many frames, from the front of the port's list, were cut off when the link went down.
+    cut: u32,
+    down: Tally,
+    severed: Tally,
+}
+
+impl Harm {
+    /// Whether the frame that arrives now does not; if so, it is counted.
+    fn strikes(&mut self, size: u64, lost: &mut Tally) -> bool {
+        if self.cut > 0 {
+            self.cut -= 1;
+            self.sever(size);
+            return true;
+        }
+        let struck = self.damage.as_mut().is_some_and(|(probability, stream)| stream.chance(*probability));
+        if struck {
+            lost.count(size);
+        }
+        struck
+    }
+
+    fn sever(&mut self, size: u64) {
+        self.down.count(size);
+        self.severed.count(size);
+    }
 }
 
 /// One direction of a cable. The fields that every frame touches come first, in two cache lines.
@@ -97,7 +128,7 @@ pub(crate) struct Port<B> {
     waiting: Cursor,
     /// Wire time per frame that is not in the frame, in bytes.
     gap: u32,
-    damage: Option<Box<Damage>>,
+    harm: Option<Box<Harm>>,
     /// Picoseconds per byte, or 0 if that is not whole.
     per_byte: u64,
     /// From a frame's last bit on the wire until the far node has it at its output port.
@@ -160,7 +191,7 @@ impl<B: Copy> Port<B> {
             queue,
             accepted: Tally::default(),
             delivered: Tally::default(),
-            damage: (wire.loss > 0.0).then(|| Box::new(Damage { probability: wire.loss, stream: stream() })),
+            harm: (wire.loss > 0.0).then(|| Box::new(Harm { damage: Some((wire.loss, stream())), ..Harm::default() })),
             rate: wire.rate,
             dropped: Tally::default(),
             lost: Tally::default(),
@@ -257,11 +288,9 @@ impl<B: Copy> Port<B> {
             self.queued_bytes -= size;
             self.waiting = behind;
         }
-        let intact = !self.damage.as_mut().is_some_and(|d| d.stream.chance(d.probability));
+        let intact = !self.harm.as_mut().is_some_and(|harm| harm.strikes(size, &mut self.lost));
         if intact {
             self.delivered.count(size);
-        } else {
-            self.lost.count(size);
         }
         (frame, intact, pool.get(behind).map(|next| next.arrival))
     }
@@ -297,6 +326,8 @@ impl<B: Copy> Port<B> {
                 Queue::Managed(managed) => managed.evicted,
             },
             lost: self.lost,
+            down: self.harm.as_ref().map_or_else(Tally::default, |harm| harm.down),
+            severed: self.harm.as_ref().map_or_else(Tally::default, |harm| harm.severed),
             marked: self.marked,
         }
     }
@@ -319,10 +350,47 @@ impl<B: Copy> Port<B> {
         })
     }
 
+    /// Counts a frame that is refused because the link is down.
+    pub(crate) fn refuse_down(&mut self, bytes: u64) {
+        self.harm.get_or_insert_default().down.count(bytes);
+    }
+
+    /// The link goes down at `now`: what is on the wire does not arrive, the frame being transmitted takes its time and
+    /// is lost too, and what waits behind it goes to `dropped`. Returns when the line is free.
+    pub(crate) fn sever(&mut self, now: Time, pool: &mut Pool<B>, dropped: &mut Vec<Loose>) -> Time {
+        self.occupancy(now, pool);
+        let harm = self.harm.get_or_insert_default();
+        if let Some(&Slot { arrival, packet }) = pool.get(self.waiting) {
+            let already = dropped.len();
+            pool.truncate(&mut self.frames, self.waiting, dropped);
+            for frame in &dropped[already..] {
+                harm.sever(u64::from(pool.slot(frame).packet.size));
+            }
+            self.queued_bytes = u64::from(packet.size);
+            self.busy_until = arrival - self.delay;
+        }
+        harm.cut = self.frames.len;
+        self.busy_until
+    }
+
+    /// Counts frames that waited in a scheduler when the link went down.
+    pub(crate) fn count_severed(&mut self, frames: &[Loose], pool: &mut Pool<B>) {
+        let harm = self.harm.get_or_insert_default();
+        for frame in frames {
+            harm.sever(u64::from(pool.slot(frame).packet.size));
+        }
+    }
+
+    /// Lets no frame be taken in by arithmetic alone: [`Port::offer_managed`] decides.
+    pub(crate) fn set_easy(&mut self, (bytes, frames): (u64, u32)) {
+        (self.easy_bytes, self.easy_frames) = (bytes, frames);
+    }
+
     /// What the accounting must satisfy at any time.
     pub(crate) fn assert_conserved(&self, pool: &Pool<B>) {
-        let out = self.delivered + self.lost + self.counters().evicted + self.in_flight(pool);
-        assert_eq!(self.accepted, out, "what a port accepts is delivered, damaged, evicted or on its way");
+        let PortCounters { evicted, severed, .. } = self.counters();
+        let out = self.delivered + self.lost + evicted + severed + self.in_flight(pool);
+        assert_eq!(self.accepted, out, "what a port accepts is delivered, damaged, evicted, cut off or on its way");
         let waiting: u64 = pool.iter_from(self.waiting).map(|slot| u64::from(slot.packet.size)).sum();
         assert_eq!(waiting, self.queued_bytes, "the queue's length is the sum of its frames");
         if let Queue::Managed(managed) = &self.queue {

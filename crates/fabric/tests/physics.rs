@@ -5,6 +5,7 @@
 mod physics {
     mod disciplines;
     mod drops;
+    mod failures;
     mod fairness;
     mod latency;
     mod loss;

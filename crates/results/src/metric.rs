@@ -116,6 +116,9 @@ pub enum Metric {
     FctOver(Span),
     /// `slowdown.…`: FCT over the FCT on an idle network, of the flows for which that is known.
     Slowdown(Statistic),
+    /// `stall.…`: the longest time in which a flow got nothing in order while a link was down or because of it, in
+    /// seconds, of the flows that lived then. For a flow that did not finish it counts to the end of the run.
+    Stall(Statistic),
     /// `goodput.mean`: the mean over the flows of what each delivered over its life (to the end of the
     /// run if it has not ended), in bit/s.
     GoodputMean,
@@ -168,7 +171,7 @@ const STATISTICS: [&str; 8] = ["mean", "sd", "p50", "p90", "p95", "p99", "p99.9"
 
 impl Metric {
     /// What a summary holds of every traffic, in its order.
-    pub const SUMMARY: [Metric; 11] = [
+    pub const SUMMARY: [Metric; 12] = [
         Metric::Fct(Statistic::Mean),
         Metric::Fct(Statistic::Percentile(Percentile::whole(95))),
         Metric::Fct(Statistic::Percentile(Percentile::whole(99))),
@@ -180,6 +183,7 @@ impl Metric {
         Metric::Retransmissions,
         Metric::Timeouts,
         Metric::SwitchMean,
+        Metric::Stall(Statistic::Max),
     ];
 
     /// The value for the flows of `traffic` in one run, in the base unit of [`Metric::unit`].
@@ -222,6 +226,9 @@ impl Metric {
                 };
                 statistic.of(known().filter_map(ratio).collect(), known().filter(|(f, _)| f.end.is_none()).count())
             }
+            Metric::Stall(statistic) => {
+                statistic.of(flows().filter_map(|flow| flow.stall).map(Span::as_secs_f64).collect(), 0)
+            }
             Metric::GoodputMean => {
                 let goodput = |flow: &FlowRecord| {
                     let life = flow.end.unwrap_or(outcome.end).since(flow.start);
@@ -259,7 +266,7 @@ impl Metric {
     /// The unit of the value: `s`, `bit/s`, `ratio` or `count`.
     pub fn unit(self) -> &'static str {
         match self {
-            Metric::Fct(_) | Metric::SwitchMean => "s",
+            Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean => "s",
             Metric::GoodputMean | Metric::GoodputSum | Metric::Throughput => "bit/s",
             Metric::FctOver(_) | Metric::Slowdown(_) | Metric::Switched | Metric::DeadlineMissed => "ratio",
             Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => "count",
@@ -270,12 +277,14 @@ impl Metric {
     /// `94.9 Mb/s`, `37.5 %` of flows switched, `2.31` times the ideal FCT.
     pub fn display(self, value: f64) -> String {
         match self {
-            Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed => format!("{} %", three_digits(value * 100.0)),
+            Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed => {
+                format!("{} %", three_digits(value * 100.0))
+            }
             Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => {
                 if value.fract() == 0.0 || value.abs() >= 1000.0 { format!("{value:.0}") } else { three_digits(value) }
             }
             Metric::Slowdown(_) => three_digits(value),
-            Metric::Fct(_) | Metric::SwitchMean => {
+            Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean => {
                 scaled(value, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12)])
             }
             Metric::GoodputMean | Metric::GoodputSum | Metric::Throughput => {
@@ -334,6 +343,7 @@ impl fmt::Display for Metric {
             Metric::Fct(statistic) => write!(f, "fct.{statistic}"),
             Metric::FctOver(limit) => write!(f, "fct.over-{limit}"),
             Metric::Slowdown(statistic) => write!(f, "slowdown.{statistic}"),
+            Metric::Stall(statistic) => write!(f, "stall.{statistic}"),
             named => f.write_str(NAMED.iter().find(|(_, metric)| metric == named).expect("in the table").0),
         }
     }
@@ -353,7 +363,7 @@ pub struct UnknownMetric {
 fn known() -> String {
     let named: Vec<&str> = NAMED.iter().map(|(name, _)| *name).collect();
     format!(
-        "fct.STATISTIC, slowdown.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), {}",
+        "fct.STATISTIC, slowdown.STATISTIC, stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), {}",
         named.join(", ")
     )
 }
@@ -370,10 +380,11 @@ impl FromStr for Metric {
             Some(Metric::FctOver(limit)).filter(|over| over.to_string() == text)
         };
         let slowdown = || text.strip_prefix("slowdown.").and_then(Statistic::parse).map(Metric::Slowdown);
-        named.or_else(fct).or_else(over).or_else(slowdown).ok_or_else(|| {
+        let stall = || text.strip_prefix("stall.").and_then(Statistic::parse).map(Metric::Stall);
+        named.or_else(fct).or_else(over).or_else(slowdown).or_else(stall).ok_or_else(|| {
             let statistics = |of: &'static str| STATISTICS.iter().map(move |statistic| format!("{of}.{statistic}"));
             let names = NAMED.iter().map(|(name, _)| (*name).to_owned());
-            let all = names.chain(statistics("fct")).chain(statistics("slowdown"));
+            let all = names.chain(["fct", "slowdown", "stall"].into_iter().flat_map(statistics));
             let near = all.map(|name| (strsim::damerau_levenshtein(text, &name), name)).min();
             // Two slips of the finger, or a third of the name.
             let suggestion = near.filter(|(distance, name)| *distance <= (name.len() / 3).max(2)).map(|(_, name)| name);

@@ -50,6 +50,7 @@ struct FlowWire {
     subflows: u8,
     paths: u32,
     switched_ps: Option<u64>,
+    stall_ps: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -113,6 +114,7 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
             subflows: flow.subflows,
             paths: place(&flow.paths),
             switched_ps: flow.switched.map(Time::picos),
+            stall_ps: flow.stall.map(Span::picos),
         };
         encode(&wire, &mut buffer, &mut frames)?;
     }
@@ -171,6 +173,7 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
             subflows: wire.subflows,
             paths: text(wire.paths)?,
             switched: wire.switched_ps.map(Time::from_picos),
+            stall: wire.stall_ps.map(Span::from_picos),
         });
     }
     let mut samples = Vec::with_capacity((header.samples as usize).min(rest.len() / size_of::<SampleWire>() + 1));
@@ -245,16 +248,16 @@ pub(crate) mod tests {
     prop_compose! {
         fn flow()(
             (id, bytes, delivered, start) in any::<(u64, Option<u64>, u64, u64)>(),
-            (end, deadline, ideal, switched) in any::<(Option<u64>, Option<u64>, Option<u64>, Option<u64>)>(),
+            (end, deadline, ideal, switched, stall) in any::<(Option<u64>, Option<u64>, Option<u64>, Option<u64>, Option<u64>)>(),
             (retransmissions, timeouts, marks, subflows) in any::<(u32, u32, u32, u8)>(),
             (traffic, source, destination, paths) in (text(), text(), text(), text()),
         ) -> FlowRecord {
             let (start, end) = (Time::from_picos(start), end.map(Time::from_picos));
             let (deadline, ideal) = (deadline.map(Span::from_picos), ideal.map(Span::from_picos));
-            let switched = switched.map(Time::from_picos);
+            let (switched, stall) = (switched.map(Time::from_picos), stall.map(Span::from_picos));
             FlowRecord {
                 id, traffic, source, destination, bytes, delivered, start, end, deadline, ideal,
-                retransmissions, timeouts, marks, subflows, paths, switched,
+                retransmissions, timeouts, marks, subflows, paths, switched, stall,
             }
         }
     }
@@ -294,7 +297,7 @@ pub(crate) mod tests {
             (events, packet_hops, drops, marks) in any::<(u64, u64, u64, u64)>(),
             (digest, end) in any::<(u64, u64)>(),
         ) -> Outcome {
-            let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3 };
+            let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3, down: drops / 5 };
             let (commands, failed) = (Vec::new(), Vec::new());
             Outcome { job, flows, samples, commands, failed, counters, digest, end: Time::from_picos(end) }
         }

@@ -154,6 +154,9 @@ pub struct FlowRecord {
     pub paths: Arc<str>,
     /// When the flow was moved to another lane, if it was.
     pub switched: Option<Time>,
+    /// The longest time without anything delivered in order, of those times in which a link was down; `None` if none was
+    /// while the flow lived.
+    pub stall: Option<Span>,
 }
 
 impl FlowRecord {
@@ -253,7 +256,7 @@ pub struct Counters {
     pub events: u64,
     /// Packets times the links they crossed.
     pub packet_hops: u64,
-    /// Packets dropped in the network.
+    /// Packets dropped in the network, damaged, or lost because a link was down.
     pub drops: u64,
     /// Packets marked with ECN in the network.
     pub marks: u64,
@@ -265,6 +268,8 @@ pub struct Counters {
     pub ring_drops: u64,
     /// Packets that found the backlog of a modelled host's core full; they are among the drops.
     pub backlog_drops: u64,
+    /// Packets lost because a link was down; they are among the drops.
+    pub down: u64,
 }
 
 impl AddAssign for Counters {
@@ -277,6 +282,7 @@ impl AddAssign for Counters {
         self.astray += other.astray;
         self.ring_drops += other.ring_drops;
         self.backlog_drops += other.backlog_drops;
+        self.down += other.down;
     }
 }
 

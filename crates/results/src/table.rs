@@ -298,6 +298,7 @@ impl<W: Write + Send> FlowTable<W> {
             Column::text("paths"),
             Column::maybe_u64("switched_ps"),
             Column::maybe_u64("deadline_ps"),
+            Column::maybe_u64("stall_ps"),
         ]);
         Ok(FlowTable { table: Table::new(writer, columns)?, cells })
     }
@@ -325,6 +326,7 @@ impl<W: Write + Send> FlowTable<W> {
                 row.text(&bytes(&flow.paths));
                 row.maybe_u64(flow.switched.map(Time::picos));
                 row.maybe_u64(flow.deadline.map(Span::picos));
+                row.maybe_u64(flow.stall.map(Span::picos));
             })?;
         }
         Ok(())

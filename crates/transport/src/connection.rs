@@ -146,6 +146,17 @@ impl Connection {
         }
     }
 
+    /// Which of the subflows in the order of interfaces the one at `position` is: the first may use a later interface,
+    /// and the others follow in order.
+    pub fn interface(&self, position: usize) -> usize {
+        let first = usize::from(self.first);
+        match position {
+            0 => first,
+            place if place <= first => place - 1,
+            place => place,
+        }
+    }
+
     /// Gives the subflows queues of their own, if the scheduler has them.
     pub fn with_queues(mut self, profile: &Profile) -> Connection {
         let wanted = profile.multipath.as_ref().is_some_and(|m| m.scheduler == Scheduler::Linux);
@@ -412,8 +423,8 @@ impl Connection {
     /// cannot send now. Returns its position.
     fn choose(&self, len: u32, held: u32, senders: &[Sender], profile: &Profile) -> Option<usize> {
         let backups = profile.multipath.as_ref().map_or(&[][..], |m| &m.backup);
-        let class = |position: usize, sender: &Sender| (sender.failed, backups.contains(&position));
-        let usable = |s: &Sender| s.phase == Phase::Established && s.permit != Permit::Hold;
+        let class = |position: usize, sender: &Sender| (sender.failed, backups.contains(&self.interface(position)));
+        let usable = |s: &Sender| s.phase == Phase::Established && s.permit != Permit::Hold && !s.dark;
         let each = || self.subflows.as_slice().iter().map(|&id| &senders[id as usize]).enumerate();
         let best = each().filter(|(_, s)| usable(s)).map(|(i, s)| class(i, s)).min()?;
         each()
@@ -516,6 +527,34 @@ impl Connection {
             let _ = laned.lanes.tick(now);
         }
         self.apply_permits(senders);
+    }
+
+    /// The path of a subflow has been lost: the lanes are told, others carry what it has.
+    pub fn lose(&mut self, now: Time, id: u32, senders: &mut [Sender]) {
+        self.lane_failed(now, id, senders);
+        self.reinject(id, senders);
+    }
+
+    /// The path of a subflow works again: what other lost subflows have need not wait for theirs.
+    #[cold]
+    pub fn rescue(&mut self, id: u32, senders: &mut [Sender]) {
+        let subflows = self.subflows;
+        for &other in subflows.as_slice() {
+            let sender = &senders[other as usize];
+            if other != id && sender.failed && sender.outstanding() > 0 {
+                self.reinject(other, senders);
+            }
+        }
+    }
+
+    /// Tells the lanes that a subflow with nothing outstanding can be used again.
+    pub fn lane_back(&mut self, now: Time, id: u32, senders: &mut [Sender]) {
+        let Some(laned) = self.lanes.as_mut() else { return };
+        let Some(index) = laned.index[self.subflows.position(id)] else { return };
+        let alive = Observation { srtt: Span::ZERO, min_rtt: None };
+        if laned.lanes.observe(now, index, alive) == Permits::Changed {
+            self.apply_permits(senders);
+        }
     }
 
     /// Tells the lanes that a subflow timed out.

@@ -35,6 +35,6 @@ pub use profile::{
     Recovery, Reduction, RtoRule, Scheduler,
 };
 pub use rtt::RttEstimator;
-pub use simulation::{FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};
+pub use simulation::{Failure, FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};
 pub use stack::Stack;
 pub use trace::Traced;

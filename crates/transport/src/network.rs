@@ -20,6 +20,8 @@ pub(crate) mod class {
     pub const WAKE: u8 = 7;
     /// Cores and cards of hosts with a model; after all else of an instant.
     pub const HOST: u8 = 8;
+    /// Links that fail or come back, routing that learns of it, carrier; what happens at the instant still happens.
+    pub const CHANGE: u8 = 9;
 }
 
 /// Up to four selective acknowledgement blocks, most recent first (RFC 2018 §3).

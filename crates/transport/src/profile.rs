@@ -131,6 +131,8 @@ pub struct Multipath {
     pub join_after: Bytes,
     /// Subflows (by index) that carry data only while no other can: RFC 8684's backup flag.
     pub backup: Vec<usize>,
+    /// A first subflow whose SYN was not answered in time tries the next interface.
+    pub syn_fallback: bool,
     /// Short- and long-flow lanes, if any.
     pub lanes: Option<LanePlan>,
     /// Who gets what; [`Scheduler::Linux`] only for senders with [`Profile::modern`] and without lanes.

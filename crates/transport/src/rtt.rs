@@ -117,6 +117,16 @@ impl RttEstimator {
         self.rto = self.rto.saturating_mul(2).min(self.ceiling);
     }
 
+    /// Takes back what [`back_off`](Self::back_off) did.
+    pub fn end_back_off(&mut self) {
+        let Some(srtt) = self.srtt else { return };
+        let spread = match self.rule {
+            RtoRule::Rfc6298 => self.variation * 4,
+            RtoRule::Linux => self.spread,
+        };
+        self.rto = (srtt + spread).max(self.floor).min(self.ceiling);
+    }
+
     /// The time-out now.
     #[inline]
     pub fn rto(&self) -> Span {

@@ -56,6 +56,7 @@ enum Repair {
 
 /// What an acknowledgement or time-out leaves for the connection to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is news of its own")]
 pub(crate) struct Progress {
     /// The subflow has just become able to carry data.
     pub established: bool,
@@ -63,6 +64,8 @@ pub(crate) struct Progress {
     pub closed: bool,
     /// There is a new round-trip estimate.
     pub sampled: bool,
+    /// The subflow had timed out and is heard of again.
+    pub revived: bool,
 }
 
 /// What a sender's control may know of the rest of the connection.
@@ -92,6 +95,8 @@ pub(crate) struct Sender {
     pub counters: SenderCounters,
     /// Timed out and not heard of since: carries no new data while others can.
     pub failed: bool,
+    /// Its interface has no carrier.
+    pub dark: bool,
     pub window: Window,
     /// First position of this subflow's route.
     pub route: u32,
@@ -147,6 +152,7 @@ impl Sender {
             rtt: RttEstimator::of(profile, profile.initial_rto),
             counters: SenderCounters::default(),
             failed: false,
+            dark: false,
             window,
             route,
             id,
@@ -203,9 +209,40 @@ impl Sender {
         self.una
     }
 
-    /// Time-outs in a row.
+    /// Time-outs in a row; without carrier as many as can be.
     pub fn failures(&self) -> u32 {
+        if self.dark {
+            return u32::MAX;
+        }
         self.modern.as_ref().map_or(0, |modern| modern.failures())
+    }
+
+    /// The interface has lost its carrier: nobody hears of this subflow until it is back.
+    pub fn lose_carrier(&mut self) {
+        self.dark = true;
+        self.failed = true;
+    }
+
+    /// The carrier is back, or another interface is taken: what is outstanding is tried at once, with the time-out as it
+    /// was before the back-off.
+    pub fn regain_carrier(&mut self, now: Time, profile: &Profile, net: &mut Network) {
+        self.dark = false;
+        self.rtt.end_back_off();
+        match self.phase {
+            Phase::Opening => {
+                self.failed = false;
+                self.open(now, profile, net);
+            }
+            Phase::Established if self.outstanding() == 0 => self.failed = false,
+            Phase::Joining | Phase::Established => {
+                self.failed &= self.phase == Phase::Established;
+                let soon = now.saturating_add(Span::from_picos(1));
+                if soon < self.timer.deadline() {
+                    self.timer.set(soon, &mut net.queue, self.timer_source());
+                }
+            }
+            Phase::Closed => {}
+        }
     }
 
     /// Bytes that the receiver is known to have.
@@ -505,7 +542,7 @@ impl Sender {
             // Linux answers before the application is told, so no data rides on it.
             self.control_segment(now, 1, flag::ACK, profile, net);
         }
-        Progress { established: true, sampled: self.rtt.srtt().is_some(), closed: false }
+        Progress { established: true, sampled: self.rtt.srtt().is_some(), ..Progress::default() }
     }
 
     /// Handles an acknowledgement.

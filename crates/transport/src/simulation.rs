@@ -21,11 +21,13 @@ use crate::sender::{Context, Phase, Sender};
 use crate::trace::Traced;
 use starting::Starting;
 
+mod failures;
 mod hosts;
 mod lanes;
 mod sampling;
 mod starting;
 
+pub use failures::Failure;
 pub use sampling::{Measure, Sample, SampleKind, SampleOf};
 
 /// A flow to be started.
@@ -72,6 +74,9 @@ pub struct FlowEnd {
     pub interfaces: u64,
     /// When it moved to its long lanes.
     pub switched: Option<Time>,
+    /// The longest time without anything delivered in order, of those times in which a link was down; `None` if none was
+    /// while the flow lived.
+    pub stall: Option<Span>,
 }
 
 /// Sums of a run.
@@ -85,6 +90,8 @@ pub struct Totals {
     pub drops: u64,
     /// Frames damaged on wires.
     pub lost: u64,
+    /// Frames lost because a link was down.
+    pub down: u64,
     /// Frames marked by queues.
     pub marks: u64,
     /// Frames dropped by receive rings of hosts with a model.
@@ -113,6 +120,9 @@ struct Flow {
     sampled: bool,
     /// Bytes that had arrived at the last sample, over all copies.
     sampled_bytes: u64,
+    /// When something was last delivered in order, and the longest time without; kept if there are failures.
+    progress: Time,
+    stall: Option<Span>,
 }
 
 /// Indices of a growing vector whose places are reused.
@@ -189,6 +199,10 @@ pub struct Simulation {
     now: Time,
     scratch: Vec<LinkId>,
     outside: Option<Outside>,
+    /// What is or will be down, if anything.
+    trouble: Option<Box<failures::Trouble>>,
+    /// Routes that subflows have left, by endpoint; frames may be on their way on them.
+    left_routes: std::collections::BTreeMap<u32, Vec<u32>>,
 }
 
 /// Why a run ended early.
@@ -245,6 +259,8 @@ impl Simulation {
             now: Time::ZERO,
             scratch: Vec::new(),
             outside: None,
+            trouble: None,
+            left_routes: std::collections::BTreeMap::new(),
         }
     }
 
@@ -310,6 +326,7 @@ impl Simulation {
                     }
                 }
                 class::HOST => self.on_host(now, source.entity(), sequence),
+                class::CHANGE => self.on_change(now),
                 _ => {
                     self.take_samples(now);
                     let next = now + self.measure.interval;
@@ -358,6 +375,7 @@ impl Simulation {
             hops: self.net.fabric.hops(),
             drops: ports.dropped.frames,
             lost: ports.lost.frames,
+            down: ports.down.frames,
             marks: ports.marked,
             ring_drops,
             backlog_drops,
@@ -431,6 +449,8 @@ impl Simulation {
             interfaces: 0,
             sampled,
             sampled_bytes: 0,
+            progress: now,
+            stall: None,
         };
         put(&mut self.flows, place, flow);
         if sampled {
@@ -451,6 +471,7 @@ impl Simulation {
         let mut connection = Connection::new(flow, (start.profile, profile), copy, total, lanes).with_queues(profile);
         connection.first = first;
         put(&mut self.connections, place, connection);
+        self.avoid_dark(place);
         self.flows[flow as usize].connections.push(place);
         self.open_subflow(now, place)
     }
@@ -472,7 +493,7 @@ impl Simulation {
                 multipath.pair(nth + usize::from(c.skipped), usize::from(c.first), ours.len(), theirs.len())
             }
             None => {
-                let pair = self.ports.pair(start.id, copy, pairs, profile.interface);
+                let pair = self.lit(ours, self.ports.pair(start.id, copy, pairs, profile.interface), pairs);
                 (pair, pair)
             }
         };
@@ -489,6 +510,7 @@ impl Simulation {
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
         self.paths.path(from, to, choice(from, to, own, port, SERVICE), &mut path)?;
+        failures::detour(&mut self.trouble, from, to, choice(from, to, own, port, SERVICE), &mut path);
         let place = self.subflow_places.take();
         let route = self.net.fabric.routes.insert(&path, endpoint(place, Side::Receiver));
         if nth == 0
@@ -499,6 +521,7 @@ impl Simulation {
         }
         path.clear();
         self.paths.path(to, from, choice(to, from, far, SERVICE, port), &mut path)?;
+        failures::detour(&mut self.trouble, to, from, choice(to, from, far, SERVICE, port), &mut path);
         let back = self.net.fabric.routes.insert(&path, endpoint(place, Side::Sender));
         self.scratch = path;
 
@@ -695,6 +718,7 @@ impl Simulation {
         outside.hosts.departs(now, from, frame);
         let route = *outside.routes.entry((from.0, to.0, hash)).or_insert_with(|| {
             self.paths.path(from, to, Choice::Ecmp(hash), &mut self.scratch).ok()?;
+            failures::detour(&mut self.trouble, from, to, Choice::Ecmp(hash), &mut self.scratch);
             Some(self.net.fabric.routes.insert(&self.scratch, external::endpoint(to)))
         });
         let Some(hop) = route else {
@@ -783,6 +807,11 @@ impl Simulation {
         if f.ended.is_some() {
             return;
         }
+        if let Some(trouble) = &self.trouble
+            && received > f.delivered
+        {
+            f.note_progress(now, trouble);
+        }
         f.delivered = f.delivered.max(received);
         if f.start.size.is_some_and(|size| received >= size.get()) {
             f.end = Some(now);
@@ -841,6 +870,10 @@ impl Simulation {
                 let total = connection.total;
                 self.senders[subflow as usize].send_new(now, total, 0, true, profile, &mut self.net);
             }
+            if progress.revived {
+                connection.rescue(subflow, &mut self.senders);
+                connection.pump(now, &mut self.senders, profile, &mut self.net);
+            }
             if !connection.joined && frame.tag & flag::SYN == 0 {
                 self.join(now, place);
             }
@@ -852,6 +885,10 @@ impl Simulation {
         if sender.timer_mut().fire(now, sequence, &mut self.net.queue) == Fired::Early {
             return;
         }
+        if sender.phase == Phase::Opening {
+            self.fall_back(subflow);
+        }
+        let sender = &self.senders[subflow as usize];
         let connection = &mut self.connections[sender.connection as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
         let coupled = sender.is_coupled();
@@ -907,6 +944,9 @@ impl Simulation {
     /// Writes down what became of a flow.
     fn report(&mut self, flow: u32) {
         let f = &mut self.flows[flow as usize];
+        if let Some(trouble) = self.trouble.as_ref().filter(|_| f.end.is_none()) {
+            f.note_progress(self.now, trouble);
+        }
         f.ended = Some(self.ended.len() as u32);
         let mut end = FlowEnd {
             start: f.start,
@@ -919,6 +959,7 @@ impl Simulation {
             subflows: 0,
             interfaces: f.interfaces,
             switched: None,
+            stall: f.stall,
         };
         for &connection in &f.connections {
             end.switched = end.switched.or(self.connections[connection as usize].switched());
@@ -976,6 +1017,9 @@ impl Simulation {
                 self.receivers[id as usize].timer_mut().cancel();
                 self.net.fabric.routes.remove(self.senders[id as usize].route);
                 self.net.fabric.routes.remove(self.receivers[id as usize].route);
+                if !self.left_routes.is_empty() {
+                    self.free_left_routes(id);
+                }
                 self.subflow_places.give(id);
             }
             self.connection_places.give(connection);

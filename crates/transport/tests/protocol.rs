@@ -7,6 +7,7 @@ mod protocol {
     mod autotuning;
     mod delivery;
     mod ecn;
+    mod failures;
     mod handshake;
     mod lanes;
     mod lifecycle;

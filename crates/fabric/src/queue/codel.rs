@@ -183,6 +183,12 @@ impl CodelQueue {
         self.state.dequeue(&self.law, now, self.largest, &mut bench)
     }
 
+    /// Takes out all.
+    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<Loose>) {
+        self.fifo.flush(now, pool, out);
+        self.state = Codel::NEW;
+    }
+
     pub fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
         self.fifo.count(pool)
     }

@@ -113,6 +113,15 @@ impl Drr {
         }
     }
 
+    /// Takes out all.
+    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<Loose>) {
+        for flow in self.flows.iter_mut() {
+            flow.fifo.flush(now, pool, out);
+            (flow.deficit, flow.active) = (0, false);
+        }
+        self.turns.clear();
+    }
+
     pub fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
         sum(self.flows.iter().map(|flow| flow.fifo.count(pool)))
     }

@@ -51,6 +51,13 @@ impl Fifo {
         Some(Taken { frame, size, sojourn })
     }
 
+    /// Takes out all.
+    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<Loose>) {
+        while let Some(taken) = self.pop(now, pool) {
+            out.push(taken.frame);
+        }
+    }
+
     /// Frames and bytes, counted.
     pub fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
         pool.iter(&self.list).fold(Backlog::default(), |mut sum, slot| {

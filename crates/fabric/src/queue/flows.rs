@@ -49,6 +49,11 @@ impl<Q> Flows<Q> {
         self.queues.iter()
     }
 
+    /// All queues ever used, to change them.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Q> + '_ {
+        self.queues.iter_mut()
+    }
+
     /// The queue for which `bytes` is largest; the first of equals.
     pub fn fattest(&self, bytes: impl Fn(&Q) -> u64) -> Option<u32> {
         let (mut most, mut fattest) = (0, None);

@@ -144,6 +144,16 @@ impl FqCodel {
         }
     }
 
+    /// Takes out all.
+    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<Loose>) {
+        for flow in self.flows.iter_mut() {
+            flow.fifo.flush(now, pool, out);
+            *flow = Flow::NEW;
+        }
+        self.new.clear();
+        self.old.clear();
+    }
+
     pub fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
         sum(self.flows.iter().map(|flow| flow.fifo.count(pool)))
     }

@@ -115,6 +115,16 @@ impl Scheduler {
         }
     }
 
+    /// Takes out all that waits and forgets what was learnt from it, as Linux does when a link goes down
+    /// (`net/sched/sch_generic.c: dev_reset_queue`).
+    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<Loose>) {
+        match self {
+            Scheduler::Codel(codel) => codel.flush(now, pool, out),
+            Scheduler::FqCodel(fq) => fq.flush(now, pool, out),
+            Scheduler::Drr(drr) => drr.flush(now, pool, out),
+        }
+    }
+
     /// What waits, counted anew.
     pub fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
         match self {

@@ -79,6 +79,21 @@ impl SharedBuffer {
         self.leaving.push(Reverse((time, port, size)));
     }
 
+    /// What was to leave `port` later than `free` was dropped.
+    pub fn forget(&mut self, port: u32, free: Time) {
+        let mut dropped = Vec::new();
+        self.leaving.retain(|&Reverse((time, of, size))| {
+            let stays = of != port || time <= free;
+            if !stays {
+                dropped.push(size);
+            }
+            stays
+        });
+        for size in dropped {
+            self.give(port, u64::from(size));
+        }
+    }
+
     /// Frees what has left by `now`.
     fn settle(&mut self, now: Time) {
         while let Some(&Reverse((time, port, size))) = self.leaving.peek()

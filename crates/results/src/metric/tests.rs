@@ -28,6 +28,7 @@ fn flow(id: u64, bytes: Option<u64>, start: u64, end: Option<u64>) -> FlowRecord
         subflows: 1,
         paths: "".into(),
         switched: None,
+        stall: None,
     }
 }
 
@@ -123,6 +124,18 @@ fn switches_are_timed_from_the_flows_start() {
 }
 
 #[test]
+fn stalls_are_of_the_flows_that_lived_through_a_failure() {
+    let mut flows: Vec<FlowRecord> = (0..3).map(|id| flow(id, Some(1), 0, Some(200))).collect();
+    assert_eq!(value("stall.max", &outcome(flows.clone())), None);
+    flows[0].stall = Some(Span::from_millis(10));
+    flows[2].stall = Some(Span::from_millis(30));
+    flows[2].end = None;
+    let outcome = outcome(flows);
+    assert_near(value("stall.max", &outcome), 0.03);
+    assert_near(value("stall.mean", &outcome), 0.02);
+}
+
+#[test]
 fn no_flows_have_counts_but_no_times() {
     let outcome = outcome(Vec::new());
     for (text, expected) in
@@ -189,7 +202,7 @@ fn deadlines_are_missed_by_what_is_late_cut_or_unfinished() {
 fn names_print_as_they_were_read() {
     for text in ["fct.mean", "fct.p1", "fct.p99", "fct.p99.9", "fct.p99.999", "fct.p0.5", "slowdown.max", "switched"]
         .into_iter()
-        .chain(["fct.sd", "slowdown.sd", "fct.over-200ms", "fct.over-1.5s"])
+        .chain(["fct.sd", "slowdown.sd", "stall.p99", "fct.over-200ms", "fct.over-1.5s"])
     {
         assert_eq!(text.parse::<Metric>().unwrap().to_string(), text);
     }
@@ -226,9 +239,9 @@ fn other_names_are_refused_with_the_nearest() {
     assert_eq!(error.suggestion.as_deref(), Some("fct.mean"));
     assert_eq!(
         error.to_string(),
-        "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC \
-         (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), goodput.mean, goodput.sum, throughput, flows, unfinished, \
-         retransmissions, timeouts, switch.mean, switched, deadline-missed"
+        "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC, \
+         stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), goodput.mean, \
+         goodput.sum, throughput, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
 }

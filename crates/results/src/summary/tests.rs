@@ -35,6 +35,7 @@ fn outcome(cell: u32, repeat: u32, fcts: &[Option<u64>]) -> Outcome {
         subflows: 1,
         paths: "".into(),
         switched: None,
+        stall: None,
     };
     let flows = fcts.iter().enumerate().map(flow).collect();
     let (job, end) = (Job { cell, repeat }, Time::ZERO + Span::from_secs(100));

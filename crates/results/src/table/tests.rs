@@ -47,6 +47,7 @@ fn flow(id: u64) -> FlowRecord {
         subflows: 255,
         paths: "a-s1-b".into(),
         switched: None,
+        stall: None,
     }
 }
 
@@ -68,6 +69,7 @@ fn flows_read_back_column_by_column() {
     (finished.bytes, finished.end) = (Some(9), Some(Time::from_picos(12)));
     finished.deadline = Some(Span::from_picos(8));
     (finished.ideal, finished.switched) = (Some(Span::from_picos(4)), Some(Time::from_picos(6)));
+    finished.stall = Some(Span::from_picos(3));
     let mut table = FlowTable::new(std::fs::File::create(&path).unwrap(), &cells()).unwrap();
     table.add(&outcome(0, vec![flow(u64::MAX)], Vec::new())).unwrap();
     table.add(&outcome(1, vec![finished], Vec::new())).unwrap();
@@ -78,7 +80,7 @@ fn flows_read_back_column_by_column() {
     let names: Vec<&String> = rows[0].get_column_iter().map(|(name, _)| name).collect();
     let expected = "policy sweep_senders sweep_queue repeat flow traffic source destination bytes delivered_bytes \
                     start_ps end_ps fct_ps ideal_ps retransmissions timeouts ecn_marks subflows paths switched_ps \
-                    deadline_ps";
+                    deadline_ps stall_ps";
     assert_eq!(names, expected.split(' ').collect::<Vec<_>>());
     let open = |name| field(&rows[0], name).clone();
     assert_eq!(open("policy"), text("tcp"));
@@ -89,7 +91,7 @@ fn flows_read_back_column_by_column() {
     assert_eq!(open("delivered_bytes"), Field::ULong(u64::MAX));
     assert_eq!(open("retransmissions"), Field::UInt(u32::MAX));
     assert_eq!(open("subflows"), Field::UByte(255));
-    for name in ["bytes", "end_ps", "fct_ps", "ideal_ps", "switched_ps", "deadline_ps"] {
+    for name in ["bytes", "end_ps", "fct_ps", "ideal_ps", "switched_ps", "deadline_ps", "stall_ps"] {
         assert_eq!(open(name), Field::Null, "{name}");
     }
     let done = |name| field(&rows[1], name).clone();
@@ -100,6 +102,7 @@ fn flows_read_back_column_by_column() {
     assert_eq!((done("timeouts"), done("ecn_marks")), (Field::UInt(1), Field::UInt(2)));
     assert_eq!(done("deadline_ps"), Field::ULong(8));
     assert_eq!((done("paths"), done("switched_ps")), (text("a-s1-b"), Field::ULong(6)));
+    assert_eq!(done("stall_ps"), Field::ULong(3));
 }
 
 #[test]

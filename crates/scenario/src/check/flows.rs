@@ -6,9 +6,9 @@ use headway_units::Span;
 
 use super::{Checker, tree};
 use crate::schema::{
-    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, HostsRecord, JudgeRecord, LaneOpen, LaneStart,
-    LanesRecord, LinuxHostsRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficKind,
-    TransportRecord,
+    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, HostsRecord, JudgeRecord, LaneOpen,
+    LaneStart, LanesRecord, LinuxHostsRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind,
+    TrafficKind, TransportRecord,
 };
 use crate::stack;
 

@@ -4,6 +4,7 @@
 //! by [`crate::Document::problem_at`].
 
 mod claims;
+mod failures;
 mod flows;
 mod network;
 mod quick;
@@ -72,6 +73,7 @@ pub(crate) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     }
     network::check(scenario, checker);
     flows::check(scenario, checker);
+    failures::check(scenario, checker);
     claims::check(scenario, checker);
     quick::check(scenario, checker);
 }

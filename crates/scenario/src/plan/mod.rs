@@ -1,6 +1,7 @@
 //! From the records of one sweep point and one policy to a network, its hosts and its flows.
 
 mod combination;
+mod failures;
 mod host;
 mod kernel;
 mod network;
@@ -19,7 +20,9 @@ use headway_engine::Streams;
 use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
 use headway_kernel::{GuestError, Guests, Work};
 use headway_results::{Counters, FlowRecord, Job, Outcome, Sample};
-use headway_transport::{FlowEnd, HostModel, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped, Traced};
+use headway_transport::{
+    Failure as Outage, FlowEnd, HostModel, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped, Traced,
+};
 use headway_units::{Bytes, Span, Time};
 
 use crate::Document;
@@ -104,6 +107,8 @@ pub(crate) struct Plan {
     kernels: Option<Kernels>,
     /// Hosts that take time.
     models: Vec<(NodeId, HostModel)>,
+    /// What goes down.
+    failures: Vec<Outage>,
     measure: Measure,
     end: Time,
 }
@@ -146,7 +151,8 @@ impl Plan {
         let end = (Time::ZERO + scenario.duration).saturating_add(scenario.drain);
         let measure = measure(scenario, &network)?;
         let models = host::models(scenario, &network)?;
-        Ok(Plan { network, profiles, traffics, trees, names, kernels, models, measure, end })
+        let failures = failures::build(scenario, &network)?;
+        Ok(Plan { network, profiles, traffics, trees, names, kernels, models, failures, measure, end })
     }
 
     /// The name of a host.
@@ -196,6 +202,7 @@ impl Plan {
         for &(host, model) in &self.models {
             simulation.model_host(host, model);
         }
+        simulation.set_failures(&self.failures);
         if trace.is_some() {
             simulation.trace();
         }
@@ -300,11 +307,17 @@ impl Plan {
         let counters = Counters {
             events: totals.events,
             packet_hops: totals.hops,
-            drops: totals.drops + totals.lost + totals.ring_drops + totals.backlog_drops + work.cards.overruns,
+            drops: totals.drops
+                + totals.lost
+                + totals.down
+                + totals.ring_drops
+                + totals.backlog_drops
+                + work.cards.overruns,
             marks: totals.marks,
             overruns: work.cards.overruns,
             ring_drops: totals.ring_drops,
             backlog_drops: totals.backlog_drops,
+            down: totals.down,
             astray: work.astray,
         };
         Outcome { job, flows, samples, commands: joined.commands, failed, counters, digest, end: self.end }
@@ -329,6 +342,7 @@ impl Plan {
             subflows: end.subflows.min(255) as u8,
             paths: paths.join("+").into(),
             switched: end.switched,
+            stall: end.stall,
         }
     }
 

@@ -179,6 +179,7 @@ fn multipath(record: &MptcpRecord, stack: Stack) -> Result<Multipath, (&'static 
         },
         join_after: record.join_after,
         backup: record.backup.iter().map(|&i| i as usize).collect(),
+        syn_fallback: record.syn_fallback,
         scheduler: if stack == Stack::Linux && lanes.is_none() { Scheduler::Linux } else { Scheduler::LowestRtt },
         lanes,
     })

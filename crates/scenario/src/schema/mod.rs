@@ -1,6 +1,7 @@
 //! The records of a scenario file. Each is declared once; see `language` for what follows from that.
 
 mod claim;
+mod failure;
 mod hosts;
 mod policy;
 mod queue;
@@ -10,6 +11,7 @@ mod traffic;
 mod transport;
 
 pub use claim::{BetweenRecord, ClaimRecord, NearRecord, NumberRecord, OperandRecord, Published};
+pub use failure::{Direction, FailureRecord};
 pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
 pub use policy::{
     AddressPairs, BacklogRecord, BytesSentRecord, DeadlineRecord, DeliveryRateRecord, HistoryRecord, JudgeRecord,
@@ -73,6 +75,8 @@ record! {
         pub hosts: Map<HostsRecord> = Map::new(),
         /// What is sent.
         pub traffic: Vec<TrafficRecord>,
+        /// What goes down, and when.
+        pub failure: Vec<FailureRecord> = Vec::new(),
         /// The ways of sending to compare.
         pub policy: Vec<PolicyRecord>,
         /// Values that are varied: every combination is run with every policy.

@@ -71,6 +71,8 @@ record! {
         pub lanes: Option<LanesRecord>,
         /// Subflows, counted from 0 in the order in which they open, that carry data only when no other can.
         pub backup: Vec<u32> = Vec::new(),
+        /// A connection whose SYN was not answered in time tries the next interface.
+        pub syn_fallback: bool = false,
     }
 }
 

@@ -146,7 +146,7 @@ impl Queued {
     fn choose(&self, connection: &Connection, senders: &[Sender], profile: &Profile) -> Option<usize> {
         let backups = profile.multipath.as_ref().map_or(&[][..], |m| &m.backup);
         let subflows = connection.subflows.as_slice();
-        let usable = |&(_, s): &(usize, &Sender)| s.phase == Phase::Established && s.permit != Permit::Hold;
+        let usable = |&(_, s): &(usize, &Sender)| s.phase == Phase::Established && s.permit != Permit::Hold && !s.dark;
         let each = || subflows.iter().map(|&id| &senders[id as usize]).enumerate().filter(usable);
         let class = |position: usize, s: &Sender| (s.failures() >= STALE, backups.contains(&position));
         let best = each().map(|(i, s)| class(i, s)).min()?;

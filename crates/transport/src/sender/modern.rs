@@ -248,7 +248,7 @@ impl Sender {
             return progress;
         }
         let sample = if facts.advanced {
-            self.failed = false;
+            progress.revived = std::mem::take(&mut self.failed);
             self.more().retransmits = 0;
             let sample = self.board.acknowledge(ack, Some((&mut facts.news, &reading)));
             self.una = ack;

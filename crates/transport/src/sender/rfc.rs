@@ -84,7 +84,7 @@ impl Sender {
             rtt = Some(measured);
             progress.sampled = true;
         }
-        self.failed = false;
+        progress.revived = std::mem::take(&mut self.failed);
         self.duplicates = 0;
         if self.control.observes() {
             let told = self.account(now, before, rtt, context);

@@ -9,8 +9,8 @@ use headway_control::congestion::Congestion;
 use headway_engine::Streams;
 use headway_fabric::{Graph, Limit, LinkId, NodeId, PortCounters, QueueSpec, Wire};
 use headway_transport::{
-    DelayedAck, FlowEnd, FlowStart, HostCounters, HostModel, Measure, Multipath, Profile, Recovery, Sample, SampleKind,
-    SampleOf, Simulation, Totals,
+    DelayedAck, Failure, FlowEnd, FlowStart, HostCounters, HostModel, Measure, Multipath, Profile, Recovery, Sample,
+    SampleKind, SampleOf, Simulation, Totals,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 
@@ -243,6 +243,8 @@ pub struct Setup {
     pub seed: u64,
     /// Hosts whose cards and cores take time.
     pub models: Vec<(NodeId, HostModel)>,
+    /// Links that go down.
+    pub failures: Vec<Failure>,
 }
 
 /// What came of it.
@@ -272,12 +274,25 @@ impl Setup {
             measure: Measure::default(),
             seed: 1,
             models: Vec::new(),
+            failures: Vec::new(),
         }
     }
 
     /// Gives a host a model.
     pub fn host(mut self, host: NodeId, model: HostModel) -> Setup {
         self.models.push((host, model));
+        self
+    }
+
+    /// Both directions of a cable are down from `at` on, until `until` if that comes; hosts see it if it is theirs.
+    pub fn cut(mut self, link: LinkId, at: Span, until: Option<Span>) -> Setup {
+        self.failures.push(Failure {
+            links: vec![link, link.reverse()],
+            at: Time::ZERO + at,
+            until: until.map(|until| Time::ZERO + until),
+            reroute: None,
+            carrier: true,
+        });
         self
     }
 
@@ -332,6 +347,7 @@ impl Setup {
         for &(host, model) in &self.models {
             simulation.model_host(host, model);
         }
+        simulation.set_failures(&self.failures);
         let mut started = 0;
         for &end in ends {
             let end = Time::ZERO + end;

@@ -109,6 +109,7 @@ fn any_multipath() -> impl Strategy<Value = Multipath> {
             backup,
             scheduler: if lanes.is_none() { Scheduler::Linux } else { Scheduler::LowestRtt },
             lanes,
+            ..Multipath::default()
         },
     )
 }

@@ -92,6 +92,7 @@ impl Joined {
             subflows: 0,
             interfaces: 0,
             switched: None,
+            stall: None,
         };
         let mut reason = None;
         for report in reports {
