@@ -156,6 +156,7 @@ impl TreeStarts<'_> {
             subflows: 0,
             interfaces: 0,
             switched: None,
+            stall: None,
         })
     }
 }
