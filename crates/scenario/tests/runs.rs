@@ -17,10 +17,14 @@ fn run(text: &str, sets: &[&str]) -> Results {
 fn run_on(threads: usize, text: &str, sets: &[&str]) -> Results {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     let document = Document::parse(text, "small.toml", &sets).unwrap_or_else(|problems| panic!("{problems}"));
-    run_document(&document, Path::new("."))
+    run_document_on(threads, &document, Path::new("."))
 }
 
 fn run_document(document: &Document, folder: &Path) -> Results {
+    run_document_on(1, document, folder)
+}
+
+fn run_document_on(threads: usize, document: &Document, folder: &Path) -> Results {
     let experiment = Experiment::new(document, folder).unwrap_or_else(|problems| panic!("{problems}"));
     let text = &document.show().unwrap();
     let scenario = &experiment.scenario;
