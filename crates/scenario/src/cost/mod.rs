@@ -112,5 +112,6 @@ pub fn smallest_n(hosts: u64, levels: u32) -> u32 {
 
 /// The fewest levels of a BCube of n-port switches that has so many hosts; `n` is at least 2.
 pub fn fewest_levels(hosts: u64, n: u32) -> u32 {
-    (1..).find(|&levels| u64::from(n).saturating_pow(levels) >= hosts).unwrap_or(u32::MAX)
+    // Two to the 64th is more than `hosts` can be.
+    (1..64).find(|&levels| u64::from(n).saturating_pow(levels) >= hosts).unwrap_or(64)
 }
