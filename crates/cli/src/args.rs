@@ -35,6 +35,9 @@ pub enum Command {
     /// Compare the results in two folders
     #[command(after_long_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Count switches, ports and cables of topologies and what they cost
+    #[command(after_long_help = COST_EXAMPLES)]
+    Cost(CostArgs),
     /// Measure how far modelled hosts are from real Linux kernels
     #[command(after_long_help = FIDELITY_EXAMPLES)]
     Fidelity(FidelityArgs),
@@ -180,6 +183,77 @@ pub struct CompareArgs {
     /// Print a JSON object instead of text; it has the equal rows, too
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CostArgs {
+    /// Topologies (names with commas between, or repeated) [default: all that the size can be said of]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub topology: Vec<CostTopology>,
+    /// Of fat-trees of all sorts: pods, and ports of a switch; even
+    #[arg(long, value_name = "K", conflicts_with = "hosts", value_parser = clap::value_parser!(u32).range(2..))]
+    pub k: Option<u32>,
+    /// Of bcube: ports of a switch; with --hosts the levels follow from it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..))]
+    pub n: Option<u32>,
+    /// Of bcube: interfaces of a server; with --hosts the ports follow from it [default with --hosts: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub levels: Option<u32>,
+    /// Of leaf-spine: leaf switches
+    #[arg(long, value_name = "N", conflicts_with = "hosts", value_parser = clap::value_parser!(u32).range(1..))]
+    pub leaves: Option<u32>,
+    /// Of leaf-spine: spine switches [default: as many as a leaf has hosts]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub spines: Option<u32>,
+    /// Of leaf-spine: hosts on each leaf [default: 24]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub hosts_per_leaf: Option<u32>,
+    /// The smallest of each topology with so many hosts, or a table over a range such as `1000..30000` [default: 27648,
+    /// unless the size is given]
+    #[arg(long, value_name = "N or A..B", value_parser = hosts_range)]
+    pub hosts: Option<(u64, u64)>,
+    /// A price list [default: that of `--show-prices`]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub prices: Option<PathBuf>,
+    /// Print the default price list, the thesis' figure 7.6, to begin one's own with
+    #[arg(long, exclusive = true)]
+    pub show_prices: bool,
+    /// Print a JSON array instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Topologies whose cost is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CostTopology {
+    /// Three tiers of k-port switches
+    FatTree,
+    /// The same with hosts on all edge switches of their pod
+    #[value(alias = "dhft")]
+    DualHomedFatTree,
+    /// k-MHFT: hosts with k/2 interfaces in as many planes
+    #[value(alias = "mhft")]
+    MultiHomedFatTree,
+    /// Servers that forward
+    Bcube,
+    /// Two tiers
+    #[value(alias = "two-tier")]
+    LeafSpine,
+}
+
+/// `N` or `A..B`.
+fn hosts_range(text: &str) -> Result<(u64, u64), String> {
+    const MOST: u64 = headway_scenario::cost::Design::MOST_HOSTS;
+    let number = |part: &str| match part.trim().replace('_', "").parse::<u64>() {
+        Ok(number) if (1..=MOST).contains(&number) => Ok(number),
+        _ => Err(format!("`{part}` is no number of hosts, 1 to {MOST}")),
+    };
+    let Some((from, to)) = text.split_once("..") else {
+        let hosts = number(text)?;
+        return Ok((hosts, hosts));
+    };
+    let (from, to) = (number(from)?, number(to)?);
+    if from < to { Ok((from, to)) } else { Err(format!("the range ends at {to}, which is not above {from}")) }
 }
 
 #[derive(Debug, Args)]
@@ -342,6 +416,17 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   headway compare results/before results/after
   headway compare results/a results/b --json | jq '.rows[] | select(.intervals_overlap == false)'";
+
+const COST_EXAMPLES: &str = "\
+Examples:
+  headway cost --topology mhft --k 48
+  headway cost --topology fat-tree,mhft --hosts 1000..30000
+  headway cost --topology bcube --n 8 --levels 4
+  headway cost --topology leaf-spine --leaves 128 --spines 24 --hosts-per-leaf 24
+  headway cost --show-prices > prices.toml
+  headway cost --hosts 10000 --prices prices.toml --json
+
+What is counted, and what is not, is in docs/cost.md.";
 
 const FIDELITY_EXAMPLES: &str = "\
 Examples:

@@ -12,6 +12,7 @@ mod args;
 mod bundled;
 mod check;
 mod clock;
+mod cost;
 mod failure;
 mod fidelity;
 mod interrupt;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Schema => terminal::data(&format!("{:#}\n", json_schema())),
         Command::List(args) => list(&args),
         Command::Compare(args) => compare(&args),
+        Command::Cost(args) => cost::cost(&args),
         Command::Fidelity(args) => fidelity::fidelity(&args),
         Command::Kernel(args) => kernel::kernel(&args.command),
         Command::Completions(args) => {

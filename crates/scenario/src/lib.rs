@@ -13,6 +13,7 @@
 
 mod check;
 mod claims;
+pub mod cost;
 mod document;
 mod language;
 mod plan;

@@ -1,6 +1,7 @@
 //! The command as its users meet it: the built binary, its files, its words and its exit codes.
 
 mod compare;
+mod cost;
 mod fidelity;
 mod folder;
 mod hosts;

@@ -8,6 +8,7 @@ mod bcube;
 mod dual_homed;
 mod dumbbell;
 mod fat_tree;
+mod inventory;
 mod multi_homed;
 mod parallel_paths;
 mod tree;
@@ -18,6 +19,7 @@ pub use bcube::Bcube;
 pub use dual_homed::{DualHomedFatTree, DualHomedPod};
 pub use dumbbell::Dumbbell;
 pub use fat_tree::FatTree;
+pub use inventory::{Design, Inventory, Role, Tier};
 pub use multi_homed::MultiHomedFatTree;
 pub use parallel_paths::ParallelPaths;
 pub use tree::Tree;
@@ -47,6 +49,12 @@ pub enum TopologyError {
     TooLarge {
         /// How many it would have.
         links: u128,
+    },
+    /// More hosts than are counted.
+    #[error("this topology has {hosts} hosts; the most is {}", Design::MOST_HOSTS)]
+    TooManyHosts {
+        /// How many it would have.
+        hosts: u128,
     },
     /// An extra host for a topology that has no switches to attach it to.
     #[error("`{name}` cannot be attached: this topology has no switches for extra hosts")]

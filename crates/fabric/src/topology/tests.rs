@@ -479,6 +479,58 @@ fn huge_parameters_are_errors_before_they_are_memory() {
 }
 
 #[test]
+fn what_is_counted_is_what_is_built() {
+    let k = [2u32, 4, 6, 8].into_iter();
+    let designs = k
+        .clone()
+        .map(|k| (Design::FatTree { k }, fat_tree(k, None).build()))
+        .chain(k.clone().map(|k| (Design::DualHomedFatTree { k }, dual_homed_fat_tree(k, None).build())))
+        .chain(k.map(|k| (Design::MultiHomedFatTree { k }, multi_homed(k, None).build())))
+        .chain(
+            [(3, 1), (4, 2), (3, 3), (5, 2)].map(|(n, levels)| (Design::Bcube { n, levels }, bcube(n, levels).build())),
+        )
+        .chain([(1, 1, 1), (9, 4, 16), (3, 5, 2)].map(|(leaves, spines, hosts_per_leaf)| {
+            (Design::TwoTier { leaves, spines, hosts_per_leaf }, two_tier(leaves, spines, hosts_per_leaf).build())
+        }));
+    for (design, built) in designs {
+        let (inventory, built) = (design.inventory().unwrap(), built.unwrap());
+        let (hosts, switches, cables) = counts(&built);
+        let counted = (inventory.hosts, inventory.switches(), inventory.cables);
+        assert_eq!(counted, (hosts as u64, switches as u64, cables as u64), "{design:?}");
+        assert_eq!(degrees(&built.graph, NodeKind::Host), [inventory.interfaces as usize], "{design:?}");
+        for one in &inventory.tiers {
+            assert_eq!(tier(&built, one.name), (one.switches as usize, vec![one.ports as usize]), "{design:?}");
+        }
+    }
+}
+
+#[test]
+fn counting_has_limits() {
+    // Figure 7.6 at k = 48.
+    let tiers = |design: Design| -> Vec<u64> { design.inventory().unwrap().tiers.iter().map(|t| t.switches).collect() };
+    assert_eq!(tiers(Design::FatTree { k: 48 }), [1152, 1152, 576]);
+    assert_eq!(tiers(Design::MultiHomedFatTree { k: 48 }), [27_648, 1152, 24]);
+    assert!(Design::FatTree { k: 1586 }.inventory().is_ok());
+    for design in [
+        Design::FatTree { k: u32::MAX - 1 },
+        Design::MultiHomedFatTree { k: 1590 },
+        Design::Bcube { n: u32::MAX, levels: u32::MAX },
+        Design::TwoTier { leaves: u32::MAX, spines: 1, hosts_per_leaf: u32::MAX },
+    ] {
+        let error = design.inventory().unwrap_err();
+        assert!(matches!(error, TopologyError::TooManyHosts { .. }), "{error}");
+    }
+    for design in [
+        Design::FatTree { k: 5 },
+        Design::Bcube { n: 2, levels: 2 },
+        Design::Bcube { n: 4, levels: 0 },
+        Design::TwoTier { leaves: 1, spines: 0, hosts_per_leaf: 1 },
+    ] {
+        assert!(matches!(design.inventory(), Err(TopologyError::Parameter { .. })), "{design:?}");
+    }
+}
+
+#[test]
 fn sixty_five_thousand_hosts_are_no_burden() {
     use crate::path::{Choice, Paths, flow_hash};
     let built = fat_tree(64, None).build().unwrap();
