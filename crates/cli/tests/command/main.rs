@@ -8,6 +8,7 @@ mod inspect;
 mod kernel;
 mod leftovers;
 mod output;
+mod reproduce;
 mod resume;
 mod run;
 mod usage;
