@@ -35,7 +35,7 @@ enum Beside {
     /// It asks, and there is a reason why not.
     Without(String),
     Failed(Failure),
-    Ran(Part),
+    Ran(Box<Part>),
 }
 
 /// An experiment that is to be run.
@@ -192,7 +192,7 @@ fn run(
             let title = format!("{title} on kernel hosts");
             let path = out.join(format!("{name}-kernel-hosts"));
             match Part::of(name, &path, &how, &Among { interrupt, title: &title }) {
-                Ok(part) => Beside::Ran(part),
+                Ok(part) => Beside::Ran(Box::new(part)),
                 Err(failure) if failure.code == INTERRUPTED => Beside::Without("interrupted".to_owned()),
                 Err(failure) => Beside::Failed(failure),
             }
