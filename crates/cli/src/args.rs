@@ -29,6 +29,9 @@ pub enum Command {
     /// Print the JSON schema of scenario files
     #[command(after_long_help = SCHEMA_EXAMPLES)]
     Schema,
+    /// Repeat published experiments and hold what they claim against what comes out
+    #[command(after_long_help = REPRODUCE_EXAMPLES)]
+    Reproduce(ReproduceArgs),
     /// List the scenarios that come with Headway
     #[command(after_long_help = LIST_EXAMPLES)]
     List(ListArgs),
@@ -150,6 +153,45 @@ pub struct CheckArgs {
     /// With --run, keep the results in this folder, which must be new or empty [default: they are not kept]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "run")]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub struct ReproduceArgs {
+    /// Experiments: a group (`lanes`), an identifier (`l7`), or the name of a scenario [default: all]
+    #[arg(value_name = "EXPERIMENT")]
+    pub experiments: Vec<String>,
+    /// Smaller sizes, as each scenario's `[quick]` says: some minutes in all
+    #[arg(long)]
+    pub quick: bool,
+    /// Print the experiments and how many runs they are, and run nothing
+    #[arg(long)]
+    pub list: bool,
+    /// Results go to DIR/NAME and DIR/NAME-kernel-hosts; what is finished there is not run again, what was interrupted
+    /// is gone on with [default: results/reproduce, with --quick results/reproduce-quick]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+    /// Fail if kernel hosts, where a scenario asks for them, cannot be run [default: go on without them]
+    #[arg(long, conflicts_with = "no_kernel_hosts")]
+    pub kernel_hosts: bool,
+    /// Run no kernel hosts
+    #[arg(long)]
+    pub no_kernel_hosts: bool,
+    /// The kernel of kernel hosts, see `headway kernel list` [default: $HEADWAY_KERNEL, otherwise the newest]
+    #[arg(long, value_name = "NAME", conflicts_with = "no_kernel_hosts")]
+    pub kernel: Option<String>,
+    /// Run only these policies (names with commas between, or repeated)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub policy: Vec<String>,
+    /// Runs at the same time; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Print a JSON object instead of text, when all are done
+    #[arg(long)]
+    pub json: bool,
+    /// Print no progress and no notes
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 #[derive(Debug, Args)]
@@ -375,7 +417,7 @@ Examples:
 
 Exit codes:
   0    fine
-  1    it ran, but a check failed (a claim of `check --run`, or `--verify`)
+  1    it ran, but a check failed (a claim of `check --run` or `reproduce`, or `--verify`)
   2    the command line or the scenario is wrong
   3    the machine does not let us: a folder that cannot be written, a full disk
   130  interrupted; what is complete is kept";
@@ -390,13 +432,25 @@ Examples:
   headway run --resume results/my
 
 Ctrl-C finishes the runs under way and keeps all that are complete; press it again to end at once.
-A claim that is not held is printed as such; only `headway check --run` makes it a failure.";
+A claim that is not held is printed as such; only `headway check --run` and `headway reproduce` make it a failure.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
   headway check my.toml
-  headway check my.toml --run --repeats 5
+  headway check my.toml --run --quick
   headway check lanes-l7-queue-buildup --set topology.queue.limit=64KB";
+
+const REPRODUCE_EXAMPLES: &str = "\
+Examples:
+  headway reproduce --list
+  headway reproduce lanes --quick
+  headway reproduce l6 l7 --out results/lanes
+  headway reproduce l7 --kernel-hosts --policy tcp,mptcp
+  headway reproduce lanes --quick --json | jq '.experiments[] | select(.held == false) | .name'
+
+Exit code 1 if a claim does not hold and its scenario does not say why that is known (`known`).
+An experiment that cannot be run does not stop the others; the exit code is then that of the first failure.
+Ctrl-C keeps what is complete; the same command goes on with the rest.";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:

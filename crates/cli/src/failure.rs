@@ -52,6 +52,11 @@ impl Failure {
         Failure::new(ENVIRONMENT, Text::Line(text.into()))
     }
 
+    /// With the code of another.
+    pub fn of_code(code: u8, text: impl Into<String>) -> Failure {
+        Failure::new(code, Text::Line(text.into()))
+    }
+
     pub fn interrupted(text: impl Into<String>) -> Failure {
         Failure::new(INTERRUPTED, Text::Plain(text.into()))
     }

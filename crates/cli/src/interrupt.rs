@@ -1,44 +1,78 @@
 //! Ctrl-C: the first finishes what is under way, the second ends at once; kernel hosts have to be ended first, and a
 //! third does not wait for that.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::failure::{Failure, INTERRUPTED};
 use crate::progress::Meter;
 use crate::run::resume_command;
 
-/// Listens from now on; the first flag is set when the runs shall stop, the second when `kernels` under way shall end. Their folder is `path`; if they end at once and
-/// it is `temporary`, it is removed.
-pub fn listen(
-    meter: &Arc<Meter>,
-    path: &Path,
+/// Listens until the process ends.
+#[derive(Debug)]
+pub struct Interrupt {
+    /// Set when the runs shall stop.
+    pub stop: Arc<AtomicBool>,
+    /// Set when kernels under way shall end.
+    pub abort: Arc<AtomicBool>,
+    current: Arc<Mutex<Option<Current>>>,
+}
+
+/// What is under way.
+#[derive(Debug, Clone)]
+struct Current {
+    meter: Weak<Meter>,
+    path: PathBuf,
     temporary: bool,
     kernels: bool,
-) -> Result<(Arc<AtomicBool>, Arc<AtomicBool>), Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let abort = Arc::new(AtomicBool::new(false));
-    let (flag, end, meter, path) = (Arc::clone(&stop), Arc::clone(&abort), Arc::downgrade(meter), path.to_path_buf());
-    let handler = move || {
-        let first = !flag.swap(true, Ordering::Relaxed);
-        // Once the runs are over there is nothing to finish but the printing, whose reader may not be listening.
-        let Some(meter) = meter.upgrade() else { std::process::exit(INTERRUPTED.into()) };
-        if first {
-            meter.say("interrupted: the runs under way are finished first; press Ctrl-C again to end at once");
-            return;
-        }
-        if kernels && !end.swap(true, Ordering::Relaxed) {
-            meter.say("ending the kernel hosts");
-            return;
-        }
-        if temporary {
-            let _ = std::fs::remove_dir_all(&path);
-        } else {
-            meter.say(&format!("ended at once; what was complete is kept; go on with: {}", resume_command(&path)));
-        }
-        std::process::exit(INTERRUPTED.into());
+}
+
+impl Interrupt {
+    /// Listens from now on. A process can do so once.
+    pub fn listen() -> Result<Interrupt, Failure> {
+        let (stop, abort) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let current = Arc::new(Mutex::new(None));
+        let interrupt = Interrupt { stop: Arc::clone(&stop), abort: Arc::clone(&abort), current: Arc::clone(&current) };
+        let handler = move || pressed(&stop, &abort, &current);
+        ctrlc::set_handler(handler)
+            .map_err(|error| Failure::environment(format!("cannot listen to Ctrl-C: {error}")))?;
+        Ok(interrupt)
+    }
+
+    /// Runs are under way as long as `meter` is there, with results in `path`. If they end at once and it is
+    /// `temporary`, it is removed.
+    pub fn during(&self, meter: &Arc<Meter>, path: &Path, temporary: bool, kernels: bool) {
+        let current = Current { meter: Arc::downgrade(meter), path: path.to_path_buf(), temporary, kernels };
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(current);
+    }
+
+    /// Whether it was pressed.
+    pub fn pressed(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+fn pressed(stop: &AtomicBool, abort: &AtomicBool, current: &Mutex<Option<Current>>) {
+    let first = !stop.swap(true, Ordering::Relaxed);
+    let current = current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    // Once the runs are over there is nothing to finish but the printing, whose reader may not be listening.
+    let Some((meter, current)) = current.and_then(|current| Some((current.meter.upgrade()?, current))) else {
+        std::process::exit(INTERRUPTED.into())
     };
-    ctrlc::set_handler(handler).map_err(|error| Failure::environment(format!("cannot listen to Ctrl-C: {error}")))?;
-    Ok((stop, abort))
+    if first {
+        meter.say("interrupted: the runs under way are finished first; press Ctrl-C again to end at once");
+        return;
+    }
+    if current.kernels && !abort.swap(true, Ordering::Relaxed) {
+        meter.say("ending the kernel hosts");
+        return;
+    }
+    if current.temporary {
+        let _ = std::fs::remove_dir_all(&current.path);
+    } else {
+        let resume = resume_command(&current.path);
+        meter.say(&format!("ended at once; what was complete is kept; go on with: {resume}"));
+    }
+    std::process::exit(INTERRUPTED.into());
 }

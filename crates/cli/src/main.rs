@@ -18,6 +18,7 @@ mod fidelity;
 mod interrupt;
 mod kernel;
 mod progress;
+mod reproduce;
 mod run;
 mod source;
 mod terminal;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Show(args) => show(&args),
         Command::Schema => terminal::data(&format!("{:#}\n", json_schema())),
         Command::List(args) => list(&args),

@@ -56,13 +56,14 @@ impl Counts {
 }
 
 impl Meter {
-    pub fn new(quiet: bool) -> Meter {
+    /// `title` stands in front of it, if it is not empty.
+    pub fn new(quiet: bool, title: &str) -> Meter {
         let counts = Counts { began: Instant::now(), earlier: None, done: 0, total: 0 };
         let counts = Arc::new(Mutex::new(counts));
         let view = match (quiet, terminal::can_redraw()) {
             (true, _) => View::Nothing,
-            (false, true) => View::Bar(bar(&counts)),
-            (false, false) => View::Lines(lines(&counts)),
+            (false, true) => View::Bar(bar(&counts, title)),
+            (false, false) => View::Lines(lines(&counts, title)),
         };
         Meter { counts, view }
     }
@@ -109,13 +110,15 @@ impl Drop for Meter {
     }
 }
 
-fn bar(counts: &Arc<Mutex<Counts>>) -> ProgressBar {
+fn bar(counts: &Arc<Mutex<Counts>>, title: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
     let counts = Arc::clone(counts);
     let times = move |_: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
         let _ = out.write_str(&lock(&counts).text());
     };
-    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs, {times}").expect("a sound template");
+    let style =
+        ProgressStyle::with_template("{prefix}{bar:30} {pos} of {len} runs, {times}").expect("a sound template");
+    bar.set_prefix(if title.is_empty() { String::new() } else { format!("{title} ") });
     bar.set_style(style.with_key("times", times).progress_chars("=> "));
     // The time goes on while no run is completed.
     bar.enable_steady_tick(Duration::from_millis(500));
@@ -123,13 +126,14 @@ fn bar(counts: &Arc<Mutex<Counts>>) -> ProgressBar {
 }
 
 /// A thread, for the time goes on while no run is completed.
-fn lines(counts: &Arc<Mutex<Counts>>) -> Option<(Sender<()>, JoinHandle<()>)> {
+fn lines(counts: &Arc<Mutex<Counts>>, title: &str) -> Option<(Sender<()>, JoinHandle<()>)> {
     let (sender, receiver) = mpsc::channel();
     let counts = Arc::clone(counts);
+    let title = if title.is_empty() { String::new() } else { format!("{title}: ") };
     let print = move || {
         while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(INTERVAL) {
             let now = *lock(&counts);
-            terminal::say(&format!("{} of {} runs, {}", now.done, now.total, now.text()));
+            terminal::say(&format!("{title}{} of {} runs, {}", now.done, now.total, now.text()));
         }
     };
     // Without a thread to spare there is no progress to see, and nothing else is lost.

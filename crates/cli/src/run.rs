@@ -12,13 +12,14 @@ use serde_json::json;
 
 use crate::args::{HowArgs, RunArgs};
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::progress::Meter;
 use crate::source::{Files, Source};
-use crate::{clock, interrupt, terminal};
+use crate::{clock, terminal};
 
 /// Folders of this name are made where the command is called.
 const RESULTS: &str = "results";
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let place = match (&args.out, &args.resume) {
@@ -116,11 +117,32 @@ pub struct Ran {
 
 /// Reads, checks and runs `file`.
 pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Failure> {
+    // A folder to resume is looked at first: its scenario is often the file.
+    if let Place::Resume(path) = place {
+        interrupted(path)?;
+    }
+    execute_source(&Source::find(file)?, place, how, None)
+}
+
+/// One of several.
+#[derive(Debug)]
+pub struct Among<'a> {
+    pub interrupt: &'a Interrupt,
+    /// As progress calls it.
+    pub title: &'a str,
+}
+
+/// Checks and runs `source`, as one of several if it is.
+pub fn execute_source(
+    source: &Source,
+    place: Place<'_>,
+    how: &HowArgs,
+    among: Option<&Among<'_>>,
+) -> Result<Ran, Failure> {
     let there = match place {
         Place::Resume(path) => Some(interrupted(path)?),
         _ => None,
     };
-    let source = Source::find(file)?;
     let scenario = source.scenario(how.overrides())?;
     // An interrupted run is continued as it was begun.
     let seed = how.seed.or(there.as_ref().map(|there| there.seed)).unwrap_or(scenario.record.seed);
@@ -162,10 +184,13 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
         Place::Numbered => (create_numbered(&manifest, &text, &files, how)?, BTreeSet::new()),
     };
 
-    let meter = Arc::new(Meter::new(how.quiet));
+    let meter = Arc::new(Meter::new(how.quiet, among.map_or("", |among| among.title)));
     let temporary = matches!(place, Place::Temporary(_));
     let path = folder.path().to_path_buf();
-    let (stop, abort) = interrupt::listen(&meter, &path, temporary, image.is_some())?;
+    let own = if among.is_none() { Some(Interrupt::listen()?) } else { None };
+    let interrupt = among.map(|among| among.interrupt).or(own.as_ref()).expect("one of the two is there");
+    interrupt.during(&meter, &path, temporary, image.is_some());
+    let abort = Arc::clone(&interrupt.abort);
     let mut processors = headway_kernel::processors();
     // several runs at a time should not all begin with the same one
     let most = processors.len().max(1);
@@ -173,7 +198,7 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
     let kernel = image.map(|image| KernelOptions { image, abort, processors });
     let options = Options { seed, threads: threads(how.threads), verify: how.verify, kernel };
     let finished = experiment
-        .simulate(&folder, &manifest, &completed, &options, &stop, &mut |done, total| meter.set(done, total))
+        .simulate(&folder, &manifest, &completed, &options, &interrupt.stop, &mut |done, total| meter.set(done, total))
         .and_then(|results| {
             manifest.claims = results.verdicts.iter().map(Verdict::to_json).collect();
             manifest.warnings = headway_report::warnings(&results.summary);

@@ -48,7 +48,8 @@ impl Source {
         }
     }
 
-    fn bundled(name: &str) -> Result<Source, Failure> {
+    /// The bundled scenario `name`.
+    pub fn bundled(name: &str) -> Result<Source, Failure> {
         if let Some(bundled) = bundled::find(name) {
             let name = format!("{}.toml (bundled)", bundled.name);
             return Ok(Source { name, text: bundled.text.to_owned(), folder: PathBuf::from(".") });

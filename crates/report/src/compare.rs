@@ -46,7 +46,11 @@ pub fn comparison(a: &Finished, b: &Finished, layout: Layout) -> String {
     let Comparison { both, only_a, only_b } = compare(&a.summary, &b.summary);
     let (equal, different): (Vec<&Pair>, Vec<&Pair>) = both.iter().partition(|pair| pair.a.estimate == pair.b);
     if !different.is_empty() {
-        let _ = write!(text, "\n{}", table(&different, layout));
+        let change = |pair: &Pair| {
+            let sign = |change: f64| if change > 0.0 { "+" } else { "" };
+            pair.change().map(|c| format!("{}{} %", sign(c), three_digits(c))).unwrap_or_default()
+        };
+        let _ = write!(text, "\n{}", table(&different, ["A", "B", "change"], &change, layout));
     }
     text.push('\n');
     if !different.is_empty() {
@@ -80,7 +84,8 @@ fn repeats(manifest: &Manifest) -> String {
     counted(manifest.repeats as usize, "repeat")
 }
 
-fn table(pairs: &[&Pair], layout: Layout) -> String {
+/// A row for each of `pairs`: the two estimates under the first two of `names`, how they differ under the third.
+pub(crate) fn table(pairs: &[&Pair], names: [&str; 3], differ: &dyn Fn(&Pair) -> String, layout: Layout) -> String {
     let column = |name: &str, align: Align, of: &dyn Fn(&Pair) -> Cell| {
         Column::new(&[name], align, pairs.iter().map(|pair| of(pair)).collect())
     };
@@ -97,13 +102,10 @@ fn table(pairs: &[&Pair], layout: Layout) -> String {
     columns.push(column("traffic", Align::Left, &|pair| Cell::from(pair.a.traffic.clone())));
     columns.push(column("metric", Align::Left, &|pair| Cell::from(pair.a.metric.to_string())));
     let labels = columns.len();
-    columns.push(column("A", Align::Right, &|pair| value(pair, &pair.a.estimate)));
-    columns.push(column("B", Align::Right, &|pair| value(pair, &pair.b)));
+    columns.push(column(names[0], Align::Right, &|pair| value(pair, &pair.a.estimate)));
+    columns.push(column(names[1], Align::Right, &|pair| value(pair, &pair.b)));
     columns.push(column("", Align::Left, &|pair| Cell::from(scale(pair).name.to_owned())));
-    columns.push(column("change", Align::Right, &|pair| {
-        let sign = |change: f64| if change > 0.0 { "+" } else { "" };
-        Cell::from(pair.change().map(|c| format!("{}{} %", sign(c), three_digits(c))).unwrap_or_default())
-    }));
+    columns.push(column(names[2], Align::Right, &|pair| Cell::from(differ(pair))));
     columns.push(column("intervals", Align::Left, &|pair| {
         let text = match pair.overlap() {
             Some(true) => "overlap",

@@ -5,6 +5,7 @@
 //! asks nothing of the terminal: width and colour come in as a [`Layout`]. It leaves out pages for the
 //! browser.
 
+mod beside;
 mod claims;
 mod compare;
 mod grid;
@@ -13,6 +14,7 @@ mod number;
 mod summary;
 mod warnings;
 
+pub use beside::{beside, beside_json};
 pub use claims::{claims, tally};
 pub use compare::{comparison, differences};
 pub use json::{comparison_json, row_json, summary_json};

@@ -108,9 +108,10 @@ impl Table {
                 0 => format!("{} has no such row", self.name),
                 n => format!("{} has {n} such rows", self.name),
             };
-            let named: Vec<usize> = match wanted.is_empty() {
-                true => (0..self.columns.len().min(1)).collect(),
-                false => wanted.iter().map(|(column, _)| *column).collect(),
+            let named: Vec<usize> = if wanted.is_empty() {
+                (0..self.columns.len().min(1)).collect()
+            } else {
+                wanted.iter().map(|(column, _)| *column).collect()
             };
             let values = named.iter().map(|&column| {
                 let mut values: Vec<&str> = self.rows.iter().map(|cells| cells[column].as_str()).collect();

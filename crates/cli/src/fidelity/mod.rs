@@ -207,7 +207,7 @@ fn run(
     image: Option<&Arc<Image>>,
     stored: &mut Kernels,
 ) -> Result<Vec<(String, Measured)>, Failure> {
-    let meter = Arc::new(Meter::new(args.quiet));
+    let meter = Arc::new(Meter::new(args.quiet, ""));
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::environment(format!("cannot make a temporary folder: {error}")))?;
     let kernel = image.map(|image| KernelOptions {

@@ -9,6 +9,7 @@ mod inspect;
 mod kernel;
 mod leftovers;
 mod output;
+mod reproduce;
 mod resume;
 mod run;
 mod usage;

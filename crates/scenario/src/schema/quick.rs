@@ -78,10 +78,8 @@ impl QuickRecord {
 impl KernelHostsRecord {
     /// The sizes on kernel hosts, as behind `--set`; in a quick reproduction they come after those of the quick run.
     pub fn sets(&self, quick: bool) -> Vec<String> {
-        let (repeats, sweep) = match quick {
-            true => (self.quick.repeats, &self.quick.sweep),
-            false => (self.repeats, &self.sweep),
-        };
+        let (repeats, sweep) =
+            if quick { (self.quick.repeats, &self.quick.sweep) } else { (self.repeats, &self.sweep) };
         let repeats = repeats.map(|repeats| format!("repeats={repeats}"));
         repeats.into_iter().chain(sweep_sets(sweep)).chain(self.set.iter().cloned()).collect()
     }

@@ -1,0 +1,97 @@
+//! Which of the bundled scenarios are experiments, and which of them are meant.
+//!
+//! An experiment's name is `GROUP-IDENTIFIER-…`, where the identifier is a letter and a number: `lanes-l7-queue-buildup`
+//! is L7 of `lanes`.
+
+use crate::bundled::{self, Bundled};
+use crate::failure::Failure;
+
+/// A bundled scenario that repeats an experiment.
+#[derive(Debug, Clone, Copy)]
+pub struct Experiment {
+    pub bundled: &'static Bundled,
+    /// `lanes`.
+    pub group: &'static str,
+    /// `l7`.
+    pub id: &'static str,
+    /// 7.
+    number: u32,
+}
+
+impl Experiment {
+    fn of(bundled: &'static Bundled) -> Option<Experiment> {
+        let (group, id, number) = parts(bundled.name)?;
+        Some(Experiment { bundled, group, id, number })
+    }
+
+    /// Whether `text` means it: a group, an identifier, both, or the whole name.
+    fn is_meant(&self, text: &str) -> bool {
+        let name = self.bundled.name;
+        let both = text.strip_prefix(self.group).and_then(|rest| rest.strip_prefix('-'));
+        [self.group, self.id, name].contains(&text) || both == Some(self.id)
+    }
+}
+
+/// `lanes`, `l7` and 7 of `lanes-l7-queue-buildup`.
+fn parts(name: &str) -> Option<(&str, &str, u32)> {
+    let mut segments = name.split('-');
+    let (group, id) = (segments.next()?, segments.next()?);
+    let digits = id.strip_prefix(|letter: char| letter.is_ascii_lowercase())?;
+    // Behind them is what it is about.
+    segments.next()?;
+    Some((group, id, digits.parse().ok()?))
+}
+
+/// All of them, by group and number.
+pub fn all() -> Vec<Experiment> {
+    let mut all: Vec<Experiment> = bundled::ALL.iter().filter_map(Experiment::of).collect();
+    all.sort_by_key(|one| (one.group, one.id.as_bytes()[0], one.number, one.bundled.name));
+    all
+}
+
+/// Those that `asked` means, each once, in order; all without any.
+pub fn choose(asked: &[String]) -> Result<Vec<Experiment>, Failure> {
+    let mut all = all();
+    let asked: Vec<String> = asked.iter().map(|text| text.to_lowercase()).collect();
+    if let Some(unknown) = asked.iter().find(|text| !all.iter().any(|one| one.is_meant(text))) {
+        let failure = Failure::usage(format!("there is no experiment `{}`", unknown.escape_debug()));
+        return Err(failure.help(match bundled::nearest(unknown).filter(|near| parts(near).is_some()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`headway reproduce --list` prints them".to_owned(),
+        }));
+    }
+    all.retain(|one| asked.is_empty() || asked.iter().any(|text| one.is_meant(text)));
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_letter_and_a_number_behind_the_group_make_an_experiment() {
+        assert_eq!(parts("lanes-l7-queue-buildup"), Some(("lanes", "l7", 7)));
+        assert_eq!(parts("lanes-l13-other"), Some(("lanes", "l13", 13)));
+        for name in
+            ["kernel-web", "kernel-arithmetic", "example-incast", "lanes-l7", "lanes-lx-a", "lanes-7-a", "lanes"]
+        {
+            assert_eq!(parts(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn experiments_are_chosen_by_group_identifier_or_name_and_come_in_order() {
+        let names = |asked: &[&str]| -> Vec<&str> {
+            let asked: Vec<String> = asked.iter().map(|&text| text.to_owned()).collect();
+            choose(&asked).unwrap().into_iter().map(|one| one.bundled.name).collect()
+        };
+        let (l6, l7) = ("lanes-l6-throughput", "lanes-l7-queue-buildup");
+        for text in ["l7", "L7", "lanes-l7", l7] {
+            assert_eq!(names(&[text]), [l7], "{text}");
+        }
+        assert_eq!(names(&["l7", "lanes-l6", "l7"]), [l6, l7]);
+        assert_eq!(names(&["lanes"]), names(&[]));
+        assert!(names(&[]).is_sorted_by_key(|name| parts(name).unwrap().2));
+        assert!(choose(&["l".to_owned()]).is_err() && choose(&[String::new()]).is_err());
+    }
+}
