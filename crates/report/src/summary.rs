@@ -14,6 +14,7 @@ use crate::{Layout, counted, harmless};
 const MEAN: Metric = Metric::Fct(Statistic::Mean);
 const P95: Metric = Metric::Fct(Statistic::Percentile(Percentile::whole(95)));
 const P99: Metric = Metric::Fct(Statistic::Percentile(Percentile::whole(99)));
+const STALL: Metric = Metric::Stall(Statistic::Max);
 
 /// Shown where there is no value.
 const NONE: &str = "–";
@@ -98,6 +99,9 @@ impl<'a> View<'a> {
             tables.push(self.by_point(traffic, Metric::GoodputMean, "mean goodput of a flow", &mut gap, layout));
             tables.push(self.by_point(traffic, Metric::GoodputSum, "goodput of all flows", &mut gap, layout));
         }
+        if !self.names.is_empty() && self.values(traffic, STALL).next().is_some() {
+            tables.push(self.by_point(traffic, STALL, "longest stall", &mut gap, layout));
+        }
         let mut text = tables.join("\n");
         if unfinished {
             let note = "*  Not all flows finished. Means are over those that did, hence too low; a percentile that \
@@ -178,7 +182,9 @@ impl<'a> View<'a> {
         };
         let counts = [(Metric::Retransmissions, "retransmissions"), (Metric::Timeouts, "timeouts")];
         let unfinished: &[_] = if sized { &[(Metric::Unfinished, "unfinished")] } else { &[] };
-        for &(metric, name) in fct.iter().chain(goodput).chain(&counts).chain(unfinished) {
+        let failed = self.values(traffic, STALL).next().is_some();
+        let stall: &[_] = if failed { &[(STALL, "longest stall")] } else { &[] };
+        for &(metric, name) in fct.iter().chain(stall).chain(goodput).chain(&counts).chain(unfinished) {
             let scale = Scale::fitting(metric, self.values(traffic, metric));
             let cells = self.policies.iter().map(|policy| {
                 let (cell, nothing) = self.cell(policy, &none, traffic, metric, scale);

@@ -511,6 +511,10 @@ fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> 
         let fault = Fault::new(&at("value"), message);
         return Err(fault.help("add [measure] with series = [\"goodput\"], and the traffic if it lists any"));
     }
+    if matches!(metric, Metric::Stall(_)) && scenario.failure.is_empty() {
+        let fault = Fault::new(&at("value"), format!("`{metric}` is of failures, which this scenario has none of"));
+        return Err(fault.help("add a [[failure]]: flows stand still only while something is down"));
+    }
     let window_text = match (record.from, record.to) {
         (None, None) => String::new(),
         (from, None) => format!(" from {}", from.unwrap_or_default()),

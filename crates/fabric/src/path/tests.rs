@@ -303,6 +303,35 @@ fn hosts_do_not_forward_and_direct_cables_work() {
     assert_eq!(paths.path(bc, ba, Choice::Ecmp(7), &mut out), Err(NoPath::SameHost { host: b }));
 }
 
+/// What is avoided in either direction is not used in any; what is left is used as shortest paths are; two cuts at an
+/// edge switch of k = 4 leave no way.
+#[test]
+fn paths_avoid_what_they_are_told_to() {
+    let built = fat_tree(4).build().unwrap();
+    let graph = &built.graph;
+    let edge = graph.find("pod0-edge0").unwrap();
+    let ups: Vec<LinkId> = graph
+        .interfaces(edge)
+        .iter()
+        .copied()
+        .filter(|&l| graph.node(graph.link(l).to).kind == NodeKind::Switch)
+        .collect();
+    let (from, to) = (graph.interfaces(built.hosts[0])[0], graph.interfaces(built.hosts[15])[0]);
+    let mut path = Vec::new();
+    for avoided in [ups[0], ups[0].reverse()] {
+        let mut left = Paths::avoiding(graph, |link| link == avoided);
+        for hash in 0..50 {
+            for (a, b) in [(from, to), (to, from)] {
+                left.path(a, b, Choice::Ecmp(hash), &mut path).unwrap();
+                assert_eq!(path.len(), 6);
+                assert!(!path.contains(&ups[0]) && !path.contains(&ups[0].reverse()));
+            }
+        }
+    }
+    let mut none = Paths::avoiding(graph, |link| ups.contains(&link));
+    assert!(matches!(none.path(from, to, Choice::Ecmp(1), &mut path), Err(NoPath::Unreachable { .. })));
+}
+
 #[test]
 fn hosts_that_may_forward_do_but_never_the_ends() {
     let mut graph = Graph::new();

@@ -74,6 +74,19 @@ fn without_a_sweep_policies_are_rows() {
     assert_eq!(text, expected, "\n{text}");
 }
 
+/// Only where something failed.
+#[test]
+fn how_long_flows_stood_still_is_a_column_or_a_table() {
+    for sweep in [SweepPoint::new(), SweepPoint::new().with("reroute", "false")] {
+        let mut rows = Vec::new();
+        sized(&mut rows, "tcp", &sweep, 0.0123, 0.0);
+        rows.push(row("tcp", &sweep, "short", "stall.max", estimate(1.25, 0.1)));
+        let names = sweep.names().map(str::to_owned).collect();
+        let text = summary(&Summary { sweep: names, rows }, Layout::PLAIN);
+        assert!(text.contains("longest stall") && text.contains("1.25 ± 0.10"), "\n{text}");
+    }
+}
+
 #[test]
 fn one_repeat_has_no_half_width() {
     let none = SweepPoint::new();
