@@ -278,6 +278,10 @@ fn groups(scenario: &ScenarioRecord, capacity: u128, checker: &mut Checker) {
             let message = format!("`hosts.{name}.link` is for hosts at the top");
             checker.problem(&own("link"), message, "", Some("cables inside are described in [topology]"));
         }
+        if group.every.is_some() && (group.at == Place::Top || group.members.is_some()) {
+            let message = format!("`hosts.{name}.every` is for groups that take the topology's hosts by number");
+            checker.problem(&own("every"), message, "means nothing here", None);
+        }
         let count = u128::from(group.count.unwrap_or(0)) + members(name, group, graph, &mut taken, checker);
         match group.at {
             Place::Inside => inside += count,

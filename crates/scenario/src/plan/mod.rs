@@ -102,8 +102,11 @@ pub(crate) struct Plan {
     profiles: Vec<Profile>,
     traffics: Vec<Planned>,
     trees: Vec<Tree>,
-    /// Of all traffic, commands included, and behind them those by which the flows of trees are reported.
+    /// Of all traffic, commands included, and behind them those by which the flows of trees, and of traffic that tells
+    /// sizes apart, are reported.
     names: Vec<Arc<str>>,
+    /// By traffic: flows of at most this size are reported by the name at this place, others by the one after it.
+    classes: Vec<Option<(Bytes, usize)>>,
     kernels: Option<Kernels>,
     /// Hosts that take time.
     models: Vec<(NodeId, HostModel)>,
@@ -130,9 +133,16 @@ impl Plan {
         let mut names: Vec<Arc<str>> =
             scenario.traffic.iter().map(|traffic| Arc::from(traffic.name.as_str())).collect();
         let mut trees = Vec::new();
+        let mut classes = vec![None; scenario.traffic.len()];
         for (index, one) in scenario.traffic.iter().enumerate() {
-            let Some(record) = one.tree() else { continue };
-            trees.push(Tree::build(&one.name, record, (index, names.len()), scenario, &network, folder)?);
+            let short = one.flows().and_then(|flows| flows.short);
+            if let Some(record) = one.tree() {
+                trees.push(Tree::build(&one.name, record, (index, names.len()), scenario, &network, folder)?);
+            } else if let Some(short) = short {
+                classes[index] = Some((short, names.len()));
+            } else {
+                continue;
+            }
             names.extend(one.reported().into_iter().map(Arc::from));
         }
         let kernels = Kernels::new(scenario, policy, &network, &traffics, folder)?;
@@ -152,7 +162,7 @@ impl Plan {
         let measure = measure(scenario, &network)?;
         let models = host::models(scenario, &network)?;
         let failures = failures::build(scenario, &network)?;
-        Ok(Plan { network, profiles, traffics, trees, names, kernels, models, failures, measure, end })
+        Ok(Plan { network, profiles, traffics, trees, names, classes, kernels, models, failures, measure, end })
     }
 
     /// The name of a host.
@@ -293,14 +303,15 @@ impl Plan {
         }
         // Flows are known to users by their traffic and their number in it, in order of their starts.
         ends.sort_by_key(|flow| (flow.start.traffic, flow.start.time, flow.start.id));
-        let mut numbers: Vec<(u64, u64)> = Vec::with_capacity(ends.len());
+        let mut numbers: Vec<(u64, u64, usize)> = Vec::with_capacity(ends.len());
         let mut flows = Vec::with_capacity(ends.len());
         let (mut traffic, mut number) = (u16::MAX, 0);
         for end in &ends {
             number = if end.start.traffic == traffic { number + 1 } else { 0 };
             traffic = end.start.traffic;
-            numbers.push((end.start.id, number));
-            flows.push(self.record(end, number));
+            let name = self.class(end);
+            numbers.push((end.start.id, number, name));
+            flows.push(self.record(end, number, name));
         }
         numbers.sort_unstable();
         let samples = samples.iter().map(|sample| self.sample(sample, &numbers)).collect();
@@ -323,11 +334,20 @@ impl Plan {
         Outcome { job, flows, samples, commands: joined.commands, failed, counters, digest, end: self.end }
     }
 
-    fn record(&self, end: &FlowEnd, id: u64) -> FlowRecord {
+    /// The place of the name by which a flow is reported.
+    fn class(&self, end: &FlowEnd) -> usize {
+        let traffic = usize::from(end.start.traffic);
+        match self.classes.get(traffic) {
+            Some(&Some((short, name))) => name + usize::from(end.start.size.is_none_or(|size| size > short)),
+            _ => traffic,
+        }
+    }
+
+    fn record(&self, end: &FlowEnd, id: u64, name: usize) -> FlowRecord {
         let paths: Vec<String> = (0..64).filter(|i| end.interfaces >> i & 1 == 1).map(|i: u32| i.to_string()).collect();
         FlowRecord {
             id,
-            traffic: Arc::clone(&self.names[usize::from(end.start.traffic)]),
+            traffic: Arc::clone(&self.names[name]),
             source: self.network.name(end.start.source),
             destination: self.network.name(end.start.destination),
             bytes: end.start.size.map(Bytes::get),
@@ -346,14 +366,14 @@ impl Plan {
         }
     }
 
-    fn sample(&self, sample: &headway_transport::Sample, numbers: &[(u64, u64)]) -> Sample {
-        let flow = |id: u64, traffic: u16| {
-            let at = numbers.binary_search_by_key(&id, |&(id, _)| id).expect("a sampled flow is recorded");
-            format!("{}/{}", self.names[usize::from(traffic)], numbers[at].1)
+    fn sample(&self, sample: &headway_transport::Sample, numbers: &[(u64, u64, usize)]) -> Sample {
+        let flow = |id: u64| {
+            let at = numbers.binary_search_by_key(&id, |&(id, ..)| id).expect("a sampled flow is recorded");
+            format!("{}/{}", self.names[numbers[at].2], numbers[at].1)
         };
         let entity = match sample.of {
-            SampleOf::Flow(id, traffic) => flow(id, traffic),
-            SampleOf::Subflow(id, traffic, nth) => format!("{}/{nth}", flow(id, traffic)),
+            SampleOf::Flow(id, _) => flow(id),
+            SampleOf::Subflow(id, _, nth) => format!("{}/{nth}", flow(id)),
             SampleOf::Link(link) => self.network.port_name(link),
             SampleOf::Core(host, nth) => format!("{}/{nth}", self.network.name(host)),
         };
@@ -391,7 +411,8 @@ fn measure(scenario: &ScenarioRecord, network: &Network) -> Result<Measure, Faul
     let mut traffics = Vec::new();
     let mut behind = scenario.traffic.len() as u16;
     for (index, traffic) in (0..).zip(&scenario.traffic) {
-        let reported = if traffic.tree().is_some() { traffic.reported().len() as u16 } else { 0 };
+        let apart = traffic.tree().is_some() || traffic.flows().is_some_and(|flows| flows.short.is_some());
+        let reported = if apart { traffic.reported().len() as u16 } else { 0 };
         if chosen(&traffic.name) {
             traffics.push(index);
             traffics.extend(behind..behind + reported);

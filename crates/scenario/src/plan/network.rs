@@ -33,7 +33,7 @@ impl Network {
                 .map_err(|error| Fault::new(&["topology"], format!("this graph cannot be built: {error}")))?,
             shape => preset(shape, topology).map_err(fault)?,
         };
-        let mut next = 0;
+        let mut free = built.hosts.clone();
         let mut groups = Vec::new();
         for (name, group) in scenario.hosts.iter() {
             let count = group.count.unwrap_or(0) as usize;
@@ -49,8 +49,24 @@ impl Network {
                     .collect::<Result<_, _>>()
                     .map_err(|error| Fault::new(&["hosts", name], format!("`hosts.{name}` does not fit: {error}")))?
             } else {
-                let taken = built.hosts[next..].iter().take(count).copied().collect::<Hosts>();
-                next += taken.len();
+                let every = group.every.unwrap_or(1) as usize;
+                let places = free.len().div_ceil(every);
+                if places < count {
+                    let message =
+                        format!("`hosts.{name}` finds {places} hosts, taking every {every}th of {}", free.len());
+                    let fault = Fault::new(&["hosts", name, "every"], message);
+                    return Err(fault.help(format!("every {}th has {count}", (free.len() / count).max(1))));
+                }
+                let mut place = 0;
+                let mut taken = Hosts::with_capacity(count);
+                free.retain(|&host| {
+                    let takes = taken.len() < count && place % every == 0;
+                    if takes {
+                        taken.push(host);
+                    }
+                    place += 1;
+                    !takes
+                });
                 taken
             };
             groups.push((name.to_owned(), hosts));

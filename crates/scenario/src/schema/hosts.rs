@@ -34,6 +34,9 @@ record! {
         pub count: Option<u32>,
         /// Where they are.
         pub at: Place = Place::Inside,
+        /// Every so many of the hosts that no group before has taken, from the first on; one after another when left out.
+        #[range(1..=1_000_000)]
+        pub every: Option<u32>,
         /// The hosts by name, in a graph.
         pub members: Option<Vec<Name>>,
         /// What is different from `topology.link` in the cables of hosts at the top.

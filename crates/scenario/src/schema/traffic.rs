@@ -37,10 +37,14 @@ impl TrafficRecord {
         }
     }
 
-    /// The names by which its flows are reported: its own; of a tree `NAME/request`, and for each level with hosts
+    /// The names by which its flows are reported: its own, or `NAME/short` and `NAME/long` where sizes are told apart; of
+    /// a tree `NAME/request`, and for each level with hosts
     /// `GROUP` the answers, `NAME/GROUP`, and the queries, `NAME/GROUP/query`.
     pub fn reported(&self) -> Vec<String> {
         match &self.kind {
+            TrafficKind::Flows(flows) if flows.short.is_some() => {
+                ["short", "long"].map(|class| format!("{}/{class}", self.name)).into()
+            }
             TrafficKind::Flows(_) => vec![self.name.as_str().to_owned()],
             TrafficKind::Command(_) => Vec::new(),
             TrafficKind::PartitionAggregate(tree) => {
@@ -170,6 +174,9 @@ record! {
         /// How long after its start each flow should be complete, for congestion controls that know deadlines (D2TCP).
         #[range(above(Span::ZERO))]
         pub deadline: Option<Span>,
+        /// Flows of at most this size are reported apart, as `NAME/short`, and all others as `NAME/long`.
+        #[range(Bytes::new(1)..)]
+        pub short: Option<Bytes>,
     }
 }
 
