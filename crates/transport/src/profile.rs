@@ -191,10 +191,10 @@ pub struct LanePlan {
     pub history: Option<HistoryPlan>,
     /// When a long connection comes back.
     pub back: Option<lanes::Return>,
-    /// For so long a long connection without a live long lane is content with a packet per round trip on a short one.
+    /// For so long a long connection without a live long lane is content with two packets per round trip on a short one.
     pub patience: Span,
-    /// A long connection goes on with a packet per round trip on its short lanes.
-    pub sips: bool,
+    /// The window that a long connection keeps on each of its short lanes, packets.
+    pub leftovers: u8,
 }
 
 impl LanePlan {
@@ -210,7 +210,7 @@ impl LanePlan {
             history: None,
             back: None,
             patience: Span::ZERO,
-            sips: false,
+            leftovers: 0,
         }
     }
 }

@@ -265,6 +265,7 @@ impl Sender {
         match self.permit {
             Permit::Normal => self.window.cwnd,
             Permit::Probe => u64::from(self.window.mss),
+            Permit::Sip(packets) => u64::from(packets) * u64::from(self.window.mss),
             Permit::Hold => 0,
         }
     }
@@ -313,7 +314,8 @@ impl Sender {
 
     /// Sets what the lanes permit. A probe that becomes normal starts in slow start from one segment.
     pub fn set_permit(&mut self, permit: Permit) {
-        if permit == Permit::Probe || (permit == Permit::Normal && self.permit == Permit::Probe) {
+        let few = |permit| matches!(permit, Permit::Probe | Permit::Sip(_));
+        if few(permit) || permit == Permit::Normal && few(self.permit) {
             self.window.cwnd = u64::from(self.window.mss);
         }
         self.permit = permit;

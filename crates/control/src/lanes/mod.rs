@@ -69,6 +69,9 @@ pub enum Permit {
     /// A window of one packet, which yields an RTT sample per round trip (Algorithm 1 line 31). A subflow that comes
     /// from [`Permit::Normal`] first drains what is in flight.
     Probe,
+    /// A window of so many packets, at least 2: a receiver that acknowledges every second packet answers at once, where a
+    /// lone one waits for its timer. Not in the thesis.
+    Sip(u8),
     /// No new data: the thesis' cwnd = 0 (Algorithm 1 line 22).
     ///
     /// What is in flight and its retransmissions still finish, under the congestion window as it
@@ -166,7 +169,7 @@ enum Mode {
     Short,
     /// SL holds, LL normal: judged long.
     Long,
-    /// LL normal, SL probes: the connection belongs on an LL, none is alive, and it has not waited long enough.
+    /// LL normal, SL sips: the connection belongs on an LL, none is alive, and it has not waited long enough.
     Waiting,
     /// All normal: no subflow of the lane where the connection belongs is alive.
     Open,
@@ -191,8 +194,8 @@ pub struct Lanes {
     patience: Span,
     /// Since when the connection has belonged on an LL without one that is alive.
     waiting: Option<Time>,
-    /// SLs go on with a packet per round trip after the switch.
-    sips: bool,
+    /// The window on the SLs after the switch, packets.
+    leftovers: u8,
     /// Since when the LLs have been fuller than [`Return::margin`] allows.
     crowded: Option<Time>,
     progress: Progress,
@@ -205,6 +208,9 @@ pub struct Lanes {
 }
 
 impl Lanes {
+    /// The window on SLs while a long connection waits for an LL, packets.
+    pub const WAITING: u8 = 2;
+
     /// The lanes of a connection that opened at `opened`, without subflows.
     ///
     /// Deviation: Algorithm 1 (line 2) sets a deadline per subflow when that is created; here the
@@ -226,7 +232,7 @@ impl Lanes {
             back: None,
             patience: Span::ZERO,
             waiting: None,
-            sips: false,
+            leftovers: 0,
             crowded: None,
             progress: Progress::default(),
             base: Bytes::ZERO,
@@ -242,8 +248,8 @@ impl Lanes {
         self
     }
 
-    /// Waits for `patience` before it uses the SLs in full because no LL is alive, and until then sends a packet per round
-    /// trip on them. Zero, the default: at once.
+    /// Waits for `patience` before it uses the SLs in full because no LL is alive, and until then has a window of
+    /// [`Lanes::WAITING`] packets on them. Zero, the default: at once.
     ///
     /// An LL that is full loses packets, and with them a lone SYN or the last segments of a window: its subflow times
     /// out, looks dead, and without patience one long flow after the other comes to fill the SL.
@@ -252,10 +258,10 @@ impl Lanes {
         self
     }
 
-    /// After the switch the SLs go on with a packet per round trip instead of holding: what short flows leave of them is
-    /// not lost, and a queue of one packet per long flow is what it costs them.
-    pub fn sipping(mut self, sips: bool) -> Lanes {
-        self.sips = sips;
+    /// After the switch a window of `packets` (1 counts as 2, 0 is the default) stays on each SL instead of nothing: what
+    /// short flows leave of them is not lost, and a queue of so many packets per long flow is what it costs them.
+    pub fn sipping(mut self, packets: u8) -> Lanes {
+        self.leftovers = if packets == 0 { 0 } else { packets.max(2) };
         self
     }
 
@@ -357,8 +363,9 @@ impl Lanes {
     /// What `subflow` may do. A removed subflow: nothing new.
     pub fn permit(&self, subflow: SubflowIndex) -> Permit {
         match (self.subflows[subflow.get()].map(|s| s.role), self.mode()) {
-            (Some(Role::Short), Mode::Waiting) => Permit::Probe,
-            (Some(Role::Short), Mode::Long) if self.sips || self.back.is_some() => Permit::Probe,
+            (Some(Role::Short), Mode::Waiting) => Permit::Sip(Lanes::WAITING),
+            (Some(Role::Short), Mode::Long) if self.leftovers > 0 => Permit::Sip(self.leftovers),
+            (Some(Role::Short), Mode::Long) if self.back.is_some() => Permit::Probe,
             (None, _) | (Some(Role::Short), Mode::Long) => Permit::Hold,
             (Some(Role::Long), Mode::Short) => Permit::Probe,
             _ => Permit::Normal,

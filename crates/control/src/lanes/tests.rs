@@ -561,7 +561,7 @@ fn a_long_connection_whose_lanes_are_silent_waits_before_it_takes_the_short_one(
     let mut lanes = lanes.patient(ms(100));
     let _ = lanes.tick(at(300));
     assert_eq!(lanes.failed(long), Permits::Changed);
-    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Probe, Permit::Normal));
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Sip(2), Permit::Normal));
     assert_eq!(lanes.tick(at(399)), Permits::Unchanged);
     assert_eq!(lanes.tick(at(400)), Permits::Changed);
     assert_eq!(lanes.permit(short), Permit::Normal, "this lane is dead");
@@ -576,17 +576,19 @@ fn a_connection_that_wants_a_lane_waits_for_it_to_open() {
     let _ = lanes.progress(at(10), sent(99, 0));
     assert_eq!(lanes.permit(short), Permit::Normal);
     let _ = lanes.progress(at(20), sent(100, 0));
-    assert_eq!(lanes.permit(short), Permit::Probe);
+    assert_eq!(lanes.permit(short), Permit::Sip(2));
     let _ = lanes.tick(at(120));
     assert_eq!(lanes.permit(short), Permit::Normal);
 }
 
 #[test]
-fn sipping_leaves_a_probe_on_the_short_lane() {
-    let (lanes, short, long) = one_each(Deadline { after: ms(300) });
-    let mut lanes = lanes.sipping(true);
-    let _ = lanes.tick(at(300));
-    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Probe, Permit::Normal));
+fn sipping_leaves_a_few_packets_on_the_short_lane() {
+    for (packets, permit) in [(0, Permit::Hold), (1, Permit::Sip(2)), (3, Permit::Sip(3))] {
+        let (lanes, short, long) = one_each(Deadline { after: ms(300) });
+        let mut lanes = lanes.sipping(packets);
+        let _ = lanes.tick(at(300));
+        assert_eq!((lanes.permit(short), lanes.permit(long)), (permit, Permit::Normal));
+    }
 }
 
 // ---- parameters ----
@@ -729,7 +731,7 @@ proptest! {
     fn any_sequence_of_operations_keeps_the_invariants(
         judge in judge(),
         patience in prop_oneof![Just(Span::ZERO), span()],
-        sips in any::<bool>(),
+        sips in 0_u8..4,
         back in proptest::option::of((span(), span()).prop_map(|(margin, hold)| Return { margin, hold })),
         opened in span(),
         operations in proptest::collection::vec((operation(), span()), 1..60),
@@ -807,15 +809,16 @@ proptest! {
                 let waits = lanes.mode() == super::Mode::Waiting;
                 prop_assert!(!waits || !patience.is_zero() && !alive(&model, Role::Long) && lanes.wants_long());
                 let expected = match role {
-                    Role::Short if waits => Permit::Probe,
+                    Role::Short if waits => Permit::Sip(2),
+                    Role::Short if switched && alive(&model, Role::Long) && sips > 0 => Permit::Sip(sips.max(2)),
                     Role::Long if waits => Permit::Normal,
-                    Role::Short if switched && alive(&model, Role::Long) && (sips || back.is_some()) => Permit::Probe,
+                    Role::Short if switched && alive(&model, Role::Long) && back.is_some() => Permit::Probe,
                     Role::Short if switched && alive(&model, Role::Long) => Permit::Hold,
                     Role::Long if !switched && alive(&model, Role::Short) => Permit::Probe,
                     _ => Permit::Normal,
                 };
                 prop_assert_eq!(lanes.permit(index), expected);
-                sending |= alive_here && (expected == Permit::Normal || waits && expected == Permit::Probe);
+                sending |= alive_here && (expected == Permit::Normal || waits && expected == Permit::Sip(2));
             }
             // The connection never stalls: whatever is alive, something alive sends at full rate.
             if alive(&model, Role::Short) || alive(&model, Role::Long) {

@@ -7,8 +7,8 @@ use headway_transport::{HistoryPlan, LanePlan, Multipath, Profile, Scheduler};
 use super::{Fault, combination};
 use crate::language::{Ratio, suggest_nearest};
 use crate::schema::{
-    AddressPairs, JudgeRecord, LaneOpen, LaneStart, LanesRecord, Leftovers, MptcpRecord, PolicyRecord, Protocol,
-    ScenarioRecord, Stack, TrafficRecord, TransportRecord,
+    AddressPairs, JudgeRecord, LaneOpen, LaneStart, LanesRecord, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord,
+    Stack, TrafficRecord, TransportRecord,
 };
 use crate::stack;
 
@@ -164,7 +164,7 @@ fn lanes(record: &LanesRecord) -> Result<LanePlan, String> {
         history: history.transpose()?,
         back: record.back.as_ref().map(|own| Return { margin: own.margin, hold: own.hold }),
         patience: record.patience,
-        sips: record.leftovers == Leftovers::Sip,
+        leftovers: record.leftovers as u8,
     })
 }
 

@@ -108,11 +108,12 @@ record! {
         pub history: Option<HistoryRecord>,
         /// When a long flow comes back to the short lanes; never when left out.
         pub back: Option<ReturnRecord>,
-        /// For so long a long flow is content with a packet per round trip on a short lane while no long lane answers.
+        /// For so long a long flow is content with two packets per round trip on a short lane while no long lane answers.
         #[range(Span::ZERO..=LONGEST)]
         pub patience: Span = Span::ZERO,
-        /// What a long flow does on the short lanes while long ones carry it.
-        pub leftovers: Leftovers = Leftovers::Leave,
+        /// The window in packets that a long flow keeps on each short lane while long ones carry it; 1 is as 2.
+        #[range(0..=64)]
+        pub leftovers: u32 = 0,
     }
     with /// What decides that a flow is long.
     judge: JudgeRecord
@@ -129,16 +130,6 @@ words! {
         "round-robin" => RoundRobin,
         /// The one with the shortest queue by what earlier connections saw; needs `history`.
         "least-cost" => LeastCost,
-    }
-}
-
-words! {
-    /// What a long flow does on the short lanes.
-    pub enum Leftovers {
-        /// Nothing, as in the thesis.
-        "leave" => Leave,
-        /// A packet per round trip.
-        "sip" => Sip,
     }
 }
 

@@ -82,10 +82,10 @@ fn any_lanes() -> impl Strategy<Value = LanePlan> {
     );
     let back = (0u64..10_000, 0u64..100)
         .prop_map(|(us, ms)| Return { margin: Span::from_micros(us), hold: Span::from_millis(ms) });
-    let (late, sips) = (any::<bool>(), any::<bool>());
+    let (late, leftovers) = (any::<bool>(), 0u8..4);
     let patience = (0u64..1000).prop_map(Span::from_millis);
-    (0usize..=4, judge, start, late, prop::option::of(history), prop::option::of(back), patience, sips).prop_map(
-        |(short, judge, start, late, history, back, patience, sips)| LanePlan {
+    (0usize..=4, judge, start, late, prop::option::of(history), prop::option::of(back), patience, leftovers).prop_map(
+        |(short, judge, start, late, history, back, patience, leftovers)| LanePlan {
             short,
             judge,
             start,
@@ -93,7 +93,7 @@ fn any_lanes() -> impl Strategy<Value = LanePlan> {
             history,
             back,
             patience,
-            sips,
+            leftovers,
         },
     )
 }
