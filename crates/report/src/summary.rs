@@ -98,6 +98,10 @@ impl<'a> View<'a> {
             tables.push(self.by_point(traffic, Metric::GoodputMean, "mean goodput of a flow", &mut gap, layout));
             tables.push(self.by_point(traffic, Metric::GoodputSum, "goodput of all flows", &mut gap, layout));
         }
+        let mut stayed = false;
+        if !self.names.is_empty() && self.values(traffic, Metric::SwitchMean).next().is_some() {
+            tables.push(self.by_point(traffic, Metric::SwitchMean, "mean time of the switch", &mut stayed, layout));
+        }
         let mut text = tables.join("\n");
         if unfinished {
             let note = "*  Not all flows finished. Means are over those that did, hence too low; a percentile that \
@@ -106,6 +110,9 @@ impl<'a> View<'a> {
         }
         if gap {
             text.push_str(&layout.dim("–  No flows.\n"));
+        }
+        if stayed {
+            text.push_str(&layout.dim("–  in the last table: no flow switched.\n"));
         }
         text
     }
