@@ -83,7 +83,7 @@ fn switches_get_a_table_of_their_own_if_there_are_any() {
     let text = summary(&all, Layout::PLAIN);
     let table = text.split("long: mean time of the switch in ms").nth(1).unwrap_or_else(|| panic!("{text}"));
     assert!(table.contains("300 ± 2"), "{text}");
-    assert_eq!(table.matches('–').count(), 15, "one value in 3 · 5 cells, and the note:\n{text}");
+    assert_eq!(table.matches('–').count(), 14 + 2, "one value in 3 · 5 cells, and two notes:\n{text}");
     assert!(text.ends_with("no flow switched.\n"), "{text}");
 }
 
