@@ -102,6 +102,10 @@ impl<'a> View<'a> {
         if !self.names.is_empty() && self.values(traffic, STALL).next().is_some() {
             tables.push(self.by_point(traffic, STALL, "longest stall", &mut gap, layout));
         }
+        let mut stayed = false;
+        if !self.names.is_empty() && self.values(traffic, Metric::SwitchMean).next().is_some() {
+            tables.push(self.by_point(traffic, Metric::SwitchMean, "mean time of the switch", &mut stayed, layout));
+        }
         let mut text = tables.join("\n");
         if unfinished {
             let note = "*  Not all flows finished. Means are over those that did, hence too low; a percentile that \
@@ -110,6 +114,9 @@ impl<'a> View<'a> {
         }
         if gap {
             text.push_str(&layout.dim("–  No flows.\n"));
+        }
+        if stayed {
+            text.push_str(&layout.dim("–  in the last table: no flow switched.\n"));
         }
         text
     }

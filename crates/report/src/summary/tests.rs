@@ -88,6 +88,19 @@ fn how_long_flows_stood_still_is_a_column_or_a_table() {
 }
 
 #[test]
+fn switches_get_a_table_of_their_own_if_there_are_any() {
+    let mut all = swept();
+    assert!(!summary(&all, Layout::PLAIN).contains("switch"));
+    let point = SweepPoint::new().with("senders", 8);
+    all.rows.push(row("lanes-deadline", &point, "long", "switch.mean", estimate(0.3, 0.002)));
+    let text = summary(&all, Layout::PLAIN);
+    let table = text.split("long: mean time of the switch in ms").nth(1).unwrap_or_else(|| panic!("{text}"));
+    assert!(table.contains("300 ± 2"), "{text}");
+    assert_eq!(table.matches('–').count(), 14 + 2, "one value in 3 · 5 cells, and two notes:\n{text}");
+    assert!(text.ends_with("no flow switched.\n"), "{text}");
+}
+
+#[test]
 fn one_repeat_has_no_half_width() {
     let none = SweepPoint::new();
     let rows = vec![row("tcp", &none, "short", "fct.mean", Estimate::of(&[0.5]))];

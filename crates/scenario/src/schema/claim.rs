@@ -37,13 +37,11 @@ record! {
 impl ClaimRecord {
     /// What it is about: two numbers that are compared, or one.
     pub fn operands(&self) -> [Option<&OperandRecord>; 2] {
-        match self.less.as_ref().or(self.greater.as_ref()) {
-            Some([first, second]) => [Some(first), Some(second)],
-            None => {
-                let near = self.near.as_ref().map(|near| &near.operand);
-                [self.between.as_ref().map(|between| &between.operand).or(near), None]
-            }
+        if let Some([first, second]) = self.less.as_ref().or(self.greater.as_ref()) {
+            return [Some(first), Some(second)];
         }
+        let near = self.near.as_ref().map(|near| &near.operand);
+        [self.between.as_ref().map(|between| &between.operand).or(near), None]
     }
 }
 
