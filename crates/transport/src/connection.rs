@@ -496,7 +496,7 @@ impl Connection {
                     (Some(own), Some(base)) => Some(own.min(base)),
                     (own, base) => own.or(base),
                 };
-                laned.lanes.observe(now, index, Observation { srtt, min_rtt })
+                laned.lanes.observe(now, index, Observation { srtt, latest: Some(sender.rtt.latest()), min_rtt })
             }
             _ => laned.lanes.tick(now),
         };
@@ -551,7 +551,7 @@ impl Connection {
     pub fn lane_back(&mut self, now: Time, id: u32, senders: &mut [Sender]) {
         let Some(laned) = self.lanes.as_mut() else { return };
         let Some(index) = laned.index[self.subflows.position(id)] else { return };
-        let alive = Observation { srtt: Span::ZERO, min_rtt: None };
+        let alive = Observation { srtt: Span::ZERO, latest: None, min_rtt: None };
         if laned.lanes.observe(now, index, alive) == Permits::Changed {
             self.apply_permits(senders);
         }

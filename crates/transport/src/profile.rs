@@ -193,8 +193,8 @@ pub struct LanePlan {
     pub back: Option<lanes::Return>,
     /// For so long a long connection without a live long lane is content with two packets per round trip on a short one.
     pub patience: Span,
-    /// The window that a long connection keeps on each of its short lanes, packets.
-    pub leftovers: u8,
+    /// What a long connection takes of its short lanes.
+    pub leftovers: Option<lanes::Leftovers>,
 }
 
 impl LanePlan {
@@ -210,7 +210,7 @@ impl LanePlan {
             history: None,
             back: None,
             patience: Span::ZERO,
-            leftovers: 0,
+            leftovers: None,
         }
     }
 }

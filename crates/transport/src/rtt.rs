@@ -11,6 +11,8 @@ pub struct RttEstimator {
     /// RFC 6298: RTTVAR. Linux: the mean deviation.
     variation: Span,
     min: Option<Span>,
+    /// What the last sample said of the path.
+    latest: Span,
     rto: Span,
     floor: Span,
     ceiling: Span,
@@ -31,6 +33,7 @@ impl RttEstimator {
             srtt: None,
             variation: Span::ZERO,
             min: None,
+            latest: Span::ZERO,
             rto: initial.min(ceiling),
             floor,
             ceiling,
@@ -52,6 +55,7 @@ impl RttEstimator {
     #[inline]
     pub fn sample(&mut self, rtt: Span, shortest: Span, una: u64, nxt: u64) {
         self.min = Some(self.min.map_or(shortest, |min| min.min(shortest)));
+        self.latest = shortest;
         match self.rule {
             RtoRule::Rfc6298 => self.rfc6298(rtt),
             RtoRule::Linux => self.linux(rtt, una, nxt),
@@ -143,6 +147,12 @@ impl RttEstimator {
     #[inline]
     pub fn srtt(&self) -> Option<Span> {
         self.srtt
+    }
+
+    /// The last sample, without what the receiver waited; zero before the first.
+    #[inline]
+    pub fn latest(&self) -> Span {
+        self.latest
     }
 
     /// The smallest sample.

@@ -108,6 +108,8 @@ impl SubflowIndex {
 pub struct Observation {
     /// The stack's smoothed RTT; zero means that there is none yet (as `tcpi_rtt` has it).
     pub srtt: Span,
+    /// The last single sample, if the stack tells it; else `srtt` stands for it. Zero means unset.
+    pub latest: Option<Span>,
     /// The stack's own minimum RTT, if it keeps one. Without it the minimum is that of all `srtt`
     /// seen, which is what the thesis does; a stack's minimum is of single samples, so it is lower
     /// and the queueing delay comes out larger. Zero means unset.
@@ -137,6 +139,19 @@ pub struct Return {
     pub hold: Span,
 }
 
+/// What a connection that was judged long takes of its SLs: a window of `packets` on each, until a sample there shows a
+/// queueing delay of more than `below`; then nothing for `pause`. What short flows leave is not lost then, and the queue
+/// that it costs them is bounded. The thesis leaves the SLs alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leftovers {
+    /// The window; fewer than 2 count as 2, see [`Permit::Sip`].
+    pub packets: u8,
+    /// The queueing delay, of a single sample.
+    pub below: Span,
+    /// How long a lane is left alone that was not empty.
+    pub pause: Span,
+}
+
 /// [`MAX_SUBFLOWS`] subflows exist already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManySubflows;
@@ -160,6 +175,8 @@ struct Subflow {
     congestion: Option<f64>,
     /// The queueing delay, smoothed by a quarter.
     delay: Option<Span>,
+    /// Until when its leftovers are not taken.
+    shunned: Time,
 }
 
 /// Who may send what.
@@ -177,7 +194,7 @@ enum Mode {
 
 /// The lanes of one connection.
 ///
-/// State is inline (8 subflows, under 768 bytes), nothing is allocated. All methods take time that
+/// State is inline (8 subflows, under 1 KB), nothing is allocated. All methods take time that
 /// only moves forward; an earlier `now` counts as the latest one seen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lanes {
@@ -194,8 +211,7 @@ pub struct Lanes {
     patience: Span,
     /// Since when the connection has belonged on an LL without one that is alive.
     waiting: Option<Time>,
-    /// The window on the SLs after the switch, packets.
-    leftovers: u8,
+    leftovers: Option<Leftovers>,
     /// Since when the LLs have been fuller than [`Return::margin`] allows.
     crowded: Option<Time>,
     progress: Progress,
@@ -232,7 +248,7 @@ impl Lanes {
             back: None,
             patience: Span::ZERO,
             waiting: None,
-            leftovers: 0,
+            leftovers: None,
             crowded: None,
             progress: Progress::default(),
             base: Bytes::ZERO,
@@ -258,10 +274,9 @@ impl Lanes {
         self
     }
 
-    /// After the switch a window of `packets` (1 counts as 2, 0 is the default) stays on each SL instead of nothing: what
-    /// short flows leave of them is not lost, and a queue of so many packets per long flow is what it costs them.
-    pub fn sipping(mut self, packets: u8) -> Lanes {
-        self.leftovers = if packets == 0 { 0 } else { packets.max(2) };
+    /// Takes what short flows leave of the SLs after the switch; without it, nothing.
+    pub fn taking(mut self, leftovers: Option<Leftovers>) -> Lanes {
+        self.leftovers = leftovers;
         self
     }
 
@@ -281,14 +296,15 @@ impl Lanes {
     /// There are [`MAX_SUBFLOWS`] already.
     pub fn add_subflow(&mut self, role: Role) -> Result<SubflowIndex, TooManySubflows> {
         let free = self.subflows.iter().position(Option::is_none).ok_or(TooManySubflows)?;
-        self.subflows[free] = Some(Subflow { role, alive: true, min_rtt: None, congestion: None, delay: None });
+        self.subflows[free] =
+            Some(Subflow { role, alive: true, min_rtt: None, congestion: None, delay: None, shunned: Time::ZERO });
         self.wait();
         Ok(SubflowIndex(free as u8))
     }
 
     /// The subflow is closed. Nothing of it is kept.
     pub fn remove(&mut self, subflow: SubflowIndex) -> Permits {
-        let before = self.mode();
+        let before = self.state();
         self.subflows[subflow.get()] = None;
         self.wait();
         self.since(before)
@@ -301,7 +317,7 @@ impl Lanes {
     /// Its next observation brings it back. Whether one timeout or several are a failure is the
     /// caller's choice.
     pub fn failed(&mut self, subflow: SubflowIndex) -> Permits {
-        let before = self.mode();
+        let before = self.state();
         if let Some(s) = &mut self.subflows[subflow.get()] {
             (s.alive, s.min_rtt, s.congestion, s.delay) = (false, None, None, None);
         }
@@ -316,7 +332,7 @@ impl Lanes {
     /// looks alive. Without an RTT (`srtt` zero) only the liveness counts; for a removed subflow
     /// this is [`Lanes::tick`].
     pub fn observe(&mut self, now: Time, subflow: SubflowIndex, observation: Observation) -> Permits {
-        let before = self.mode();
+        let before = self.state();
         if let Some(s) = &mut self.subflows[subflow.get()] {
             s.alive = true;
             if !observation.srtt.is_zero() {
@@ -326,7 +342,14 @@ impl Lanes {
                 // after the cost (line 10): ν then is never negative.
                 let delay = observation.srtt.saturating_sub(s.min_rtt.unwrap_or_default());
                 s.congestion = Some(self.judge.congestion(s.congestion, delay));
-                s.delay = Some(s.delay.map_or(delay, |old| old - old / 4 + delay / 4));
+                let delay = s.delay.map_or(delay, |old| old - old / 4 + delay / 4);
+                s.delay = Some(delay);
+                if let Some(leftovers) = self.leftovers {
+                    let latest = observation.latest.filter(|rtt| !rtt.is_zero()).unwrap_or(observation.srtt);
+                    if latest.saturating_sub(s.min_rtt.unwrap_or_default()) > leftovers.below {
+                        s.shunned = now.saturating_add(leftovers.pause);
+                    }
+                }
             }
         }
         self.judge_at(now);
@@ -335,7 +358,7 @@ impl Lanes {
 
     /// How far the connection is by now. Of earlier calls only the last counts, so a poller loses nothing but time.
     pub fn progress(&mut self, now: Time, progress: Progress) -> Permits {
-        let before = self.mode();
+        let before = self.state();
         self.progress = Progress { acked: self.progress.acked.max(progress.acked), ..progress };
         self.judge_at(now);
         self.since(before)
@@ -348,7 +371,7 @@ impl Lanes {
 
     /// Time passed without a sample. To be called at [`Lanes::deadline`], or as often as one likes.
     pub fn tick(&mut self, now: Time) -> Permits {
-        let before = self.mode();
+        let before = self.state();
         self.judge_at(now);
         self.since(before)
     }
@@ -363,10 +386,13 @@ impl Lanes {
     /// What `subflow` may do. A removed subflow: nothing new.
     pub fn permit(&self, subflow: SubflowIndex) -> Permit {
         match (self.subflows[subflow.get()].map(|s| s.role), self.mode()) {
+            (None, _) => Permit::Hold,
             (Some(Role::Short), Mode::Waiting) => Permit::Sip(Lanes::WAITING),
-            (Some(Role::Short), Mode::Long) if self.leftovers > 0 => Permit::Sip(self.leftovers),
-            (Some(Role::Short), Mode::Long) if self.back.is_some() => Permit::Probe,
-            (None, _) | (Some(Role::Short), Mode::Long) => Permit::Hold,
+            (Some(Role::Short), Mode::Long) => match (self.leftovers, self.back) {
+                (Some(own), _) if self.is_free(subflow.get()) => Permit::Sip(own.packets.max(2)),
+                (None, Some(_)) => Permit::Probe,
+                _ => Permit::Hold,
+            },
             (Some(Role::Long), Mode::Short) => Permit::Probe,
             _ => Permit::Normal,
         }
@@ -486,7 +512,21 @@ impl Lanes {
         }
     }
 
-    fn since(&self, before: Mode) -> Permits {
-        if self.mode() == before { Permits::Unchanged } else { Permits::Changed }
+    /// Whether leftovers may be taken of the lane at `place`.
+    fn is_free(&self, place: usize) -> bool {
+        self.subflows[place].is_some_and(|s| s.alive && s.shunned <= self.latest)
+    }
+
+    /// What permits follow from: the mode, and a bit for each subflow whose leftovers are taken.
+    fn state(&self) -> (Mode, u8) {
+        let mode = self.mode();
+        if self.leftovers.is_none() || mode != Mode::Long {
+            return (mode, 0);
+        }
+        (mode, (0..MAX_SUBFLOWS).fold(0, |bits, place| bits | u8::from(self.is_free(place)) << place))
+    }
+
+    fn since(&self, before: (Mode, u8)) -> Permits {
+        if self.state() == before { Permits::Unchanged } else { Permits::Changed }
     }
 }

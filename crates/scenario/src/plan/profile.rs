@@ -1,7 +1,9 @@
 //! What connections are set up with.
 
 use headway_control::congestion::{BadParameter, Congestion};
-use headway_control::lanes::{Backlog, BytesSent, Deadline, DeliveryRate, History, Judge, LinkCost, Return, Start};
+use headway_control::lanes::{
+    Backlog, BytesSent, Deadline, DeliveryRate, History, Judge, Leftovers, LinkCost, Return, Start,
+};
 use headway_transport::{HistoryPlan, LanePlan, Multipath, Profile, Scheduler};
 
 use super::{Fault, combination};
@@ -164,7 +166,11 @@ fn lanes(record: &LanesRecord) -> Result<LanePlan, String> {
         history: history.transpose()?,
         back: record.back.as_ref().map(|own| Return { margin: own.margin, hold: own.hold }),
         patience: record.patience,
-        leftovers: record.leftovers as u8,
+        leftovers: record.leftovers.as_ref().map(|own| Leftovers {
+            packets: own.packets as u8,
+            below: own.below,
+            pause: own.pause,
+        }),
     })
 }
 

@@ -111,9 +111,8 @@ record! {
         /// For so long a long flow is content with two packets per round trip on a short lane while no long lane answers.
         #[range(Span::ZERO..=LONGEST)]
         pub patience: Span = Span::ZERO,
-        /// The window in packets that a long flow keeps on each short lane while long ones carry it; 1 is as 2.
-        #[range(0..=64)]
-        pub leftovers: u32 = 0,
+        /// What a long flow takes of the short lanes while long ones carry it; nothing when left out.
+        pub leftovers: Option<LeftoversRecord>,
     }
     with /// What decides that a flow is long.
     judge: JudgeRecord
@@ -169,6 +168,19 @@ record! {
         pub margin: Span = Span::from_millis(2),
         /// For so long.
         pub hold: Span = Span::from_millis(100),
+    }
+}
+
+record! {
+    /// A long flow keeps a small window on each short lane as long as that is empty enough.
+    pub struct LeftoversRecord {
+        /// The window in packets.
+        #[range(2..=64)]
+        pub packets: u32 = 2,
+        /// A sample with more queueing delay than this ends it.
+        pub below: Span = Span::from_millis(1),
+        /// So much later it tries again.
+        pub pause: Span = Span::from_millis(50),
     }
 }
 

@@ -21,7 +21,7 @@ impl Simulation {
     pub(super) fn begin_lanes(&mut self, now: Time, start: &FlowStart, copy: u8) -> (u8, Option<Box<Laned>>) {
         let Some(plan) = plan(self.profiles[usize::from(start.profile)].multipath.as_ref()) else { return (0, None) };
         let mut lanes = Lanes::new(plan.judge, now).expect("the scenario's check validates the judge");
-        lanes = lanes.returning(plan.back).patient(plan.patience).sipping(plan.leftovers);
+        lanes = lanes.returning(plan.back).patient(plan.patience).taking(plan.leftovers);
         let mut first = 0;
         if plan.history.is_some() || plan.start != Start::First {
             let history = plan.history.as_ref();

@@ -82,7 +82,12 @@ fn any_lanes() -> impl Strategy<Value = LanePlan> {
     );
     let back = (0u64..10_000, 0u64..100)
         .prop_map(|(us, ms)| Return { margin: Span::from_micros(us), hold: Span::from_millis(ms) });
-    let (late, leftovers) = (any::<bool>(), 0u8..4);
+    let late = any::<bool>();
+    let leftovers = prop::option::of((0u8..4, 0u64..10_000, 0u64..200).prop_map(|(packets, us, ms)| Leftovers {
+        packets,
+        below: Span::from_micros(us),
+        pause: Span::from_millis(ms),
+    }));
     let patience = (0u64..1000).prop_map(Span::from_millis);
     (0usize..=4, judge, start, late, prop::option::of(history), prop::option::of(back), patience, leftovers).prop_map(
         |(short, judge, start, late, history, back, patience, leftovers)| LanePlan {
