@@ -203,9 +203,9 @@ pub struct Lanes {
     opened: Time,
     latest: Time,
     /// On the LLs since.
-    switched: Option<Time>,
+    long_since: Option<Time>,
     /// The first time that it was judged long.
-    first_switched: Option<Time>,
+    switched: Option<Time>,
     returns: u32,
     back: Option<Return>,
     patience: Span,
@@ -242,8 +242,8 @@ impl Lanes {
             judge,
             opened,
             latest: opened,
+            long_since: None,
             switched: None,
-            first_switched: None,
             returns: 0,
             back: None,
             patience: Span::ZERO,
@@ -282,7 +282,7 @@ impl Lanes {
 
     /// Judged long before its first packet: by [`HostLanes::begin`].
     pub fn long_from_the_start(mut self) -> Lanes {
-        (self.switched, self.first_switched) = (Some(self.opened), Some(self.opened));
+        (self.long_since, self.switched) = (Some(self.opened), Some(self.opened));
         self
     }
 
@@ -366,7 +366,7 @@ impl Lanes {
 
     /// Whether the connection would be on a long lane, had it one: time to open it, where that is done late.
     pub fn wants_long(&self) -> bool {
-        self.switched.is_some() || self.judge.is_long(self.latest.since(self.opened), &self.seen())
+        self.long_since.is_some() || self.judge.is_long(self.latest.since(self.opened), &self.seen())
     }
 
     /// Time passed without a sample. To be called at [`Lanes::deadline`], or as often as one likes.
@@ -400,7 +400,7 @@ impl Lanes {
 
     /// When the connection was first judged long. Without a [`Return`] it stays so, even while no LL is left to use.
     pub fn switched(&self) -> Option<Time> {
-        self.first_switched
+        self.switched
     }
 
     /// How often it came back to the short lanes.
@@ -424,13 +424,11 @@ impl Lanes {
     fn judge_at(&mut self, now: Time) {
         self.latest = self.latest.max(now);
         self.measure_rate();
-        match (self.switched, self.back) {
+        match (self.long_since, self.back) {
             // No switch without an LL that is alive: there would be nothing to switch to.
-            (None, _) if self.alive(Role::Long) => {
-                if self.judge.is_long(self.latest.since(self.opened), &self.seen()) {
-                    self.switched = Some(self.latest);
-                    self.first_switched = self.first_switched.or(self.switched);
-                }
+            (None, _) if self.alive(Role::Long) && self.wants_long() => {
+                self.long_since = Some(self.latest);
+                self.switched = self.switched.or(self.long_since);
             }
             (Some(_), Some(back)) => self.come_back(back),
             _ => {}
@@ -457,7 +455,7 @@ impl Lanes {
         }
         let since = *self.crowded.get_or_insert(self.latest);
         if self.latest.since(since) >= back.hold {
-            (self.switched, self.crowded) = (None, None);
+            (self.long_since, self.crowded) = (None, None);
             self.returns += 1;
             (self.opened, self.base) = (self.latest, self.progress.acked);
             (self.mark, self.rate) = ((self.latest, self.progress.acked), None);
@@ -504,7 +502,7 @@ impl Lanes {
 
     fn mode(&self) -> Mode {
         let waits = self.waiting.is_some_and(|since| self.latest.since(since) < self.patience);
-        match self.switched {
+        match self.long_since {
             _ if waits && self.alive(Role::Short) => Mode::Waiting,
             None if self.alive(Role::Short) => Mode::Short,
             Some(_) if self.alive(Role::Long) => Mode::Long,

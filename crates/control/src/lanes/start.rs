@@ -17,7 +17,8 @@ pub enum Start {
     First,
     /// By a hash of the connection: spread over all SLs at random, without state.
     Hash,
-    /// The SLs in turn, counted per sending host over all its destinations.
+    /// The SLs in turn, counted per sending host over all its destinations, from a place of its own on: hosts that answer
+    /// one request together must not all begin with the same one.
     RoundRobin,
     /// The SL with the least queueing delay by the host's [`History`]. Of those within [`HostLanes::TIE`], in turn:
     /// otherwise all connections that start within a round trip would take the same one.
@@ -55,6 +56,12 @@ impl HostLanes {
         HostLanes { short: short.max(1), start, history, long_share: long_share.unwrap_or(f64::INFINITY), turn: 0 }
     }
 
+    /// Takes lanes in turn from place `turn` on, which should differ between hosts; any number.
+    pub fn from_turn(mut self, turn: u64) -> HostLanes {
+        self.turn = turn;
+        self
+    }
+
     /// Where a connection to `peer` begins that could use `lanes` lanes; `hash` is of the connection.
     pub fn begin(&mut self, now: Time, peer: Peer, lanes: usize, hash: u64) -> Beginning {
         let lanes = lanes.clamp(1, MAX_SUBFLOWS);
@@ -84,8 +91,9 @@ impl HostLanes {
     }
 
     fn next(&mut self, count: usize) -> usize {
-        self.turn += 1;
-        ((self.turn - 1) % count as u64) as usize
+        let turn = self.turn;
+        self.turn = turn.wrapping_add(1);
+        (turn % count as u64) as usize
     }
 
     fn least(&mut self, now: Time, host: u64, lanes: std::ops::Range<usize>) -> usize {
@@ -133,6 +141,7 @@ mod tests {
     fn short_lanes_are_spread_as_told() {
         assert_eq!(lanes_of(&mut HostLanes::new(2, Start::First, None, None), 4), [0, 0, 0, 0]);
         assert_eq!(lanes_of(&mut HostLanes::new(2, Start::RoundRobin, None, None), 5), [0, 1, 0, 1, 0]);
+        assert_eq!(lanes_of(&mut HostLanes::new(2, Start::RoundRobin, None, None).from_turn(u64::MAX), 3), [1, 0, 1]);
         // hashes 0/8 … 7/8 of the range: the lower half is lane 0
         assert_eq!(lanes_of(&mut HostLanes::new(2, Start::Hash, None, None), 8), [0, 0, 0, 0, 1, 1, 1, 1]);
         assert_eq!(lanes_of(&mut HostLanes::new(2, Start::LeastCost, None, None), 3), [0, 1, 0]);

@@ -812,7 +812,7 @@ proptest! {
             }
             prop_assert!(lanes.returns() - returns_before <= u32::from(back.is_some() && lanes.switched().is_some()));
             // Whether it is on its LLs now is not told; where both are alive, the permits say it.
-            let switched = lanes.switched.is_some();
+            let switched = lanes.long_since.is_some();
             let mut sending = false;
             for (place, subflow) in model.iter().enumerate() {
                 let index = SubflowIndex(place as u8);
