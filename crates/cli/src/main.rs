@@ -20,6 +20,7 @@ mod progress;
 mod run;
 mod source;
 mod terminal;
+mod trace;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::List(args) => list(&args),
         Command::Compare(args) => compare(&args),
         Command::Fidelity(args) => fidelity::fidelity(&args),
+        Command::Trace(args) => trace::trace(&args),
         Command::Kernel(args) => kernel::kernel(&args.command),
         Command::Completions(args) => {
             // Into memory first: the generator panics when a pipe is closed.

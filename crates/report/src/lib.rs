@@ -11,12 +11,15 @@ mod grid;
 mod json;
 mod number;
 mod summary;
+mod table;
 mod warnings;
 
 pub use claims::claims;
 pub use compare::{comparison, differences};
+pub use number::three_digits;
 pub use json::{comparison_json, row_json, summary_json};
 pub use summary::summary;
+pub use table::table;
 pub use warnings::warnings;
 
 /// How text is laid out.
