@@ -6,9 +6,9 @@
 
 use std::io::{self, BufWriter, Write};
 
+use headway_capture::Address;
 use headway_capture::packet::{ACK, FIN, SYN};
 use headway_capture::synthetic::{Frame, PcapWriter};
-use headway_capture::Address;
 
 /// Between packets, in nanoseconds: 1,500 bytes at 10 Gb/s.
 const GAP: u64 = 1230;

@@ -10,7 +10,7 @@ use headway_units::{Bytes, Span};
 use crate::flow::{Class, Flow, Heading};
 use crate::histogram::Histogram;
 use crate::incast::Incast;
-use crate::packet::{Address, Content, parse};
+use crate::packet::{Address, Content, SYN, parse};
 use crate::reader::Packet;
 use crate::series::Series;
 use crate::track::{Begin, Connection, End, Event, NONE, Side, Tracker};
@@ -127,8 +127,11 @@ impl Gaps {
 
     fn arrivals(&self) -> Option<Arrivals> {
         let deviation = (self.squares / (self.count.checked_sub(1)?.max(1)) as f64).sqrt();
-        (self.count > 1 && self.mean > 0.0)
-            .then(|| Arrivals { gaps: self.count, mean_ns: self.mean, variation: deviation / self.mean })
+        (self.count > 1 && self.mean > 0.0).then(|| Arrivals {
+            gaps: self.count,
+            mean_ns: self.mean,
+            variation: deviation / self.mean,
+        })
     }
 }
 
@@ -206,7 +209,7 @@ impl<'a> Analysis<'a> {
                 count.tcp += 1;
                 let before = self.tracker.opened();
                 self.tracker.segment(self.now, &segment, &mut self.events);
-                if self.tracker.opened() > before {
+                if segment.has(SYN) && self.tracker.opened() > before {
                     self.opens.add(self.now);
                 }
                 if !self.events.is_empty() {
@@ -261,16 +264,27 @@ impl<'a> Analysis<'a> {
         let (source, destination) = (key.addresses[side], key.addresses[1 - side]);
         let host = self.options.host;
         let table = &mut self.tracker.table;
-        self.incast.started(self.now, source, destination, (place, number, side), |to| arriving(host, to), |member, degree| {
-            let (place, number, side) = member;
-            let connection = table.get_mut(place);
-            if connection.number == number {
-                connection.sides[side].degree = degree;
-            }
-        });
+        self.incast.started(
+            self.now,
+            source,
+            destination,
+            (place, number, side),
+            |to| arriving(host, to),
+            |member, degree| {
+                let (place, number, side) = member;
+                let connection = table.get_mut(place);
+                if connection.number == number {
+                    connection.sides[side].degree = degree;
+                }
+            },
+        );
     }
 
     fn ended(&mut self, mut connection: Connection) {
+        if connection.is_stray() {
+            self.tracker.strays += 1;
+            return;
+        }
         let begun = connection.begin() == Begin::Handshake;
         for side in 0..2 {
             // Its window may still be open.
@@ -412,10 +426,8 @@ impl<'a> Analysis<'a> {
         }
         let candidates = std::mem::take(&mut self.candidates);
         let long: Vec<_> = candidates.into_iter().filter(|&(duration, _)| self.is_long(duration)).collect();
-        let longlived = Longlived {
-            connections: long.len() as u64,
-            bytes: long.iter().map(|&(_, bytes)| u128::from(bytes)).sum(),
-        };
+        let longlived =
+            Longlived { connections: long.len() as u64, bytes: long.iter().map(|&(_, bytes)| u128::from(bytes)).sum() };
         self.totals.evicted = self.tracker.evicted;
         self.totals.strays = self.tracker.strays;
         self.totals.joined = self.tracker.groups.joined;

@@ -48,7 +48,9 @@ impl Captures {
                 }
                 Err(error) => return Err(error),
             }
-            if paths.len() == 1 {
+            // A pipe cannot be opened again.
+            let again = std::fs::metadata(path).is_ok_and(|about| about.is_file());
+            if paths.len() == 1 || !again {
                 captures.active.push(reader);
             } else if let Some(packet) = reader.packet() {
                 captures.waiting.push((packet.time, path.clone()));
@@ -93,7 +95,7 @@ impl Captures {
 
     /// The next packet; `None` at the end of all files.
     #[inline]
-    pub fn next(&mut self) -> Option<Packet<'_>> {
+    pub fn next_packet(&mut self) -> Option<Packet<'_>> {
         if let Some(current) = self.current {
             let reader = &mut self.active[current];
             match reader.advance() {

@@ -163,7 +163,9 @@ mod tests {
         #[test]
         fn quantiles_are_within_the_resolution(mut values in prop::collection::vec(0u64..1 << 40, 1..300), share in 0.0..1.0f64) {
             let mut histogram = Histogram::default();
-            values.iter().for_each(|&value| histogram.add(value));
+            for &value in &values {
+                histogram.add(value);
+            }
             values.sort_unstable();
             let exact = values[(((share * values.len() as f64).ceil() as usize).max(1)) - 1];
             let found = histogram.quantile(share).unwrap();

@@ -69,11 +69,12 @@ impl TrafficSection {
             return None;
         }
         let hosts = report.hosts.clamp(2, MOST_HOSTS);
+        let peers = peers(report);
         let degree = |windows: &Histogram| (windows.mean().unwrap_or(1.0) + 0.5) as u64;
         let mut groups = Vec::new();
         if report.options.host.is_some() {
             let senders = degree(&report.bursts[Heading::To as usize]);
-            groups.extend([("host", 1), ("peer", (hosts - 1).max(senders.min(10_000)))]);
+            groups.extend([("host", 1), ("peer", peers.min(MOST_HOSTS).max(senders.min(10_000)))]);
         } else {
             groups.push(("host", hosts));
             if let Some(windows) = traffics.iter().find_map(|traffic| traffic.bursts) {
@@ -86,7 +87,13 @@ impl TrafficSection {
             let _ = writeln!(text, "{name} = {{ count = {count} }}");
         }
         for traffic in &traffics {
-            write_traffic(&mut text, report, traffic);
+            // The load of the chosen host stays, and otherwise that of every host, with however many the scenario has.
+            let sources = match traffic.from {
+                "peer" => groups[1].1,
+                "host" if report.options.host.is_some() => 1,
+                _ => report.hosts,
+            };
+            write_traffic(&mut text, report, traffic, sources);
         }
         let total = groups.iter().map(|(_, count)| count).sum();
         let scenario = format!("{}{text}\n{POLICY}", scenario_head(report, total));
@@ -111,7 +118,10 @@ fn section_head(report: &Report) -> String {
         seconds(report.duration()),
         report.hosts
     );
-    text.push_str("# Every sender of a traffic has a Poisson process of its own: with more or fewer hosts the load of each stays.\n");
+    text.push_str(match report.options.host {
+        Some(_) => "# The load to and from the host is that of the capture; change `mean` with the number of peers.\n",
+        None => "# The load of each host is that of the capture, however many there are.\n",
+    });
     if let Some(starts) = report.starts {
         let _ = writeln!(
             text,
@@ -123,12 +133,18 @@ fn section_head(report: &Report) -> String {
     text
 }
 
-/// How often each sender starts a flow, or all together an incast.
-fn mean_gap(report: &Report, traffic: &Traffic<'_>) -> Span {
+/// Hosts that the chosen one talks to, at least.
+fn peers(report: &Report) -> u64 {
+    let of = |class| [report.group(class, Heading::To).senders, report.group(class, Heading::From).receivers];
+    Class::ALL.into_iter().flat_map(of).max().unwrap_or(0).max(1)
+}
+
+/// How often each of `sources` starts a flow, or all together an incast.
+fn mean_gap(report: &Report, traffic: &Traffic<'_>, sources: u64) -> Span {
     let picos = u128::from(report.duration()) * 1000;
     let mean = match traffic.bursts {
         Some(windows) => picos / u128::from(windows.count()),
-        None => picos * u128::from(traffic.group.senders.max(1)) / u128::from(traffic.group.sizes.count()),
+        None => picos * u128::from(sources) / u128::from(traffic.group.sizes.count()),
     };
     // Down to what prints shortly; the third of a per mille is far below what a capture can say.
     let digits = mean.checked_ilog10().unwrap_or(0).saturating_sub(3);
@@ -136,7 +152,7 @@ fn mean_gap(report: &Report, traffic: &Traffic<'_>) -> Span {
     Span::from_picos(u64::try_from(mean / unit * unit).unwrap_or(u64::MAX).max(1))
 }
 
-fn write_traffic(text: &mut String, report: &Report, traffic: &Traffic<'_>) {
+fn write_traffic(text: &mut String, report: &Report, traffic: &Traffic<'_>, sources: u64) {
     let Traffic { name, from, to, group, class, bursts } = traffic;
     let sizes = &group.sizes;
     let _ = write!(
@@ -160,13 +176,18 @@ fn write_traffic(text: &mut String, report: &Report, traffic: &Traffic<'_>) {
     }
     let _ = writeln!(text, "[[traffic]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"");
     if let Some(windows) = bursts {
-        let _ = writeln!(text, "pairs = \"incast\" # {} times, with {:.1} senders on average", windows.count(), windows.mean().unwrap_or(0.0));
+        let _ = writeln!(
+            text,
+            "pairs = \"incast\" # {} times, with {:.1} senders on average",
+            windows.count(),
+            windows.mean().unwrap_or(0.0)
+        );
         if *from == "peer" {
             let _ = writeln!(text, "senders = {}", (windows.mean().unwrap_or(1.0) + 0.5) as u64);
         }
     }
     let _ = writeln!(text, "size = {{ kind = \"cdf\", file = \"{name}.csv\" }}");
-    let _ = writeln!(text, "arrival = {{ kind = \"poisson\", mean = \"{}\" }}", mean_gap(report, traffic));
+    let _ = writeln!(text, "arrival = {{ kind = \"poisson\", mean = \"{}\" }}", mean_gap(report, traffic, sources));
 }
 
 fn scenario_head(report: &Report, hosts: u64) -> String {

@@ -53,7 +53,8 @@ impl Series {
 
     fn coarsen(&mut self) {
         self.length = self.length.saturating_mul(FACTOR as u64);
-        self.intervals = self.intervals.chunks(FACTOR).map(|some| some.iter().copied().fold(Interval::default(), sum)).collect();
+        self.intervals =
+            self.intervals.chunks(FACTOR).map(|some| some.iter().copied().fold(Interval::default(), sum)).collect();
     }
 
     /// How long an interval is, in nanoseconds.
@@ -85,7 +86,8 @@ impl Series {
         }
         // The last, which may not be whole, is left out.
         let sums = self.intervals.chunks_exact(together as usize);
-        let sums: Vec<f64> = sums.map(|some| some.iter().map(|interval| interval.starts[class]).sum::<u64>() as f64).collect();
+        let sums: Vec<f64> =
+            sums.map(|some| some.iter().map(|interval| interval.starts[class]).sum::<u64>() as f64).collect();
         let mean = sums.iter().sum::<f64>() / sums.len() as f64;
         let variance = sums.iter().map(|n| (n - mean) * (n - mean)).sum::<f64>() / (sums.len() - 1) as f64;
         (mean > 0.0).then(|| (variance / mean, together * self.length))

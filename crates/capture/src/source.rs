@@ -22,13 +22,14 @@ const COMPRESSED: usize = 64 << 10;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
+/// The input with its first bytes, which were looked at.
+type Whole = Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
 /// A stream of bytes from a file or a pipe.
 enum Source {
-    Plain(Whole<Box<dyn Read + Send>>),
-    Gzip(Box<MultiGzDecoder<BufReader<Whole<Box<dyn Read + Send>>>>>),
-    Zstd(Box<Zstd<Whole<Box<dyn Read + Send>>>>),
+    Plain(Whole),
+    Gzip(Box<MultiGzDecoder<BufReader<Whole>>>),
+    Zstd(Box<Zstd<Whole>>),
 }
 
 impl Source {
@@ -73,11 +74,7 @@ struct Zstd<R: Read> {
 impl<R: Read> Zstd<R> {
     fn new(source: R) -> Zstd<R> {
         // The decoder's own bound on windows (128 MiB) stays: a header cannot ask for more memory.
-        Zstd {
-            source: BufReader::with_capacity(COMPRESSED, source),
-            decoder: FrameDecoder::new(),
-            in_frame: false,
-        }
+        Zstd { source: BufReader::with_capacity(COMPRESSED, source), decoder: FrameDecoder::new(), in_frame: false }
     }
 
     /// Begins the next frame; `false` at the end.
@@ -161,11 +158,8 @@ impl Buffer {
 
     /// Reads from `input`, which messages call `name`.
     pub fn new(name: &str, input: Box<dyn Read + Send>) -> Result<Buffer, CaptureError> {
-        let source = Source::new(input).map_err(|source| CaptureError::Io {
-            action: "read",
-            file: name.to_owned(),
-            source,
-        })?;
+        let source =
+            Source::new(input).map_err(|source| CaptureError::Io { action: "read", file: name.to_owned(), source })?;
         Ok(Buffer { name: name.to_owned(), source, data: vec![0; BUFFER], start: 0, end: 0, offset: 0 })
     }
 
@@ -219,7 +213,12 @@ impl Buffer {
         } else {
             format!("the {kind} data is damaged ({error})")
         };
-        CaptureError::Damaged { file: self.name.clone(), offset: self.offset + self.window().len() as u64, compressed: true, what }
+        CaptureError::Damaged {
+            file: self.name.clone(),
+            offset: self.offset + self.window().len() as u64,
+            compressed: true,
+            what,
+        }
     }
 
     /// What was read and not consumed.

@@ -89,18 +89,17 @@ impl Tracker {
             self.end(old, End::Reused, events);
             place = None;
         }
-        let place = match place {
-            Some(place) => place,
-            None => {
-                // What comes late, after an end, begins nothing.
-                if segment.has(RST) || (segment.has(FIN) && segment.payload == 0 && !segment.has(SYN)) {
-                    self.strays += 1;
-                    return;
-                }
-                self.make_room(events);
-                self.opened += 1;
-                self.table.insert(hash, Connection::new(key, self.opened, now, side, segment))
+        let place = if let Some(place) = place {
+            place
+        } else {
+            // What comes late, after an end, begins nothing.
+            if segment.has(RST) || (segment.has(FIN) && segment.payload == 0 && !segment.has(SYN)) {
+                self.strays += 1;
+                return;
             }
+            self.make_room(events);
+            self.opened += 1;
+            self.table.insert(hash, Connection::new(key, self.opened, now, side, segment))
         };
         let connection = self.table.get_mut(place);
         let was_ended = connection.is_ended();

@@ -29,6 +29,9 @@ pub fn trace(args: &TraceArgs) -> Result<(), Failure> {
     if args.files.len() > 1 && args.files.iter().any(|file| file == "-") {
         return Err(Failure::usage("`-` (the standard input) cannot be one of several files"));
     }
+    if let Some(twice) = args.files.iter().enumerate().find(|(at, file)| args.files[..*at].contains(file)) {
+        return Err(Failure::usage(format!("{} is named twice", twice.1)));
+    }
     let mut captures = Captures::open(&args.files)?;
     let folder = args.out.as_deref().map(new_folder).transpose()?;
     let stop = listen()?;
@@ -54,9 +57,14 @@ pub fn trace(args: &TraceArgs) -> Result<(), Failure> {
     }
     if !args.quiet {
         let rate = captures.bytes() as f64 / took.as_secs_f64().max(1e-9) / 1e6;
-        terminal::say(&format!("read {} in {}, {rate:.0} MB/s", text::bytes(captures.bytes() as f64), clock::span(took)));
+        terminal::say(&format!(
+            "read {} in {}, {rate:.0} MB/s",
+            text::bytes(captures.bytes() as f64),
+            clock::span(took)
+        ));
         if let Some(folder) = &folder {
-            let what = if section.is_some() { "connections, series, sizes and a scenario" } else { "connections and series" };
+            let what =
+                if section.is_some() { "connections, series, sizes and a scenario" } else { "connections and series" };
             terminal::say(&format!("{what} are in {}", terminal::quoted(folder)));
         }
     }
@@ -132,7 +140,7 @@ fn read(
     });
     let mut meter = (!quiet && terminal::can_redraw()).then(Instant::now);
     let mut drawn = false;
-    while let Some(packet) = captures.next() {
+    while let Some(packet) = captures.next_packet() {
         analysis.packet(&packet);
         if analysis.seen().is_multiple_of(LOOK) {
             if stop.load(Ordering::Relaxed) || table.borrow().1.is_some() {

@@ -16,8 +16,8 @@ mod warnings;
 
 pub use claims::claims;
 pub use compare::{comparison, differences};
-pub use number::three_digits;
 pub use json::{comparison_json, row_json, summary_json};
+pub use number::three_digits;
 pub use summary::summary;
 pub use table::table;
 pub use warnings::warnings;

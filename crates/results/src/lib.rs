@@ -33,5 +33,5 @@ pub use record::{
     Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Sample, SweepPoint, SweepValue,
 };
 pub use stats::{Estimate, mean, paired_difference, percentile};
-pub use table::{Column, ParquetFile, RowWriter};
 pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};
+pub use table::{Column, ParquetFile, RowWriter};

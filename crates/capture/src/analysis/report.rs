@@ -246,7 +246,10 @@ impl Report {
         say(malformed > 0, format!("{malformed} of {all} packets have headers that contradict themselves"));
         say(
             unknown_link > 0,
-            format!("{unknown_link} of {all} packets are of link type {}, which is not read", unknown_link_type.unwrap_or(0)),
+            format!(
+                "{unknown_link} of {all} packets are of link type {}, which is not read",
+                unknown_link_type.unwrap_or(0)
+            ),
         );
         say(
             set_back > 0,
@@ -262,7 +265,9 @@ impl Report {
         let Totals { unseen, bytes, duplicates, data_packets, evicted, orphans, .. } = self.totals;
         say(
             unseen * 1000 > bytes,
-            format!("the capture lacks {unseen} of {bytes} bytes of data; they are counted by sequence numbers, but RTTs and retransmissions among them are not"),
+            format!(
+                "the capture lacks {unseen} of {bytes} bytes of data; they are counted by sequence numbers, but RTTs and retransmissions among them are not"
+            ),
         );
         say(
             duplicates * 10 > data_packets,
@@ -270,11 +275,16 @@ impl Report {
         );
         say(
             evicted > 0,
-            format!("{evicted} connections were closed early because there were over {} (--max-flows); what follows of them counts as further connections", self.options.max_flows),
+            format!(
+                "{evicted} connections were closed early because there were over {} (--max-flows); what follows of them counts as further connections",
+                self.options.max_flows
+            ),
         );
         say(
             orphans > 0,
-            format!("{orphans} MPTCP subflows belong to connections whose first subflow was not captured; the subflows of each count as one connection"),
+            format!(
+                "{orphans} MPTCP subflows belong to connections whose first subflow was not captured; the subflows of each count as one connection"
+            ),
         );
         say(self.hosts_left_out, format!("there are more hosts than the {} that are told apart", self.hosts));
         warnings

@@ -96,7 +96,13 @@ fn read(option: &[u8]) -> Option<Mptcp> {
             if flags & 0x04 == 0 {
                 return None;
             }
-            let at = 2 + if flags & 0x01 == 0 { 0 } else if flags & 0x02 == 0 { 4 } else { 8 };
+            let at = 2 + if flags & 0x01 == 0 {
+                0
+            } else if flags & 0x02 == 0 {
+                4
+            } else {
+                8
+            };
             let wide = flags & 0x08 != 0;
             let (number, after) =
                 if wide { (long(option, at)?, at + 8) } else { (u64::from(word(option, at)?), at + 4) };

@@ -34,7 +34,7 @@ fn made(write: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
     bytes
 }
 
-fn segment<'a>(link: Link, data: &'a [u8]) -> Segment<'a> {
+fn segment(link: Link, data: &[u8]) -> Segment<'_> {
     match parse(&packet(link, data)) {
         Content::Tcp(segment) => segment,
         other => panic!("{other:?}"),
@@ -162,14 +162,26 @@ fn options_of_mptcp_are_read_in_all_their_lengths() {
     assert_eq!(with(&[&[1, 1, 30, 12, 0x01, 0x81], &keys[..8]]), capable(sender, None, 0));
     assert_eq!(with(&[&[30, 20, 0x01, 0x81], &keys]), capable(sender, receiver, 0));
     assert_eq!(with(&[&[30, 22, 0x01, 0x81], &keys, &[1, 0]]), capable(sender, receiver, 256));
-    assert_eq!(with(&[&[30, 12, 0x10, 2, 0xaa, 0xbb, 0xcc, 0xdd, 0, 0, 0, 1]]), Some(Mptcp::Join { token: Some(0xaabb_ccdd) }));
+    assert_eq!(
+        with(&[&[30, 12, 0x10, 2, 0xaa, 0xbb, 0xcc, 0xdd, 0, 0, 0, 1]]),
+        Some(Mptcp::Join { token: Some(0xaabb_ccdd) })
+    );
     assert_eq!(with(&[&[30, 16, 0x10, 2], &keys[..12]]), Some(Mptcp::Join { token: None }));
     // Acknowledgement of 8 bytes, number of 8, subflow's number of 4, length of 2, checksum of 2.
-    let dss = |flags: u8, length: u8| [&[30, 28, 0x20, flags][..], &[7; 8], &keys[..8], &[0, 0, 0, 1, 2, length, 0, 0]].concat();
+    let dss = |flags: u8, length: u8| {
+        [&[30, 28, 0x20, flags][..], &[7; 8], &keys[..8], &[0, 0, 0, 1, 2, length, 0, 0]].concat()
+    };
     assert_eq!(find(&dss(0x0f, 0)), Some(Mptcp::Data { number: 0x0102_0304_0506_0708, wide: true, length: 512 }));
-    assert_eq!(find(&dss(0x1f, 1)), Some(Mptcp::Data { number: 0x0102_0304_0506_0708, wide: true, length: 512 }), "with the end");
+    assert_eq!(
+        find(&dss(0x1f, 1)),
+        Some(Mptcp::Data { number: 0x0102_0304_0506_0708, wide: true, length: 512 }),
+        "with the end"
+    );
     assert_eq!(find(&dss(0x0b, 0)), None, "an acknowledgement alone");
-    assert_eq!(with(&[&[30, 14, 0x20, 0x04], &keys[..4], &[0, 0, 0, 1, 0, 9]]), Some(Mptcp::Data { number: 0x0102_0304, wide: false, length: 9 }));
+    assert_eq!(
+        with(&[&[30, 14, 0x20, 0x04], &keys[..4], &[0, 0, 0, 1, 0, 9]]),
+        Some(Mptcp::Data { number: 0x0102_0304, wide: false, length: 9 })
+    );
     // Cut, without end, of length 0.
     assert_eq!(find(&dss(0x0f, 0)[..20]), None);
     assert_eq!(find(&[30]), None);

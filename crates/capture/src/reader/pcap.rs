@@ -31,15 +31,16 @@ impl Kind {
 
 /// Relatives with other records, which are told apart by their magic numbers alone.
 pub(super) fn modified(magic: [u8; 4]) -> Option<&'static str> {
-    match magic {
-        [0xa1, 0xb2, 0xcd, 0x34] | [0x34, 0xcd, 0xb2, 0xa1] => {
+    match u32::from_be_bytes(magic) {
+        0xa1b2_cd34 | 0x34cd_b2a1 => {
             Some("a pcap file with the longer records of a patched libpcap (Kuznetzov); convert it with editcap")
         }
-        [0xa1, 0xe2, 0xcb, 0x12] | [0x12, 0xcb, 0xe2, 0xa1] => {
-            Some("a pcap file with the records of an AIX or IXIA tool; convert it with editcap")
+        0xa1b2_34cd | 0xcd34_b2a1 => {
+            Some("a pcap file with the records of a patched libpcap (Mesquita); convert it with editcap")
         }
-        [0x1c, 0x00, 0x01, 0xac] | [0xac, 0x01, 0x00, 0x1c] | [0x1c, 0x00, 0x01, 0xab] | [0xab, 0x01, 0x00, 0x1c] => {
-            Some("a pcap file with the records of an IXIA tool; convert it with editcap")
+        0xa12b_3c4d | 0x4d3c_2ba1 => Some("a pcap file with the records of Navtel; convert it with editcap"),
+        0x1c00_01ac | 0xac01_001c | 0x1c00_01ab | 0xab01_001c => {
+            Some("a pcap file with the records of Ixia; convert it with editcap")
         }
         _ => None,
     }
@@ -82,8 +83,7 @@ impl Header {
             return match buffer.window().len() {
                 0 => Ok(None),
                 there => {
-                    Err(buffer
-                        .damaged(format!("the file ends in a packet's header, after {there} of {RECORD} bytes")))
+                    Err(buffer.damaged(format!("the file ends in a packet's header, after {there} of {RECORD} bytes")))
                 }
             };
         }

@@ -50,7 +50,7 @@ impl Interface {
         let nanos = match self.clock {
             Clock::Coarse(unit) => u128::from(ticks) * u128::from(unit),
             Clock::Fine(unit) => u128::from(ticks / unit),
-            Clock::Binary(halvings) => u128::from(ticks) * 1_000_000_000 >> halvings,
+            Clock::Binary(halvings) => (u128::from(ticks) * 1_000_000_000) >> halvings,
         };
         (nanos as i128 + self.offset).clamp(0, i128::from(i64::MAX)) as u64
     }
@@ -91,14 +91,13 @@ impl Section {
                 self.order = Order { big };
             }
             let (kind, total) = (self.order.u32(head, 0), self.order.u32(head, 4) as usize);
-            if !total.is_multiple_of(4) || total < 12 || total > MAX_BLOCK {
+            if !total.is_multiple_of(4) || !(12..=MAX_BLOCK).contains(&total) {
                 return Err(buffer.damaged(format!("a block (type {kind:#x}) cannot have a length of {total} bytes")));
             }
             if !buffer.ensure(total)? {
                 let there = buffer.window().len();
-                return Err(
-                    buffer.damaged(format!("the file ends in a block (type {kind:#x}), after {there} of {total} bytes"))
-                );
+                return Err(buffer
+                    .damaged(format!("the file ends in a block (type {kind:#x}), after {there} of {total} bytes")));
             }
             let block = &buffer.window()[..total];
             let again = self.order.u32(block, total - 4) as usize;

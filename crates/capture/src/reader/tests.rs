@@ -40,7 +40,7 @@ fn pcap(big: bool, nanoseconds: bool) -> Vec<u8> {
     bytes.extend([word(0), word(0)].concat()); // two fields that are not used
     bytes.extend(word(65_535)); // snaplen
     bytes.extend(word(0x1000_0001)); // Ethernet, frames with checksums of 2 · 16 bits
-    bytes.extend([word(1_700_000_000), word(5), word(3), word(3), ].concat());
+    bytes.extend([word(1_700_000_000), word(5), word(3), word(3)].concat());
     bytes.extend(b"abc");
     bytes.extend([word(1_700_000_001), word(999_999), word(2), word(60)].concat());
     bytes.extend(b"de");
@@ -119,7 +119,16 @@ fn pcapng(big: bool) -> Vec<u8> {
         // The simple one has only a length; it is of interface 0.
         block(big, 3, &[&words(big, &[4])[..], b"simp"].concat()),
         // Statistics of interface 1: 17 dropped.
-        block(big, 5, &[words(big, &[1, 0, 0]), halves(big, &[5, 8]), if big { 17u64.to_be_bytes() } else { 17u64.to_le_bytes() }.to_vec()].concat()),
+        block(
+            big,
+            5,
+            &[
+                words(big, &[1, 0, 0]),
+                halves(big, &[5, 8]),
+                if big { 17u64.to_be_bytes() } else { 17u64.to_le_bytes() }.to_vec(),
+            ]
+            .concat(),
+        ),
     ]
     .concat()
 }
@@ -171,12 +180,18 @@ fn damage_is_told_with_its_offset() {
         error(&damaged),
         "x.pcap: at byte 43: a packet's header cannot be right: 10000000 bytes captured, the most is 262144"
     );
-    assert!(error(&with(43 + 4, 1_000_000)).contains("at byte 43: a packet's header cannot be right: 1000000 microseconds"));
+    assert!(
+        error(&with(43 + 4, 1_000_000)).contains("at byte 43: a packet's header cannot be right: 1000000 microseconds")
+    );
     let ng = pcapng(false);
     let first = section(false).len();
     let mut bytes = ng.clone();
     bytes[first + 4] += 1;
-    assert!(error(&bytes).contains("at byte 28: a block (type 0x1) cannot have a length of 25 bytes"), "{}", error(&bytes));
+    assert!(
+        error(&bytes).contains("at byte 28: a block (type 0x1) cannot have a length of 25 bytes"),
+        "{}",
+        error(&bytes)
+    );
     let mut bytes = ng.clone();
     bytes[first + 20] += 4;
     assert!(error(&bytes).contains("24 bytes at its beginning and 28 at its end"), "{}", error(&bytes));

@@ -202,6 +202,12 @@ impl Connection {
         !self.is(HANDSHAKE) || self.is(ANSWERED | ESTABLISHED) || self.sides.iter().all(|side| side.data_packets > 0)
     }
 
+    /// Whether it is a single segment without data or a SYN: the last of a connection that is over, and none of its own.
+    pub(crate) fn is_stray(&self) -> bool {
+        let [one, other] = &self.sides;
+        self.begin() == Begin::Open && one.packets + other.packets == 1 && one.bytes + other.bytes == 0
+    }
+
     pub(crate) fn is_swapped(&self) -> bool {
         self.is(SWAPPED)
     }

@@ -79,7 +79,7 @@ impl Group {
 /// All of them.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
-    groups: Vec<Group>,
+    all: Vec<Group>,
     free: Vec<u32>,
     tokens: HashMap<u32, u32, foldhash::fast::RandomState>,
     /// How many connections there were.
@@ -94,15 +94,12 @@ impl Groups {
     fn make(&mut self, connection: &mut Connection, complete: bool) -> u32 {
         let group =
             Group { number: connection.number, complete, open: 1, subflows: 1, first: u64::MAX, ..Group::default() };
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.groups[place as usize] = group;
-                place
-            }
-            None => {
-                self.groups.push(group);
-                self.groups.len() as u32 - 1
-            }
+        let place = if let Some(place) = self.free.pop() {
+            self.all[place as usize] = group;
+            place
+        } else {
+            self.all.push(group);
+            self.all.len() as u32 - 1
         };
         self.made += 1;
         connection.group = place;
@@ -110,7 +107,7 @@ impl Groups {
     }
 
     fn key(&mut self, place: u32, side: usize, version: Version, key: u64) {
-        let group = &mut self.groups[place as usize];
+        let group = &mut self.all[place as usize];
         if group.tokens[side].is_some() {
             return;
         }
@@ -141,14 +138,14 @@ impl Groups {
                     self.key(place, 1 - own, version, key);
                 }
                 // With the first data no mapping is sent: it begins at the beginning.
-                let stream = &mut self.groups[place as usize].streams[own];
+                let stream = &mut self.all[place as usize].streams[own];
                 if let Some(start) = stream.start.filter(|_| length > 0) {
                     stream.mapping(start, true, length);
                 }
             }
             Mptcp::Join { token: Some(token) } if connection.group == NONE => {
                 if let Some(&place) = self.tokens.get(&token) {
-                    let group = &mut self.groups[place as usize];
+                    let group = &mut self.all[place as usize];
                     group.subflows += 1;
                     group.open += 1;
                     self.joined += u64::from(group.complete);
@@ -160,14 +157,14 @@ impl Groups {
                     }
                 } else {
                     let place = self.make(connection, false);
-                    self.groups[place as usize].tokens[1] = Some(token);
+                    self.all[place as usize].tokens[1] = Some(token);
                     self.tokens.insert(token, place);
                     self.orphans += 1;
                 }
             }
             Mptcp::Data { number, wide, length } if connection.group != NONE => {
                 let side = usize::from(from_initiator == connection.is_swapped());
-                self.groups[connection.group as usize].streams[side].mapping(number, wide, length);
+                self.all[connection.group as usize].streams[side].mapping(number, wide, length);
             }
             Mptcp::Join { .. } | Mptcp::Data { .. } => {}
         }
@@ -175,12 +172,12 @@ impl Groups {
 
     /// A subflow's connection.
     pub fn get_mut(&mut self, place: u32) -> &mut Group {
-        &mut self.groups[place as usize]
+        &mut self.all[place as usize]
     }
 
     /// A subflow has ended: its connection, if it was the last that was open.
     pub fn leave(&mut self, place: u32) -> Option<Group> {
-        let group = &mut self.groups[place as usize];
+        let group = &mut self.all[place as usize];
         group.open -= 1;
         if group.open > 0 {
             return None;

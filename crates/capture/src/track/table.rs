@@ -103,21 +103,18 @@ impl Table {
     /// Adds a connection whose key is not there, as the last heard of.
     pub fn insert(&mut self, hash: u64, connection: Connection) -> u32 {
         // The first free place is known as one above, so that 0 is none.
-        let place = match self.free.checked_sub(1) {
-            Some(place) => {
-                self.free = self.get(place).next;
-                *self.get_mut(place) = connection;
-                place
+        let place = if let Some(place) = self.free.checked_sub(1) {
+            self.free = self.get(place).next;
+            *self.get_mut(place) = connection;
+            place
+        } else {
+            if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
+                self.chunks.push(Vec::with_capacity(CHUNK));
             }
-            None => {
-                if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
-                    self.chunks.push(Vec::with_capacity(CHUNK));
-                }
-                let full = (self.chunks.len() - 1) * CHUNK;
-                let chunk = self.chunks.last_mut().expect("one was just pushed");
-                chunk.push(connection);
-                (full + chunk.len() - 1) as u32
-            }
+            let full = (self.chunks.len() - 1) * CHUNK;
+            let chunk = self.chunks.last_mut().expect("one was just pushed");
+            chunk.push(connection);
+            (full + chunk.len() - 1) as u32
         };
         let (hasher, chunks) = (&self.hasher, &self.chunks);
         self.places.insert_unique(hash, place, |&place| hasher.hash_one(get(chunks, place).key));

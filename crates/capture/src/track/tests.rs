@@ -31,7 +31,17 @@ impl Talk {
     }
 
     /// A segment from the client (0) or the server (1).
-    fn says(&mut self, now: u64, from: usize, flags: u8, sequence: u32, acknowledgement: u32, payload: u32, options: &[u8]) {
+    #[expect(clippy::too_many_arguments, reason = "what a segment has")]
+    fn says(
+        &mut self,
+        now: u64,
+        from: usize,
+        flags: u8,
+        sequence: u32,
+        acknowledgement: u32,
+        payload: u32,
+        options: &[u8],
+    ) {
         self.id = self.id % 60_000 + 1;
         let frame = Frame {
             source: self.ends[from],
@@ -193,7 +203,10 @@ fn acknowledgements_alone_tell_what_the_other_side_sent() {
         talk.says(S + n * MS, 1, ACK, 1, 1 + n as u32 * 2000, 0, &[]);
     }
     let connection = talk.only();
-    assert_eq!((connection.sides[0].bytes, connection.sides[0].unseen, connection.begin()), (198_000, 198_000, Begin::Open));
+    assert_eq!(
+        (connection.sides[0].bytes, connection.sides[0].unseen, connection.begin()),
+        (198_000, 198_000, Begin::Open)
+    );
 }
 
 #[test]
@@ -359,4 +372,10 @@ fn an_offer_of_mptcp_that_is_not_taken_is_tcp() {
     talk.says(S, 0, ACK, 1001, 5001, 0, &[]);
     assert_eq!(talk.tracker.groups.made, 0);
     assert_eq!(talk.only().group, NONE);
+}
+
+/// What `--max-flows` says of memory: 350 bytes each, with four or five for its place in the table.
+#[test]
+fn a_connection_takes_less_than_350_bytes() {
+    assert!(size_of::<Connection>() <= 340, "{}", size_of::<Connection>());
 }

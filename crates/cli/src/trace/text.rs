@@ -128,9 +128,16 @@ fn overview(report: &Report, layout: Layout) -> String {
     row("most at a time", report.peak_connections().to_string());
     let long = report.longlived;
     let data: u64 = totals.bytes;
-    row("long-lived (≥ 90 % of the capture)", format!("{}, {} of the data", long.connections, share(u64::try_from(long.bytes).unwrap_or(u64::MAX).min(data), data)));
+    row(
+        "long-lived (≥ 90 % of the capture)",
+        format!(
+            "{}, {} of the data",
+            long.connections,
+            share(u64::try_from(long.bytes).unwrap_or(u64::MAX).min(data), data)
+        ),
+    );
     let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
-    table(&["capture", ""], &rows, layout)
+    table(&["capture", "value"], &rows, layout)
 }
 
 fn by_class(report: &Report, wanted: Option<Heading>, layout: Layout) -> String {
@@ -231,10 +238,13 @@ fn rest(report: &Report, layout: Layout) -> String {
     }
     let again = format!("{}, {}", totals.retransmissions, share(totals.retransmissions, totals.data_packets));
     row("segments sent again".to_owned(), again);
-    row("out of order".to_owned(), format!("{}, {}", totals.out_of_order, share(totals.out_of_order, totals.data_packets)));
+    row(
+        "out of order".to_owned(),
+        format!("{}, {}", totals.out_of_order, share(totals.out_of_order, totals.data_packets)),
+    );
     for (name, rtt) in [("RTT of handshakes", &report.handshakes), ("RTT from here to receivers", &report.rtt)] {
         let value = |share: f64| or_none(rtt.quantile(share), |nanos| time(nanos as f64));
         row(format!("{name}: p50, p95, p99"), format!("{}, {}, {}", value(0.5), value(0.95), value(0.99)));
     }
-    table(&["", ""], &rows, layout).trim_start_matches('\n').to_owned()
+    table(&["", "value"], &rows, layout)
 }

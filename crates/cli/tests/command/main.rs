@@ -10,6 +10,7 @@ mod leftovers;
 mod output;
 mod resume;
 mod run;
+mod trace;
 mod usage;
 
 use std::path::{Path, PathBuf};
