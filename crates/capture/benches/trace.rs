@@ -9,7 +9,7 @@
 use std::io::Read;
 use std::time::Instant;
 
-use headway_capture::{Analysis, Captures, Options};
+use headway_capture::{Analysis, Captures, End, Options};
 
 /// Peak resident memory of this process in bytes (`VmHWM`), or 0 where there is no /proc.
 fn peak_memory() -> u64 {
@@ -51,7 +51,7 @@ fn main() {
          \"seconds\": {seconds:.3}, \"mb_per_s\": {:.0}, \"mpackets_per_s\": {:.2}, \"peak_mb\": {:.1}, \"before_mb\": {:.1}}}",
         report.totals.connections,
         report.peak_connections(),
-        report.totals.evicted,
+        report.totals.ended(End::Evicted),
         bytes / seconds / 1e6,
         packets as f64 / seconds / 1e6,
         peak_memory() as f64 / 1e6,

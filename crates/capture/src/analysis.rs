@@ -428,7 +428,6 @@ impl<'a> Analysis<'a> {
         let long: Vec<_> = candidates.into_iter().filter(|&(duration, _)| self.is_long(duration)).collect();
         let longlived =
             Longlived { connections: long.len() as u64, bytes: long.iter().map(|&(_, bytes)| u128::from(bytes)).sum() };
-        self.totals.evicted = self.tracker.evicted;
         self.totals.strays = self.tracker.strays;
         self.totals.joined = self.tracker.groups.joined;
         self.totals.orphans = self.tracker.groups.orphans;

@@ -49,8 +49,6 @@ pub(crate) struct Tracker {
     idle: u64,
     most: usize,
     opened: u64,
-    /// Connections closed early because there was no room.
-    pub evicted: u64,
     /// Segments of no connection that is known and that begin none.
     pub strays: u64,
 }
@@ -66,7 +64,6 @@ impl Tracker {
             idle,
             most: most.max(1),
             opened: 0,
-            evicted: 0,
             strays: 0,
         }
     }
@@ -144,7 +141,6 @@ impl Tracker {
             let how = self.table.get(place).how_ended();
             self.end(place, how, events);
         } else if let Some(place) = self.table.oldest_open() {
-            self.evicted += 1;
             self.end(place, End::Evicted, events);
         }
     }

@@ -62,8 +62,6 @@ pub struct Totals {
     pub joined: u64,
     /// Subflows of connections whose first was not captured.
     pub orphans: u64,
-    /// Closed early for want of room.
-    pub evicted: u64,
     /// Segments of no known connection.
     pub strays: u64,
     /// Segments with data.
@@ -262,7 +260,8 @@ impl Report {
             backwards > set_back && self.packets.largest_step_back > 1_000_000,
             format!("{backwards} packets are older than the packet before them and were taken to be of its time"),
         );
-        let Totals { unseen, bytes, duplicates, data_packets, evicted, orphans, .. } = self.totals;
+        let Totals { unseen, bytes, duplicates, data_packets, orphans, .. } = self.totals;
+        let evicted = self.totals.ended(End::Evicted);
         say(
             unseen * 1000 > bytes,
             format!(

@@ -243,7 +243,7 @@ fn memory_is_bounded_and_what_that_costs_is_said() {
         scene.segment(n, ends, (1, 1), ACK, 10, &[]);
     }
     let report = scene.report(Options { max_flows: 100, ..Options::default() });
-    assert_eq!((report.totals.connections, report.totals.evicted), (500, 400));
+    assert_eq!((report.totals.connections, report.totals.ended(End::Evicted)), (500, 400));
     assert!(report.warnings().iter().any(|text| text.contains("400 connections were closed early")));
 }
 

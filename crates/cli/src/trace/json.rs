@@ -102,7 +102,7 @@ pub fn report(report: &Report, warnings: &[String], errors: &[String]) -> Value 
             "reset": totals.ended(End::Reset),
             "idle": totals.ended(End::Idle),
             "reused": totals.ended(End::Reused),
-            "evicted": totals.evicted,
+            "evicted": totals.ended(End::Evicted),
             "unanswered": totals.unanswered,
             "most": report.peak_connections(),
             "long_lived": report.longlived.connections,
