@@ -47,7 +47,7 @@ fn main() {
     assert!(captures.errors().is_empty(), "{:?}", captures.errors());
     let (bytes, packets) = (captures.bytes() as f64, report.packets.all);
     println!(
-        "{{\"bytes\": {bytes}, \"packets\": {packets}, \"connections\": {}, \"most_at_a_time\": {}, \"evicted\": {}, \
+        "{{\"max_flows\": {max_flows}, \"bytes\": {bytes}, \"packets\": {packets}, \"connections\": {}, \"most_at_a_time\": {}, \"evicted\": {}, \
          \"seconds\": {seconds:.3}, \"mb_per_s\": {:.0}, \"mpackets_per_s\": {:.2}, \"peak_mb\": {:.1}, \"before_mb\": {:.1}}}",
         report.totals.connections,
         report.peak_connections(),

@@ -108,15 +108,20 @@ name = \"tcp\"
 transport = \"tcp\"
 ";
 
+/// `1 flow`, `2 flows`.
+fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
 fn section_head(report: &Report) -> String {
     let mut text = format!(
-        "# Traffic of a capture of {:.6} s with {} hosts, by `headway trace`.\n",
+        "# Traffic of a capture of {:.6} s with {}, by `headway trace`.\n",
         seconds(report.duration()),
-        report.hosts
+        counted(report.hosts, "host")
     );
     text.push_str(match report.options.host {
         Some(_) => "# The load to and from the host is that of the capture; change `mean` with the number of peers.\n",
@@ -157,11 +162,11 @@ fn write_traffic(text: &mut String, report: &Report, traffic: &Traffic<'_>, sour
     let sizes = &group.sizes;
     let _ = write!(
         text,
-        "\n# {} flows of {} bytes in all, from {} senders to {} receivers",
-        sizes.count(),
+        "\n# {} of {} bytes in all, from {} to {}",
+        counted(sizes.count(), "flow"),
         sizes.sum(),
-        group.senders,
-        group.receivers
+        counted(group.senders, "sender"),
+        counted(group.receivers, "receiver")
     );
     if group.cut > 0 {
         let _ = write!(text, "; {} of them began before the capture or ended after it, so may be larger", group.cut);

@@ -138,3 +138,6 @@ impl SeriesTable {
         file.finish()
     }
 }
+
+#[cfg(test)]
+mod tests;
