@@ -335,7 +335,9 @@ impl<'a> Analysis<'a> {
     fn lifetime(&self, connection: &Connection) -> (u64, u64) {
         let begin = self.begin.unwrap_or(0);
         let idle = self.options.idle.nanos();
-        let was_open = connection.begin() == Begin::Open && connection.first.saturating_sub(begin) <= idle;
+        // Of one that was evicted nothing is known but what was seen, and there may be any number of them.
+        let evicted = connection.end == End::Evicted;
+        let was_open = connection.begin() == Begin::Open && connection.first.saturating_sub(begin) <= idle && !evicted;
         let first = if was_open { begin } else { connection.first };
         (first, if connection.end == End::Open { self.last } else { connection.last })
     }

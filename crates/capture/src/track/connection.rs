@@ -199,7 +199,7 @@ impl Connection {
 
     /// Whether anything but SYNs and refusals came.
     pub(crate) fn was_answered(&self) -> bool {
-        !self.is(HANDSHAKE) || self.is(ANSWERED | ESTABLISHED) || self.sides.iter().all(|side| side.data_packets > 0)
+        !self.is(HANDSHAKE) || self.is(ANSWERED | ESTABLISHED) || self.sides.iter().any(|side| side.data_packets > 0)
     }
 
     /// Whether it is a single segment without data or a SYN: the last of a connection that is over, and none of its own.

@@ -210,6 +210,19 @@ fn acknowledgements_alone_tell_what_the_other_side_sent() {
 }
 
 #[test]
+fn one_direction_is_enough_for_its_bytes() {
+    let mut talk = Talk::new();
+    talk.says(S, 0, SYN, 1000, 0, 0, &[]);
+    talk.says(S + 1, 0, ACK, 1001, 5001, 0, &[]);
+    talk.says(S + 2, 0, ACK, 1001, 5001, 700, &[]);
+    // Acknowledges what was answered.
+    talk.says(S + 3, 0, ACK, 1701, 8001, 0, &[]);
+    let connection = talk.only();
+    assert_eq!(connection.sides.map(|side| (side.bytes, side.unseen)), [(700, 0), (3000, 3000)]);
+    assert!(connection.was_answered());
+}
+
+#[test]
 fn a_capture_that_has_everything_twice_is_no_retransmission() {
     let mut talk = Talk::new();
     talk.shake(S);
