@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use headway_scenario::Overrides;
 use headway_scenario::schema::HostKind;
+use headway_units::{Bytes, Span};
 
 /// Simulates data-centre TCP: which way of sending makes my flows finish sooner, and by how much?
 #[derive(Debug, Parser)]
@@ -44,6 +45,9 @@ pub enum Command {
     /// Measure how far modelled hosts are from real Linux kernels
     #[command(after_long_help = FIDELITY_EXAMPLES)]
     Fidelity(FidelityArgs),
+    /// Analyse packet captures: the sizes, times and classes of their flows, as numbers and as a scenario's traffic
+    #[command(after_long_help = TRACE_EXAMPLES)]
+    Trace(TraceArgs),
     /// Build and list the kernels of kernel hosts, and see what this machine lacks for them
     #[command(after_long_help = KERNEL_EXAMPLES)]
     Kernel(KernelArgs),
@@ -351,6 +355,47 @@ pub struct FidelityArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// Captures, pcap or pcapng, also compressed with gzip or zstd; several are read as one, in order of time. `-` is the
+    /// standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required = true)]
+    pub files: Vec<String>,
+    /// A host whose flows are told apart: to it, from it, and others
+    #[arg(long, value_name = "ADDRESS")]
+    pub host: Option<std::net::IpAddr>,
+    /// A connection that is silent for longer is over; what follows is another
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub idle: Span,
+    /// Flows of up to this are short
+    #[arg(long, value_name = "SIZE", default_value = "100KB")]
+    pub short: Bytes,
+    /// Flows of more than this are long
+    #[arg(long, value_name = "SIZE", default_value = "1MB")]
+    pub long: Bytes,
+    /// Flows to one destination that start within this time are an incast
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    pub window: Span,
+    /// The distinct senders of an incast that make it a burst
+    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u16).range(2..))]
+    pub burst: u16,
+    /// Connections in memory, some 350 bytes each; of more, those that are silent the longest are closed early
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub max_flows: u32,
+    /// The intervals of the series; they become ten times as long as often as there are over 20,000
+    #[arg(long, value_name = "TIME", default_value = "10us")]
+    pub interval: Span,
+    /// Keep connections, series, sizes and a scenario in this folder, which must be new or empty
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+    /// Print a JSON object instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Print no progress and no notes
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct KernelArgs {
     #[command(subcommand)]
     pub command: KernelCommand,
@@ -491,6 +536,17 @@ Examples:
   headway fidelity short-alone:size=100KB,control=cubic --trace /tmp/trace
 
 What kernel hosts did is kept in fidelity/kernel.jsonl and used again as long as their scenario is the same.";
+
+const TRACE_EXAMPLES: &str = "\
+Examples:
+  headway trace capture.pcap
+  headway trace rotated-*.pcap.gz --host 10.0.0.1 --out results/captured
+  headway run results/captured/scenario.toml
+  tcpdump -i eth0 -s 128 -w - tcp | headway trace - --out live
+  headway trace capture.pcapng --json | jq '.flows[].classes'
+
+A capture of headers is enough: bytes are counted by sequence numbers. Of a file that is damaged or cut, what is before
+that is reported, and the exit code is 1.";
 
 const KERNEL_EXAMPLES: &str = "\
 Examples:

@@ -7,7 +7,8 @@ pub fn now() -> String {
     rfc3339(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs())
 }
 
-fn rfc3339(seconds: u64) -> String {
+/// Seconds since 1970, in the same form.
+pub fn rfc3339(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Days since 0000-03-01, so that the leap day is a year's last; then eras of 400 years, all of one length
     // (Hinnant, "chrono-compatible low-level date algorithms", civil_from_days).

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use headway_capture::CaptureError;
 use headway_results::Error;
 use headway_scenario::{Problems, RunError};
 
@@ -113,6 +114,23 @@ impl From<Error> for Failure {
             | Error::Space { .. }
             | Error::Damaged { .. }
             | Error::Missing { .. } => Failure::environment(text),
+        }
+    }
+}
+
+impl From<CaptureError> for Failure {
+    fn from(error: CaptureError) -> Failure {
+        let text = error.to_string();
+        match error {
+            CaptureError::Io { source, .. } if source.kind() != std::io::ErrorKind::NotFound => {
+                Failure::environment(text)
+            }
+            // What was read before it is reported.
+            CaptureError::Damaged { .. } => Failure::check(text),
+            CaptureError::Io { .. }
+            | CaptureError::Empty { .. }
+            | CaptureError::Foreign { .. }
+            | CaptureError::Unsupported { .. } => Failure::usage(text),
         }
     }
 }

@@ -22,6 +22,7 @@ mod reproduce;
 mod run;
 mod source;
 mod terminal;
+mod trace;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare(&args),
         Command::Cost(args) => cost::cost(&args),
         Command::Fidelity(args) => fidelity::fidelity(&args),
+        Command::Trace(args) => trace::trace(&args),
         Command::Kernel(args) => kernel::kernel(&args.command),
         Command::Completions(args) => {
             // Into memory first: the generator panics when a pipe is closed.

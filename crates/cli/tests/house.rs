@@ -19,7 +19,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("results", &["units"]),
     ("scenario", &["units", "control", "engine", "fabric", "transport", "traffic", "results", "agent", "kernel"]),
     ("report", &["units", "results", "scenario"]),
-    ("cli", &["units", "results", "scenario", "report", "kernel"]),
+    ("capture", &["units", "results"]),
+    ("cli", &["units", "results", "scenario", "report", "kernel", "capture"]),
 ];
 
 /// Nothing but the scenario and the seed may decide what these do.

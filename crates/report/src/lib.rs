@@ -12,13 +12,16 @@ mod grid;
 mod json;
 mod number;
 mod summary;
+mod table;
 mod warnings;
 
 pub use beside::{beside, beside_json};
 pub use claims::{claims, tally};
 pub use compare::{comparison, differences};
 pub use json::{comparison_json, row_json, summary_json};
+pub use number::three_digits;
 pub use summary::summary;
+pub use table::table;
 pub use warnings::warnings;
 
 /// How text is laid out.

@@ -46,7 +46,7 @@ impl Scale {
 }
 
 /// `value` to three significant digits, all of its integer digits if it has more.
-pub(crate) fn three_digits(value: f64) -> String {
+pub fn three_digits(value: f64) -> String {
     format!("{value:.0$}", decimals(value))
 }
 

@@ -333,11 +333,11 @@ fn lock(path: &Path) -> Result<File, Error> {
     }
 }
 
-fn create(path: &Path) -> Result<File, Error> {
+pub(crate) fn create(path: &Path) -> Result<File, Error> {
     File::create(path).map_err(Error::io("create", path))
 }
 
-fn temporary(path: &Path) -> PathBuf {
+pub(crate) fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");
     name.push(TEMPORARY);
@@ -345,7 +345,7 @@ fn temporary(path: &Path) -> PathBuf {
 }
 
 /// Gives the temporary file of `path` its name.
-fn rename(path: &Path) -> Result<(), Error> {
+pub(crate) fn rename(path: &Path) -> Result<(), Error> {
     fs::rename(temporary(path), path).map_err(Error::io("create", path))
 }
 
@@ -365,7 +365,7 @@ fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Resul
 }
 
 /// For `map_err`: the I/O error inside, so that a full disk is told as such.
-fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Error {
+pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Error {
     let path = path.to_path_buf();
     move |error| {
         let source = match error {

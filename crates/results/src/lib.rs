@@ -34,3 +34,4 @@ pub use record::{
 };
 pub use stats::{Estimate, mean, paired_difference, percentile};
 pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};
+pub use table::{Column, ParquetFile, RowWriter};

@@ -4,7 +4,9 @@
 //! unsigned picoseconds, as nanoseconds would lose some and floats would lose more; the unit is the last
 //! part of a column's name. Nothing in the file depends on when, where or by how many threads it was made.
 
+use std::fs::File;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headway_units::{Span, Time};
@@ -15,6 +17,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
+use crate::error::Error;
+use crate::folder;
 use crate::record::{Cell, Outcome};
 
 /// Rows held in memory before they are written: some 15 MB of flows.
@@ -35,25 +39,30 @@ enum Values {
     F64(Vec<f64>),
 }
 
-struct Column {
+/// A column of a [`ParquetFile`]: its name, which ends in the unit, and the kind of its values.
+pub struct Column {
     name: String,
     values: Values,
 }
 
 impl Column {
-    fn text(name: impl Into<String>) -> Column {
+    /// Of text.
+    pub fn text(name: impl Into<String>) -> Column {
         Column { name: name.into(), values: Values::Text(Vec::new()) }
     }
 
-    fn u64(name: &str) -> Column {
+    /// Of unsigned 64-bit numbers.
+    pub fn u64(name: &str) -> Column {
         Column { name: name.into(), values: Values::U64(Vec::new()) }
     }
 
-    fn maybe_u64(name: &str) -> Column {
+    /// Of unsigned 64-bit numbers, some of which are not there (null).
+    pub fn maybe_u64(name: &str) -> Column {
         Column { name: name.into(), values: Values::MaybeU64(Vec::new(), Vec::new()) }
     }
 
-    fn u32(name: &str) -> Column {
+    /// Of unsigned 32-bit numbers.
+    pub fn u32(name: &str) -> Column {
         Column { name: name.into(), values: Values::U32(Vec::new()) }
     }
 
@@ -61,7 +70,8 @@ impl Column {
         Column { name: name.into(), values: Values::U8(Vec::new()) }
     }
 
-    fn f64(name: impl Into<String>) -> Column {
+    /// Of floating-point numbers.
+    pub fn f64(name: impl Into<String>) -> Column {
         Column { name: name.into(), values: Values::F64(Vec::new()) }
     }
 
@@ -111,7 +121,7 @@ impl Column {
 }
 
 /// Fills one row, column by column in the order of the schema.
-struct RowWriter<'a>(std::slice::IterMut<'a, Column>);
+pub struct RowWriter<'a>(std::slice::IterMut<'a, Column>);
 
 impl RowWriter<'_> {
     fn next(&mut self) -> &mut Values {
@@ -125,14 +135,30 @@ impl RowWriter<'_> {
         }
     }
 
-    fn u64(&mut self, value: u64) {
+    /// The next value, in a column of text.
+    ///
+    /// # Panics
+    /// If the column is of another kind, as all of these.
+    pub fn str(&mut self, text: &str) {
+        self.text(&bytes(text));
+    }
+
+    /// The next value.
+    ///
+    /// # Panics
+    /// If the column is of another kind.
+    pub fn u64(&mut self, value: u64) {
         match self.next() {
             Values::U64(values) => values.push(value.cast_signed()),
             _ => unreachable!("not a column of u64"),
         }
     }
 
-    fn maybe_u64(&mut self, value: Option<u64>) {
+    /// The next value, or that there is none.
+    ///
+    /// # Panics
+    /// If the column is of another kind.
+    pub fn maybe_u64(&mut self, value: Option<u64>) {
         match self.next() {
             Values::MaybeU64(levels, values) => {
                 levels.push(i16::from(value.is_some()));
@@ -142,7 +168,11 @@ impl RowWriter<'_> {
         }
     }
 
-    fn u32(&mut self, value: u32) {
+    /// The next value.
+    ///
+    /// # Panics
+    /// If the column is of another kind.
+    pub fn u32(&mut self, value: u32) {
         match self.next() {
             Values::U32(values) => values.push(value.cast_signed()),
             _ => unreachable!("not a column of u32"),
@@ -156,7 +186,11 @@ impl RowWriter<'_> {
         }
     }
 
-    fn f64(&mut self, value: f64) {
+    /// The next value.
+    ///
+    /// # Panics
+    /// If the column is of another kind.
+    pub fn f64(&mut self, value: f64) {
         match self.next() {
             Values::F64(values) => values.push(value),
             _ => unreachable!("not a column of f64"),
@@ -210,6 +244,44 @@ impl<W: Write + Send> Table<W> {
             self.write_group()?;
         }
         self.file.close().map(drop)
+    }
+}
+
+/// A Parquet file that is no part of a run's results. It has a temporary name until it is finished.
+pub struct ParquetFile {
+    table: Table<File>,
+    path: PathBuf,
+}
+
+impl ParquetFile {
+    /// A file at `path` with these columns.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be made.
+    pub fn create(path: &Path, columns: Vec<Column>) -> std::result::Result<ParquetFile, Error> {
+        let file = folder::create(&folder::temporary(path))?;
+        let table = Table::new(file, columns).map_err(folder::parquet(path))?;
+        Ok(ParquetFile { table, path: path.to_path_buf() })
+    }
+
+    /// Adds a row: `fill` gives a value for every column, in their order.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be written.
+    ///
+    /// # Panics
+    /// If there are fewer or more values than columns.
+    pub fn row(&mut self, fill: impl FnOnce(&mut RowWriter<'_>)) -> std::result::Result<(), Error> {
+        self.table.row(fill).map_err(folder::parquet(&self.path))
+    }
+
+    /// Writes what is left, and gives the file its name.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be written.
+    pub fn finish(self) -> std::result::Result<(), Error> {
+        self.table.finish().map_err(folder::parquet(&self.path))?;
+        folder::rename(&self.path)
     }
 }
 

@@ -12,6 +12,7 @@ mod output;
 mod reproduce;
 mod resume;
 mod run;
+mod trace;
 mod usage;
 
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ fn the_version_is_printed() {
 fn every_command_explains_itself() {
     let place = Place::new();
     assert!(place.ok(&["--help"]).contains("Exit codes:"));
-    for command in ["run", "check", "show", "schema", "list", "compare", "kernel", "completions"] {
+    for command in ["run", "check", "show", "schema", "list", "compare", "kernel", "trace", "completions"] {
         assert!(place.ok(&[command, "--help"]).contains("Examples:"), "{command}");
     }
 }

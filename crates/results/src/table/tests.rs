@@ -106,6 +106,29 @@ fn flows_read_back_column_by_column() {
 }
 
 #[test]
+fn a_file_of_its_own_has_its_name_once_it_is_finished() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("own.parquet");
+    let columns = vec![Column::text("name"), Column::maybe_u64("size_bytes"), Column::f64("share")];
+    let mut file = ParquetFile::create(&path, columns).unwrap();
+    for (name, size) in [("a", Some(1)), ("b", None)] {
+        file.row(|row| {
+            row.str(name);
+            row.maybe_u64(size);
+            row.f64(0.5);
+        })
+        .unwrap();
+    }
+    assert!(!path.exists());
+    file.finish().unwrap();
+    let rows = rows(&path);
+    assert_eq!((field(&rows[0], "name"), field(&rows[0], "size_bytes")), (&text("a"), &Field::ULong(1)));
+    assert_eq!((field(&rows[1], "size_bytes"), field(&rows[1], "share")), (&Field::Null, &Field::Double(0.5)));
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    assert!(matches!(ParquetFile::create(&path.join("x"), Vec::new()), Err(Error::Io { .. })));
+}
+
+#[test]
 fn long_series_are_written_in_groups() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("series.parquet");
