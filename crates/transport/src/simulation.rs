@@ -488,14 +488,11 @@ impl Simulation {
         }
         let pairs = ours.len().min(theirs.len());
         let port = self.ports.port(start.id, copy, nth);
-        let (own, far) = match &profile.multipath {
-            Some(multipath) => {
-                multipath.pair(nth + usize::from(c.skipped), usize::from(c.first), ours.len(), theirs.len())
-            }
-            None => {
-                let pair = self.lit(ours, self.ports.pair(start.id, copy, pairs, profile.interface), pairs);
-                (pair, pair)
-            }
+        let (own, far) = if let Some(multipath) = &profile.multipath {
+            multipath.pair(nth + usize::from(c.skipped), usize::from(c.first), ours.len(), theirs.len())
+        } else {
+            let pair = self.lit(ours, self.ports.pair(start.id, copy, pairs, profile.interface), pairs);
+            (pair, pair)
         };
         let (from, to) = (ours[own], theirs[far]);
         let lanes = profile.multipath.as_ref().is_some_and(|m| m.lanes.is_some());

@@ -2,7 +2,9 @@
 //! its bytes, and a repetition is the same to the event.
 
 use headway_control::congestion::Congestion;
-use headway_control::lanes::{Backlog, BytesSent, Deadline, DeliveryRate, History, Judge, LinkCost, Return, Start};
+use headway_control::lanes::{
+    Backlog, BytesSent, Deadline, DeliveryRate, History, Judge, Leftovers, LinkCost, Return, Start,
+};
 use headway_fabric::{CodelLaw, CodelSpec, DrrSpec, FqCodelSpec, Limit, QueueSpec, RedSpec, Wire};
 use headway_transport::{
     AddressPairs, DelayedAck, HistoryPlan, LanePlan, Measure, Modern, Multipath, Offload, Pacing, Profile, Recovery,
