@@ -126,7 +126,7 @@ fn requests_go_through_a_tree_and_miss_deadlines() {
         "traffic.search.levels.1.deadline=1us",
         "traffic.search.deadline=100us",
     ];
-    let results = run(&format!("{tree}{}", never), &sets);
+    let results = run(&format!("{tree}{never}"), &sets);
     assert!(results.verdicts[0].held, "{:?}", results.verdicts[0]);
 }
 

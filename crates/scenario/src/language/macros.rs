@@ -121,6 +121,7 @@ macro_rules! choice {
     ) => {
         $(#[doc = $about])+
         #[derive(Debug, Clone, PartialEq)]
+        #[allow(clippy::large_enum_variant, reason = "there are few, and they live as long as the scenario")]
         pub enum $Choice {
             $($(#[doc = $doc])+ $Variant($Record),)+
         }

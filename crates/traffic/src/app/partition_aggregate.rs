@@ -332,6 +332,9 @@ impl Requests {
     }
 
     /// Does the next thing, at `now`, which is not before [`Requests::next_time`]: a message may start.
+    ///
+    /// # Panics
+    /// If work ends that no request has: a bug.
     pub fn act(&mut self, now: Time) -> Option<Message> {
         let arrival = self.arrivals.next_time();
         let due = self.due.peek().map(|Reverse((time, ..))| *time);

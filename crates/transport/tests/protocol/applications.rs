@@ -54,7 +54,9 @@ fn chain(think: Span, listed: &[u64], model: Option<HostModel>, stops: &[u64]) -
     let Line { net, source, sink, .. } = line(&[wire(Rate::from_bps(100_000_000), Span::from_micros(10))]);
     let mut simulation = Simulation::new(net.graph.clone(), vec![profile()], Measure::default(), Streams::new(1));
     for host in [source, sink] {
-        model.map(|model| simulation.model_host(host, model));
+        if let Some(model) = model {
+            simulation.model_host(host, model);
+        }
     }
     let listed = listed.iter().map(|&us| Time::ZERO + Span::from_micros(us)).collect();
     let mut chain = Chain { pair: (source, sink), think, left: 10, next: Time::ZERO, listed, told: Vec::new() };
