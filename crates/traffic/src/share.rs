@@ -110,7 +110,9 @@ mod tests {
         for repeat in 0..10_000 {
             let hosts = choose(4, 0.4, streams(repeat));
             assert!(hosts.len() == 1 || hosts.len() == 2);
-            hosts.iter().for_each(|&host| seen[host] += 1);
+            for &host in &hosts {
+                seen[host] += 1;
+            }
         }
         let mean = f64::from(seen.iter().sum::<u32>()) / 1e4;
         assert!((mean - 1.6).abs() < 0.02, "{mean}");

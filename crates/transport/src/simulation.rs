@@ -575,7 +575,7 @@ impl Simulation {
         let pairing = multipath.pairs;
         let mut pairs = match pairing {
             AddressPairs::OneToOne => MAX_SUBFLOWS,
-            AddressPairs::FullMesh => pairing.count(interfaces).min(4096),
+            AddressPairs::FullMesh => pairing.count(interfaces).saturating_sub(1).min(4096),
         };
         while self.connections[connection as usize].subflows.as_slice().len() < wanted && pairs > 0 {
             // The first subflow found a path between these hosts, so the others fail only where interfaces are not

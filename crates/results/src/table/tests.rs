@@ -158,7 +158,7 @@ fn no_rows_are_a_file_with_columns() {
     FlowTable::new(std::fs::File::create(&path).unwrap(), &[]).unwrap().finish().unwrap();
     let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     assert_eq!(reader.metadata().file_metadata().num_rows(), 0);
-    assert_eq!(reader.metadata().file_metadata().schema().get_fields().len(), 19);
+    assert_eq!(reader.metadata().file_metadata().schema().get_fields().len(), 20);
 }
 
 #[test]

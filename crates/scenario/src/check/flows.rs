@@ -324,6 +324,7 @@ fn interfaces(shape: &ShapeRecord) -> Option<u32> {
         ShapeRecord::Bcube(own) => Some(own.levels.min(8)),
         ShapeRecord::Dumbbell(_)
         | ShapeRecord::TwoTier(_)
+        | ShapeRecord::LeafSpine(_)
         | ShapeRecord::FatTree(_)
         | ShapeRecord::Tree(_)
         | ShapeRecord::Vl2(_) => Some(1),

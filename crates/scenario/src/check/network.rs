@@ -134,6 +134,7 @@ fn shape(shape: &ShapeRecord, link: &LinkRecord, checker: &mut Checker) {
         ShapeRecord::Dumbbell(_)
         | ShapeRecord::ParallelPaths(_)
         | ShapeRecord::TwoTier(_)
+        | ShapeRecord::LeafSpine(_)
         | ShapeRecord::Bcube(_)
         | ShapeRecord::Tree(_) => {}
     }
@@ -211,7 +212,7 @@ fn extent(shape: &ShapeRecord) -> Extent {
             let hosts = wide(one.left) + wide(one.right);
             (hosts, wide(one.paths) * (hosts + 1))
         }
-        ShapeRecord::TwoTier(one) => {
+        ShapeRecord::TwoTier(one) | ShapeRecord::LeafSpine(one) => {
             let hosts = wide(one.leaves) * wide(one.hosts_per_leaf);
             (hosts, hosts + wide(one.leaves) * wide(one.spines))
         }

@@ -230,7 +230,7 @@ fn preset(shape: &ShapeRecord, topology: &TopologyRecord) -> Result<Built, Topol
             ParallelPaths { left: own.left, right: own.right, paths, host_wire, wire, host_latency, switch_latency }
                 .build()
         }
-        ShapeRecord::TwoTier(own) => TwoTier {
+        ShapeRecord::TwoTier(own) | ShapeRecord::LeafSpine(own) => TwoTier {
             leaves: own.leaves,
             spines: own.spines,
             hosts_per_leaf: own.hosts_per_leaf,

@@ -86,6 +86,8 @@ choice! {
         "parallel-paths" => ParallelPaths(ParallelPathsRecord),
         /// Leaf–spine: leaves with hosts, every leaf cabled to every spine.
         "two-tier" => TwoTier(TwoTierRecord),
+        /// The same by its other name.
+        "leaf-spine" => LeafSpine(TwoTierRecord),
         /// Three tiers of k-port switches in k pods (Al-Fares et al., SIGCOMM 2008).
         "fat-tree" => FatTree(FatTreeRecord),
         /// A fat-tree whose hosts are cabled to all k/2 edge switches of their pod: two at k = 4.

@@ -1,9 +1,9 @@
 //! Lanes at work: what each path carries before and after the switch (thesis §5.2, Algorithm 1).
 
-use headway_control::lanes::Deadline;
+use headway_control::lanes::{Backlog, Deadline, Leftovers, Start};
 use headway_engine::Streams;
 use headway_fabric::Wire;
-use headway_transport::{FlowStart, LanePlan, Measure, Multipath, Profile, Simulation};
+use headway_transport::{AddressPairs, FlowStart, LanePlan, Measure, Multipath, Profile, Simulation};
 use headway_units::{Bytes, Span, Time};
 
 use super::path::{black_hole, cables, handshake, plain, round_trip, segments};
@@ -91,4 +91,87 @@ fn a_long_lane_that_loses_all_data_costs_one_time_out() {
     let outcome = run(lanes(), &[plain(), black_hole()], 500);
     let most = alone.fct(0) + Span::from_millis(200) + round_trip() * 4;
     assert!(outcome.fct(0) <= most, "{} after {most}", outcome.fct(0));
+}
+
+fn with(plan: LanePlan) -> Profile {
+    let multi = Multipath { lanes: Some(plan), subflows: None, ..Multipath::default() };
+    Profile { multipath: Some(multi), ..multipath("lia", 2) }
+}
+
+/// Two short lanes: flows of one sender start on them in turn, and a short flow uses no other.
+#[test]
+fn flows_take_turns_on_the_short_lanes() {
+    let (net, pair, _) = cables(&[plain(), plain(), plain()]);
+    let plan = LanePlan { start: Start::RoundRobin, late: true, ..LanePlan::new(2, Backlog::default()) };
+    let mut setup = Setup::new(&net, with(plan));
+    for i in 0..6 {
+        setup = setup.flow(pair, Some(segments(4)), Span::from_secs(1) * i);
+    }
+    let used: Vec<u64> = setup.run(Span::from_secs(10)).ends.iter().map(|end| end.interfaces).collect();
+    assert!(used == [1, 2, 1, 2, 1, 2] || used == [2, 1, 2, 1, 2, 1], "{used:?}");
+}
+
+/// A long lane that is opened late is opened for those alone who are long by their backlog, at their first
+/// acknowledgement; what they had sent before is an initial window.
+#[test]
+fn a_late_lane_opens_for_long_flows_only_and_takes_the_rest() {
+    let (net, pair, links) = cables(&[plain(), plain()]);
+    let plan = LanePlan { late: true, ..LanePlan::new(1, Backlog { threshold: Bytes::new(segments(70)) }) };
+    let outcome = Setup::new(&net, with(plan))
+        .flow(pair, Some(segments(69)), Span::ZERO)
+        .flow(pair, Some(segments(1000)), Span::from_secs(1))
+        .run(Span::from_secs(10));
+    let [short, long] = &outcome.ends[..] else { panic!("two flows") };
+    assert_eq!((short.subflows, short.interfaces, short.switched), (1, 1, None));
+    assert_eq!((long.subflows, long.interfaces, long.delivered), (2, 3, segments(1000)));
+    let switched = long.switched.expect("it is long") - (Time::ZERO + Span::from_secs(1));
+    // two handshakes and what is under way between them
+    assert!(switched < handshake() * 2 + round_trip() * 2, "{switched}");
+    let frames = [0, 1].map(|i: usize| outcome.ports[links[i].index()].accepted.frames);
+    assert!(frames[0] < 69 + 100 && frames[1] > 900, "{frames:?}");
+}
+
+/// On an idle short lane leftovers carry two segments in a round trip, beside the long lane in full.
+#[test]
+fn leftovers_of_an_idle_short_lane_are_used() {
+    let carried = |leftovers| {
+        let (net, pair, links) = cables(&[plain(), plain()]);
+        let plan = LanePlan { late: true, leftovers, ..LanePlan::new(1, Backlog::default()) };
+        let outcome = Setup::new(&net, with(plan)).flow(pair, None, Span::ZERO).run(Span::from_secs(2));
+        [0, 1].map(|i: usize| outcome.ports[links[i].index()].accepted.frames)
+    };
+    // the second segment waits for the first, which is no queue of others
+    let own = Leftovers { packets: 2, below: Span::from_millis(5), pause: Span::from_millis(50) };
+    let (without, with) = (carried(None), carried(Some(own)));
+    let gain = with[0] - without[0];
+    // two segments in the round trip of one, if each is acknowledged, or of two
+    let rounds = |span: Span| 2 * (Span::from_secs(2).picos() / span.picos());
+    let (least, most) = (rounds(round_trip() + super::path::FULL_TIME), rounds(round_trip()));
+    assert!((least * 9 / 10..=most).contains(&gain), "{without:?} {with:?} {least} {most}");
+    assert!(with[1].abs_diff(without[1]) <= 2, "{without:?} {with:?}");
+}
+
+/// §7.3.1: between two hosts with two addresses each, a full mesh has four subflows over two interfaces.
+#[test]
+fn a_full_mesh_opens_every_pair_that_has_a_path() {
+    let subflows = |pairs, crossed: bool| {
+        let mut net = crate::common::Net::default();
+        let (a, b) = (net.host(), net.host());
+        let switches = [net.switch(), net.switch()];
+        for switch in switches {
+            net.cable(a, switch, plain());
+            net.cable(switch, b, plain());
+        }
+        if crossed {
+            net.cable(switches[0], switches[1], plain());
+        }
+        let multi = Multipath { pairs, ..Multipath::default() };
+        let profile = Profile { multipath: Some(multi), ..multipath("lia", 2) };
+        let outcome = Setup::new(&net, profile).flow((a, b), Some(segments(500)), Span::ZERO).run(Span::from_secs(9));
+        assert_eq!(outcome.ends[0].delivered, segments(500));
+        (outcome.ends[0].subflows, outcome.ends[0].interfaces)
+    };
+    assert_eq!(subflows(AddressPairs::OneToOne, true), (2, 3));
+    assert_eq!(subflows(AddressPairs::FullMesh, true), (4, 3));
+    assert_eq!(subflows(AddressPairs::FullMesh, false), (2, 3), "crossed pairs have no path");
 }
