@@ -52,10 +52,13 @@ impl Network {
                 let every = group.every.unwrap_or(1) as usize;
                 let places = free.len().div_ceil(every);
                 if places < count {
+                    let free = free.len();
                     let message =
-                        format!("`hosts.{name}` finds {places} hosts, taking every {every}th of {}", free.len());
-                    let fault = Fault::new(&["hosts", name, "every"], message);
-                    return Err(fault.help(format!("every {}th has {count}", (free.len() / count).max(1))));
+                        format!("`hosts.{name}` needs {count} hosts, and one in every {every} of {free} is {places}");
+                    let most = (free / count.max(1)).max(1);
+                    return Err(
+                        Fault::new(&["hosts", name, "every"], message).help(format!("at most `every = {most}`"))
+                    );
                 }
                 let mut place = 0;
                 let mut taken = Hosts::with_capacity(count);
