@@ -882,7 +882,10 @@ impl Simulation {
         if sender.timer_mut().fire(now, sequence, &mut self.net.queue) == Fired::Early {
             return;
         }
-        if sender.phase == Phase::Opening {
+        let opening = sender.phase == Phase::Opening;
+        if opening {
+            // before it moves: the lane that did not answer is the one it was on
+            self.remember_failure(now, subflow);
             self.fall_back(subflow);
         }
         let sender = &self.senders[subflow as usize];
@@ -903,7 +906,7 @@ impl Simulation {
         }
         // The lanes first: a failure may end a hold, and reinjection needs someone who may send.
         connection.lane_failed(now, subflow, &mut self.senders);
-        if connection.lanes.is_some() {
+        if !opening && connection.lanes.is_some() {
             self.remember_failure(now, subflow);
         }
         let connection = &mut self.connections[self.senders[subflow as usize].connection as usize];

@@ -1,8 +1,8 @@
 //! Paths that go down: what a time-out, routing and a host's own carrier do for a flow; nothing is lost for good.
 
-use headway_control::lanes::Deadline;
+use headway_control::lanes::{Deadline, History};
 use headway_fabric::{LinkId, NodeId};
-use headway_transport::{Failure, LanePlan, Multipath, Profile};
+use headway_transport::{Failure, HistoryPlan, LanePlan, Multipath, Profile};
 use headway_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
@@ -235,6 +235,30 @@ fn a_connection_may_open_by_another_interface() {
     // 1 + 2 + 4 + 8 s
     assert!(without.fct(0) > ms(15_000), "{}", without.fct(0));
     assert_eq!(with.ends[0].interfaces, 0b11);
+}
+
+/// Two connections find the first lane dead by their SYNs; the third one begins where they got through. After a
+/// half-life without news it is tried again.
+#[test]
+fn hosts_remember_the_lane_that_did_not_answer() {
+    let (net, pair, links) = paths(2);
+    let empty = History::new(Span::from_secs(1), 10).expect("neither is zero");
+    let history = Some(HistoryPlan { empty, long: Bytes::from_kb(100), long_share: None });
+    let plan = LanePlan { history, ..LanePlan::new(1, Deadline { after: Span::from_secs(100) }) };
+    let mut profile = mptcp("lia");
+    let multipath = profile.multipath.as_mut().expect("multipath");
+    (multipath.lanes, multipath.syn_fallback) = (Some(plan), true);
+    let mut setup = Setup::new(&net, profile).cut(links[0], Span::ZERO, Some(Span::from_secs(20)));
+    for at in [10, 300, 1500, 25_000] {
+        setup = setup.flow(pair, Some(segments(10)), ms(at));
+    }
+    let outcome = setup.run(END);
+    // by 1.01 s and 1.3 s the first two have timed out once each; in time for the third, not for the last
+    let first: Vec<u64> = outcome.ends.iter().map(|end| end.interfaces & 1).collect();
+    assert_eq!(first, [1, 1, 0, 1], "who tried the first lane");
+    let fct: Vec<Span> = (0..4).map(|i| outcome.fct(i)).collect();
+    assert!(fct[0] > ms(1000) && fct[1] > ms(1000), "{fct:?}");
+    assert!(fct[2] < ms(100) && fct[3] < ms(100), "{fct:?}");
 }
 
 /// A host does not open on an interface that it sees to be down, and a connection that was about to moves.
