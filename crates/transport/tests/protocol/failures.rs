@@ -248,6 +248,7 @@ fn hosts_remember_the_lane_that_did_not_answer() {
     let mut profile = mptcp("lia");
     let multipath = profile.multipath.as_mut().expect("multipath");
     (multipath.lanes, multipath.syn_fallback) = (Some(plan), true);
+    multipath.join_after = Bytes::from_kb(1000);
     let mut setup = Setup::new(&net, profile).cut(links[0], Span::ZERO, Some(Span::from_secs(20)));
     for at in [10, 300, 1500, 25_000] {
         setup = setup.flow(pair, Some(segments(10)), ms(at));
