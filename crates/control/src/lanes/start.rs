@@ -129,8 +129,8 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    fn remembering() -> Option<History> {
-        Some(History::new(Span::from_secs(1), 10).unwrap())
+    fn remembering() -> History {
+        History::new(Span::from_secs(1), 10).unwrap()
     }
 
     fn lanes_of(host: &mut HostLanes, count: u64) -> Vec<usize> {
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_emptier_lane_is_taken_and_equal_ones_in_turn() {
-        let mut host = HostLanes::new(2, Start::LeastCost, remembering(), None);
+        let mut host = HostLanes::new(2, Start::LeastCost, Some(remembering()), None);
         assert_eq!(lanes_of(&mut host, 3), [0, 1, 0]);
         for rtt in [2, 10] {
             let _ = host.history().unwrap().measured(at(0), PEER.host, 0, Span::from_millis(rtt));
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_always_turns_out_long_begins_long() {
-        let mut host = HostLanes::new(1, Start::First, remembering(), Some(0.75));
+        let mut host = HostLanes::new(1, Start::First, Some(remembering()), Some(0.75));
         for _ in 0..4 {
             host.history().unwrap().ended(at(0), PEER, true);
         }
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_lane_that_is_down_is_not_begun_on_while_another_is_left() {
-        let mut host = HostLanes::new(1, Start::First, remembering(), None);
+        let mut host = HostLanes::new(1, Start::First, Some(remembering()), None);
         for _ in 0..2 {
             host.history().unwrap().failed(at(0), PEER.host, 0);
         }
