@@ -55,6 +55,10 @@ pub(super) trait Rule {
     fn window(&self) -> Option<Span> {
         None
     }
+    /// Whether queueing delay counts from the smallest RTT of all subflows.
+    fn common_base(&self) -> bool {
+        false
+    }
     /// The congestion of a subflow after a sample with queueing delay `delay`. Finite.
     fn congestion(&self, before: Option<f64>, delay: Span) -> f64;
     /// The cost of a subflow at the age `age` of its connection, if this judge has one. Finite.
@@ -97,6 +101,10 @@ macro_rules! judges {
 
             pub(super) fn window(&self) -> Option<Span> {
                 match self { $(Judge::$name(rule) => Rule::window(rule)),+ }
+            }
+
+            pub(super) fn common_base(&self) -> bool {
+                match self { $(Judge::$name(rule) => Rule::common_base(rule)),+ }
             }
 
             pub(super) fn congestion(&self, before: Option<f64>, delay: Span) -> f64 {

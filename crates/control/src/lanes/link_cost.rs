@@ -96,6 +96,9 @@ pub struct LinkCost {
     /// The weight of a new sample; above 0 to 1, default ¼, meant per ACK. A poller takes 1: what it
     /// reads is the kernel's srtt, smoothed already, and four polls are a long time.
     pub smoothing: f64,
+    /// ν counts from the smallest RTT of all lanes instead of the subflow's own: the author's code. A lane that is full
+    /// from its first sample on is then seen as full, and a longer path as a full one.
+    pub common_base: bool,
 }
 
 impl Default for LinkCost {
@@ -109,6 +112,7 @@ impl Default for LinkCost {
             delay_unit: Span::from_micros(125),
             time_unit: Span::from_millis(1),
             smoothing: 0.25,
+            common_base: false,
         }
     }
 }
@@ -116,8 +120,8 @@ impl Default for LinkCost {
 impl LinkCost {
     /// The defaults with the units that the author's code had in effect at β = δ = 1: `time_unit` = 4 ms.
     ///
-    /// What else it does is left out: its clock of 4 ms, integers, ν against the smallest RTT of all
-    /// lanes, and no switch in the first quarter of the deadline (not in the thesis).
+    /// What else it does is left out: its clock of 4 ms, integers, no switch in the first quarter of
+    /// the deadline (not in the thesis); ν against the smallest RTT of all lanes is [`LinkCost::common_base`].
     pub fn thesis_code() -> LinkCost {
         LinkCost { time_unit: Span::from_millis(4), ..LinkCost::default() }
     }
@@ -170,6 +174,10 @@ impl Rule for LinkCost {
 
     fn deadline(&self) -> Span {
         self.deadline
+    }
+
+    fn common_base(&self) -> bool {
+        self.common_base
     }
 
     fn congestion(&self, before: Option<f64>, delay: Span) -> f64 {

@@ -333,6 +333,11 @@ impl Lanes {
     /// this is [`Lanes::tick`].
     pub fn observe(&mut self, now: Time, subflow: SubflowIndex, observation: Observation) -> Permits {
         let before = self.state();
+        let others = if self.judge.common_base() {
+            self.subflows.iter().flatten().filter_map(|s| s.min_rtt).min()
+        } else {
+            None
+        };
         if let Some(s) = &mut self.subflows[subflow.get()] {
             s.alive = true;
             if !observation.srtt.is_zero() {
@@ -340,7 +345,8 @@ impl Lanes {
                 s.min_rtt = samples.into_iter().flatten().min();
                 // ν(t) = τ(t) − τ0 (eq. 5.4). τ0 is brought up to date first, which Algorithm 1 does
                 // after the cost (line 10): ν then is never negative.
-                let delay = observation.srtt.saturating_sub(s.min_rtt.unwrap_or_default());
+                let base = s.min_rtt.into_iter().chain(others).min().unwrap_or_default();
+                let delay = observation.srtt.saturating_sub(base);
                 s.congestion = Some(self.judge.congestion(s.congestion, delay));
                 let delay = s.delay.map_or(delay, |old| old - old / 4 + delay / 4);
                 s.delay = Some(delay);

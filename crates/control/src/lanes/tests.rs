@@ -423,6 +423,17 @@ fn state_is_inline_and_small() {
     assert!(size_of::<Lanes>() <= 1024, "{} bytes", size_of::<Lanes>());
 }
 
+#[test]
+fn with_a_common_base_a_lane_that_is_full_from_its_first_sample_on_costs_its_queue() {
+    for (common_base, cost) in [(false, 1.0), (true, 9.0)] {
+        let (mut lanes, short, long) = one_each(LinkCost { common_base, ..LinkCost::default() });
+        let _ = lanes.observe(at(1), short, rtt(ms(2)));
+        // 1 ms more than the other lane's 2 ms: 8 units
+        let _ = lanes.observe(at(2), long, rtt(ms(3)));
+        assert_eq!(lanes.link_cost(long), Some(cost));
+    }
+}
+
 // ---- judges beyond age ----
 
 fn kb(n: u64) -> Bytes {
@@ -653,6 +664,7 @@ fn costs_are_finite_at_the_ends_of_all_ranges() {
                     delay_unit: unit,
                     time_unit: unit,
                     smoothing: 0.25,
+                    ..LinkCost::default()
                 };
                 assert_eq!(Judge::from(judge).validate(), Ok(()));
                 for delay in spans {
@@ -702,9 +714,9 @@ fn power() -> impl Strategy<Value = f64> {
 }
 
 fn judge() -> impl Strategy<Value = Judge> {
-    let link_cost = (span(), weight(), power(), weight(), power(), unit(), unit(), 0.01..=1.0).prop_map(
-        |(deadline, alpha, beta, gamma, delta, delay_unit, time_unit, smoothing)| {
-            LinkCost { deadline, alpha, beta, gamma, delta, delay_unit, time_unit, smoothing }.into()
+    let link_cost = (span(), weight(), power(), weight(), power(), unit(), unit(), 0.01..=1.0, any::<bool>()).prop_map(
+        |(deadline, alpha, beta, gamma, delta, delay_unit, time_unit, smoothing, common_base)| {
+            LinkCost { deadline, alpha, beta, gamma, delta, delay_unit, time_unit, smoothing, common_base }.into()
         },
     );
     prop_oneof![

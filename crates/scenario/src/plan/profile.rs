@@ -9,8 +9,8 @@ use headway_transport::{HistoryPlan, LanePlan, Multipath, Profile, Scheduler};
 use super::{Fault, combination};
 use crate::language::{Ratio, suggest_nearest};
 use crate::schema::{
-    AddressPairs, JudgeRecord, LaneOpen, LaneStart, LanesRecord, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord,
-    Stack, TrafficRecord, TransportRecord,
+    AddressPairs, BaseRtt, JudgeRecord, LaneOpen, LaneStart, LanesRecord, MptcpRecord, PolicyRecord, Protocol,
+    ScenarioRecord, Stack, TrafficRecord, TransportRecord,
 };
 use crate::stack;
 
@@ -137,6 +137,7 @@ fn judge(record: &JudgeRecord) -> Judge {
             delta: own.delta,
             delay_unit: own.delay_unit,
             time_unit: own.time_unit,
+            common_base: own.base_rtt == BaseRtt::Common,
             ..LinkCost::default()
         }
         .into(),

@@ -14,9 +14,9 @@ pub use claim::{BetweenRecord, ClaimRecord, NearRecord, NumberRecord, OperandRec
 pub use failure::{Direction, FailureRecord};
 pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
 pub use policy::{
-    AddressPairs, BacklogRecord, BytesSentRecord, DeadlineRecord, DeliveryRateRecord, HistoryRecord, JudgeRecord,
-    LaneOpen, LaneStart, LanesRecord, LeftoversRecord, LinkCostRecord, LinuxPolicyRecord, MptcpRecord, PolicyRecord,
-    Protocol, ReplicateRecord, ReturnRecord, Scheduler, TcpRecord,
+    AddressPairs, BacklogRecord, BaseRtt, BytesSentRecord, DeadlineRecord, DeliveryRateRecord, HistoryRecord,
+    JudgeRecord, LaneOpen, LaneStart, LanesRecord, LeftoversRecord, LinkCostRecord, LinuxPolicyRecord, MptcpRecord,
+    PolicyRecord, Protocol, ReplicateRecord, ReturnRecord, Scheduler, TcpRecord,
 };
 pub use queue::{CodelRecord, DropTailRecord, DrrRecord, FqCodelRecord, QueueRecord, RedRecord, SharedBufferRecord};
 pub use quick::{KernelHostsRecord, KernelQuickRecord, QuickRecord};

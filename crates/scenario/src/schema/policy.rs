@@ -200,6 +200,16 @@ choice! {
     }
 }
 
+words! {
+    /// What queueing delay counts from.
+    pub enum BaseRtt {
+        /// The subflow's own smallest round trip, as the thesis' text says.
+        "own" => Own,
+        /// The smallest of all the connection's subflows, as its author's code does.
+        "common" => Common,
+    }
+}
+
 record! {
     /// A flow of which so much has been acknowledged is long.
     pub struct BytesSentRecord {
@@ -265,6 +275,8 @@ record! {
         /// The time since the deadline that counts as 1; 4 ms repeats the thesis (docs/lanes.md).
         #[range(above(Span::ZERO))]
         pub time_unit: Span = Span::from_millis(1),
+        /// What queueing delay counts from.
+        pub base_rtt: BaseRtt = BaseRtt::Own,
     }
 }
 
