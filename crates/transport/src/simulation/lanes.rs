@@ -27,7 +27,8 @@ impl Simulation {
             let history = plan.history.as_ref();
             let host = self.host_lanes.entry(start.source.0).or_insert_with(|| {
                 let share = history.and_then(|history| history.long_share);
-                let turn = self.ports.hash(u64::from(start.source.0), 0, 0);
+                // as the last bits of an address: neighbours differ
+                let turn = u64::from(start.source.0);
                 HostLanes::new(plan.short, plan.start, history.map(|history| history.empty.clone()), share)
                     .from_turn(turn)
             });
