@@ -40,6 +40,17 @@ fn wrong_scenarios_are_refused_with_the_text_beside_them() {
     assert!(different.is_empty(), "{}", different.join("\n"));
 }
 
+/// What is refused beside it has its long lane with one subflow more, or where crossed pairs have no path.
+#[test]
+fn a_full_mesh_has_a_long_lane_when_a_subflow_leaves_by_it() {
+    let text = fs::read_to_string(folder().join("no-long-lane-in-a-full-mesh.toml")).unwrap();
+    for (from, to) in [("subflows = 2", "subflows = 3"), ("{ between = [\"s1\", \"s2\"] },", "")] {
+        let changed = text.replace(from, to);
+        assert_ne!(changed, text);
+        problems(&changed, "test.toml").unwrap_or_else(|problems| panic!("{problems}"));
+    }
+}
+
 #[test]
 fn colour_is_used_only_when_asked_for() {
     let problems = problems("name = 1", "x.toml").unwrap_err();

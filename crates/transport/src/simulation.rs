@@ -194,8 +194,10 @@ pub struct Simulation {
     deadlines: bool,
     starting: Starting,
     ports: Ports,
-    /// What sending hosts remember, by node, where a policy has them choose lanes.
-    host_lanes: std::collections::BTreeMap<u32, HostLanes>,
+    /// What sending hosts remember, by node and rule, where a policy has them choose lanes.
+    host_lanes: std::collections::BTreeMap<(u32, u16), HostLanes>,
+    /// By profile the rule, see [`lanes::rules`].
+    lane_rules: Vec<u16>,
     now: Time,
     scratch: Vec<LinkId>,
     outside: Option<Outside>,
@@ -238,6 +240,7 @@ impl Simulation {
             net,
             paths: Paths::new(&graph),
             graph,
+            lane_rules: lanes::rules(&profiles),
             profiles,
             senders: Vec::new(),
             receivers: Vec::new(),

@@ -156,7 +156,9 @@ impl Plan {
             traffic.check_lanes(&profiles[usize::from(traffic.index)], &network, &policy.to_string())?;
         }
         for tree in &trees {
-            tree.check_lanes(&profiles[usize::from(tree.index)], &network, &policy.to_string())?;
+            let profile = &profiles[usize::from(tree.index)];
+            tree.check_interface(profile, &network, record, policy)?;
+            tree.check_lanes(profile, &network, &policy.to_string())?;
         }
         let end = (Time::ZERO + scenario.duration).saturating_add(scenario.drain);
         let measure = measure(scenario, &network)?;

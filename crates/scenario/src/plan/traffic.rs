@@ -108,9 +108,7 @@ impl Planned {
         let shares = Shares { sources: share(record.from_share), destinations: share(record.to_share) };
         let shared = matches!(record.size.0, SizeKind::Shared(_));
         let traffic = Traffic { name: name.to_owned(), pattern, shares, size, shared, arrival, start, stop };
-        let interfaces = |hosts: &Hosts| hosts.iter().map(|&host| network.built.graph.interfaces(host).len()).min();
-        let fewest_interfaces =
-            interfaces(&sources).zip(interfaces(&destinations)).map(|(ours, theirs)| ours.min(theirs));
+        let fewest_interfaces = fewest_interfaces([&sources, &destinations], network);
         let (name, index) = (name.into(), index as u16);
         let deadline = record.deadline;
         let planned = Planned { name, index, traffic, ends, deadline, sources, destinations, fewest_interfaces };
@@ -127,18 +125,7 @@ impl Planned {
 
     /// An interface that is asked for must be there.
     pub fn check_interface(&self, profile: &Profile, policy: &PolicyRecord, index: usize) -> Result<(), Fault> {
-        let (Some(wanted), Some(fewest)) = (profile.interface, self.fewest_interfaces) else { return Ok(()) };
-        if wanted < fewest {
-            return Ok(());
-        }
-        let message = format!(
-            "policy `{}` wants interface {wanted} for traffic `{}`, whose hosts have {fewest}",
-            policy.name, self.name
-        );
-        let index = index.to_string();
-        let own = policy.traffic.get(&self.name).is_some();
-        let at: &[&str] = if own { &["traffic", &self.name] } else { &["transport"] };
-        Err(Fault::new(&[&["policy", &index], at, &["interface"]].concat(), message).help("interfaces count from 0"))
+        check_interface(&self.name, self.fewest_interfaces, profile, policy, index)
     }
 
     /// Lanes need a subflow left for long flows.
@@ -211,15 +198,17 @@ impl Starts<'_> {
     }
 }
 
+/// One host for each kind, by the parts of the network that its interfaces are in.
+fn alike(hosts: &[NodeId], network: &Network) -> BTreeMap<Vec<u32>, NodeId> {
+    hosts.iter().map(|&host| (network.parts_of(host), host)).collect()
+}
+
 /// Every source must reach every destination over each pair of interfaces that a flow may use. Hosts that look alike
 /// (their interfaces in the same parts of the network) are looked at once.
 pub(super) fn check_paths(sources: &[NodeId], destinations: &[NodeId], network: &Network) -> Result<(), String> {
     let graph = &network.built.graph;
-    let alike = |hosts: &[NodeId]| -> BTreeMap<Vec<u32>, NodeId> {
-        hosts.iter().map(|&host| (network.parts_of(host), host)).collect()
-    };
-    let destinations = alike(destinations);
-    for &source in alike(sources).values() {
+    let destinations = alike(destinations, network);
+    for &source in alike(sources, network).values() {
         for &destination in destinations.values() {
             let (ours, theirs) = (graph.interfaces(source), graph.interfaces(destination));
             let pair = ours.iter().zip(theirs).position(|(&one, &other)| !network.connected(one, other));
@@ -232,6 +221,33 @@ pub(super) fn check_paths(sources: &[NodeId], destinations: &[NodeId], network: 
     Ok(())
 }
 
+/// The fewest interfaces that one of two groups of hosts has; nothing if a group is empty.
+pub(super) fn fewest_interfaces(ends: [&Hosts; 2], network: &Network) -> Option<usize> {
+    let graph = &network.built.graph;
+    let fewest = |hosts: &Hosts| hosts.iter().map(|&host| graph.interfaces(host).len()).min();
+    fewest(ends[0]).zip(fewest(ends[1])).map(|(ours, theirs)| ours.min(theirs))
+}
+
+/// An interface that is asked for must be there on all hosts of the traffic `name`, which have at least `fewest`.
+pub(super) fn check_interface(
+    name: &str,
+    fewest: Option<usize>,
+    profile: &Profile,
+    policy: &PolicyRecord,
+    index: usize,
+) -> Result<(), Fault> {
+    let (Some(wanted), Some(fewest)) = (profile.interface, fewest) else { return Ok(()) };
+    if wanted < fewest {
+        return Ok(());
+    }
+    let message =
+        format!("policy `{}` wants interface {wanted} for traffic `{name}`, whose hosts have {fewest}", policy.name);
+    let index = index.to_string();
+    let own = policy.traffic.get(name).is_some();
+    let at: &[&str] = if own { &["traffic", name] } else { &["transport"] };
+    Err(Fault::new(&[&["policy", &index], at, &["interface"]].concat(), message).help("interfaces count from 0"))
+}
+
 /// Lanes need a subflow left for long flows between two groups of hosts.
 pub(super) fn check_lanes(
     name: &str,
@@ -241,20 +257,33 @@ pub(super) fn check_lanes(
     policy: &str,
 ) -> Result<(), Fault> {
     let Some(Multipath { lanes: Some(plan), subflows, pairs, .. }) = &profile.multipath else { return Ok(()) };
-    let graph = &network.built.graph;
-    let fewest = |hosts: &Hosts| hosts.iter().map(|&host| graph.interfaces(host).len()).min();
-    let (Some(ours), Some(theirs)) = (fewest(ends[0]), fewest(ends[1])) else { return Ok(()) };
+    let most = subflows.unwrap_or(MAX_SUBFLOWS).min(MAX_SUBFLOWS);
     let lanes = match pairs {
-        AddressPairs::OneToOne => subflows.unwrap_or(MAX_SUBFLOWS).min(ours).min(theirs),
-        AddressPairs::FullMesh => ours,
+        AddressPairs::OneToOne => fewest_interfaces(ends, network).map(|fewest| most.min(fewest)),
+        AddressPairs::FullMesh => {
+            let [sources, destinations] = ends.map(|hosts| alike(hosts, network));
+            let pairs = sources.values().flat_map(|&one| destinations.values().map(move |&other| (one, other)));
+            pairs.map(|(one, other)| mesh_lanes([one, other], most, network)).min()
+        }
     };
+    let Some(lanes) = lanes else { return Ok(()) };
     if plan.short >= lanes {
         let message =
             format!("traffic `{name}` leaves no lane for long flows: {} of its {lanes} lanes are short", plan.short);
-        let help = "a lane is an interface of the sender: take fewer short ones, or hosts with more interfaces";
+        let help =
+            "a lane is an interface of the sender: take fewer short ones, more subflows, or hosts with more interfaces";
         return Err(Fault::new(&["policy", policy], message).help(help));
     }
     Ok(())
+}
+
+/// How many of the sender's interfaces the first `most` subflows of a full mesh use: each in turn goes to all of the
+/// receiver's, as far as there is a path.
+fn mesh_lanes(hosts: [NodeId; 2], most: usize, network: &Network) -> usize {
+    let [ours, theirs] = hosts.map(|host| network.built.graph.interfaces(host));
+    let pairs = ours.iter().enumerate().flat_map(|(own, &from)| theirs.iter().map(move |&to| (own, from, to)));
+    let paths = pairs.filter(|&(_, from, to)| network.connected(from, to));
+    paths.take(most).last().map_or(0, |(own, ..)| own + 1)
 }
 
 /// What the interfaces of `host` carry together, bit/s.

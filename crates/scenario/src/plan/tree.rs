@@ -8,9 +8,9 @@ use headway_transport::{FlowEnd, FlowStart, Profile};
 use headway_units::Time;
 
 use super::network::Network;
-use super::traffic::{arrival, check_lanes, check_paths, size_of};
+use super::traffic::{arrival, check_interface, check_lanes, check_paths, fewest_interfaces, size_of};
 use super::{Fault, Hosts};
-use crate::schema::{PartitionAggregateRecord, ScenarioRecord};
+use crate::schema::{PartitionAggregateRecord, PolicyRecord, ScenarioRecord};
 
 /// A partition–aggregate application with its hosts.
 #[derive(Debug, Clone)]
@@ -75,6 +75,18 @@ impl Tree {
             fault(key, format!("traffic `{name}`: {error}"))
         })?;
         Ok(Tree { index: index as u16, name: name.to_owned(), first: first as u16, app, hosts })
+    }
+
+    /// An interface that is asked for must be there.
+    pub fn check_interface(
+        &self,
+        profile: &Profile,
+        network: &Network,
+        policy: &PolicyRecord,
+        index: usize,
+    ) -> Result<(), Fault> {
+        let fewest = self.hosts.windows(2).filter_map(|pair| fewest_interfaces([&pair[0], &pair[1]], network)).min();
+        check_interface(&self.name, fewest, profile, policy, index)
     }
 
     /// Lanes need a subflow left for long flows.

@@ -5,7 +5,7 @@ use headway_units::Time;
 
 use super::{FlowStart, Simulation};
 use crate::connection::Laned;
-use crate::profile::{LanePlan, Multipath};
+use crate::profile::{HistoryPlan, LanePlan, Multipath, Profile};
 
 /// Who a flow goes to; its traffic stands for the destination port.
 fn peer(start: &FlowStart) -> Peer {
@@ -14,6 +14,18 @@ fn peer(start: &FlowStart) -> Peer {
 
 fn plan(multipath: Option<&Multipath>) -> Option<&LanePlan> {
     multipath.and_then(|multipath| multipath.lanes.as_ref())
+}
+
+/// What the hosts of a profile decide by where a connection begins.
+fn rule(profile: &Profile) -> Option<(usize, Start, Option<&HistoryPlan>)> {
+    plan(profile.multipath.as_ref()).map(|plan| (plan.short, plan.start, plan.history.as_ref()))
+}
+
+/// By profile, the first one with the same rule: connections of both share what their host knows. Those of other
+/// profiles, where traffics of one host have lanes of their own, do not.
+pub(super) fn rules(profiles: &[Profile]) -> Vec<u16> {
+    let first = |own: &Profile| profiles.iter().position(|one| rule(one) == rule(own)).expect("one is itself");
+    profiles.iter().map(|own| first(own) as u16).collect()
 }
 
 impl Simulation {
@@ -25,7 +37,8 @@ impl Simulation {
         let mut first = 0;
         if plan.history.is_some() || plan.start != Start::First {
             let history = plan.history.as_ref();
-            let host = self.host_lanes.entry(start.source.0).or_insert_with(|| {
+            let host = (start.source.0, self.lane_rules[usize::from(start.profile)]);
+            let host = self.host_lanes.entry(host).or_insert_with(|| {
                 let share = history.and_then(|history| history.long_share);
                 // as the last bits of an address: neighbours differ
                 let turn = u64::from(start.source.0);
@@ -51,9 +64,10 @@ impl Simulation {
         let profile = &self.profiles[usize::from(connection.profile)];
         let Some(plan) = plan(profile.multipath.as_ref()) else { return };
         let start = &self.flows[connection.flow as usize].start;
+        let host = (start.source.0, self.lane_rules[usize::from(start.profile)]);
         let mut base = None;
         if let (Some(kept), Some(laned)) = (&plan.history, &mut connection.lanes)
-            && let Some(history) = self.host_lanes.get_mut(&start.source.0).and_then(HostLanes::history)
+            && let Some(history) = self.host_lanes.get_mut(&host).and_then(HostLanes::history)
         {
             if sampled && let Some(srtt) = sender.rtt.srtt() {
                 let lane = laned.interface[connection.subflows.position(subflow)];
@@ -76,8 +90,9 @@ impl Simulation {
     pub(super) fn remember_failure(&mut self, now: Time, subflow: u32) {
         let connection = &self.connections[self.senders[subflow as usize].connection as usize];
         let start = &self.flows[connection.flow as usize].start;
+        let host = (start.source.0, self.lane_rules[usize::from(start.profile)]);
         if let Some(laned) = &connection.lanes
-            && let Some(history) = self.host_lanes.get_mut(&start.source.0).and_then(HostLanes::history)
+            && let Some(history) = self.host_lanes.get_mut(&host).and_then(HostLanes::history)
         {
             let lane = laned.interface[connection.subflows.position(subflow)];
             history.failed(now, u64::from(start.destination.0), usize::from(lane));

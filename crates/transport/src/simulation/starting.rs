@@ -16,8 +16,15 @@ pub(super) struct Starting {
     pub number: u32,
     /// The application wants to know what completes.
     pub listens: bool,
-    /// What has completed and it does not know.
+    /// What has completed and it does not know, in order of time.
     completed: Vec<(Time, u64)>,
+}
+
+impl Starting {
+    /// When the application has to be told of something.
+    fn notice(&self) -> Time {
+        self.completed.first().map_or(Time::NEVER, |&(at, _)| at.saturating_add(NOTICE))
+    }
 }
 
 /// An application learns so much later that a flow has completed: in the next instant, whatever part of the simulator
@@ -29,8 +36,7 @@ impl Simulation {
     pub(super) fn begin(&mut self, application: &mut dyn Application) {
         self.starting.listens = application.listens();
         let next = application.next();
-        let notice = if self.starting.completed.is_empty() { Time::NEVER } else { self.now + NOTICE };
-        self.attend_at(next.min(notice));
+        self.attend_at(next.min(self.starting.notice()));
     }
 
     fn attend_at(&mut self, time: Time) {
@@ -43,7 +49,9 @@ impl Simulation {
 
     /// Tells the application what has completed, and lets it act if its time has come.
     pub(super) fn attend(&mut self, now: Time, application: &mut dyn Application) -> Result<(), Stopped> {
-        for (at, id) in std::mem::take(&mut self.starting.completed) {
+        // What has completed at this very instant is told at the next one, also if the application acts now.
+        let known = self.starting.completed.partition_point(|&(at, _)| at < now);
+        for (at, id) in self.starting.completed.drain(..known) {
             application.completed(at, id);
         }
         if application.next() <= now
@@ -53,7 +61,7 @@ impl Simulation {
             self.start_flow(now, start)?;
         }
         let next = application.next().max(now);
-        self.attend_at(next);
+        self.attend_at(next.min(self.starting.notice()));
         Ok(())
     }
 

@@ -50,7 +50,15 @@ impl Application for Chain {
     }
 }
 
+fn us(us: u64) -> Time {
+    Time::ZERO + Span::from_micros(us)
+}
+
 fn chain(think: Span, listed: &[u64], model: Option<HostModel>, stops: &[u64]) -> (Chain, Vec<FlowEnd>) {
+    chain_beside(think, listed.iter().copied().map(us).collect(), model, stops)
+}
+
+fn chain_beside(think: Span, listed: Vec<Time>, model: Option<HostModel>, stops: &[u64]) -> (Chain, Vec<FlowEnd>) {
     let Line { net, source, sink, .. } = line(&[wire(Rate::from_bps(100_000_000), Span::from_micros(10))]);
     let mut simulation = Simulation::new(net.graph.clone(), vec![profile()], Measure::default(), Streams::new(1));
     for host in [source, sink] {
@@ -58,10 +66,9 @@ fn chain(think: Span, listed: &[u64], model: Option<HostModel>, stops: &[u64]) -
             simulation.model_host(host, model);
         }
     }
-    let listed = listed.iter().map(|&us| Time::ZERO + Span::from_micros(us)).collect();
     let mut chain = Chain { pair: (source, sink), think, left: 10, next: Time::ZERO, listed, told: Vec::new() };
     for &stop in stops {
-        simulation.run_application(Time::ZERO + Span::from_micros(stop), &mut chain).expect("the hosts are connected");
+        simulation.run_application(us(stop), &mut chain).expect("the hosts are connected");
     }
     let (mut ends, ..) = simulation.finish();
     ends.sort_by_key(|end| end.start.time);
@@ -81,6 +88,17 @@ fn each_flow_starts_when_the_one_before_is_complete() {
             }
         }
     }
+}
+
+/// Who acts at the very instant of a completion does not know of it yet, as everybody else.
+#[test]
+fn a_completion_is_told_after_all_that_happens_at_its_instant() {
+    let (_, alone) = chain(Span::ZERO, &[], None, &[1_000_000]);
+    let complete = alone[0].end.expect("it completes");
+    let (chain, ends) = chain_beside(Span::ZERO, vec![complete], None, &[1_000_000]);
+    let starts: Vec<Time> = ends[..3].iter().map(|end| end.start.time).collect();
+    assert_eq!(starts, [Time::ZERO, complete, complete + TICK]);
+    assert_eq!(chain.told.len(), 11);
 }
 
 /// What is known beforehand starts on time, and all completions are told in order.

@@ -111,6 +111,21 @@ fn flows_take_turns_on_the_short_lanes() {
     assert!(used == [1, 2, 1, 2, 1, 2] || used == [2, 1, 2, 1, 2, 1], "{used:?}");
 }
 
+/// Traffics of one host may have lanes of their own: each has its own rule for the first lane.
+#[test]
+fn two_profiles_of_one_host_each_choose_by_their_own_rule() {
+    let (net, pair, _) = cables(&[plain(), plain(), plain()]);
+    let own = |short, start| with(LanePlan { start, late: true, ..LanePlan::new(short, Backlog::default()) });
+    let mut setup = Setup::new(&net, own(1, Start::RoundRobin));
+    setup.profiles.push(own(2, Start::RoundRobin));
+    for i in 0..6 {
+        setup = setup.flow(pair, Some(segments(4)), Span::from_secs(1) * i);
+        setup.flows[i as usize].profile = (i % 2) as u16;
+    }
+    let used: Vec<u64> = setup.run(Span::from_secs(10)).ends.iter().map(|end| end.interfaces).collect();
+    assert!(used == [1, 1, 1, 2, 1, 1] || used == [1, 2, 1, 1, 1, 2], "{used:?}");
+}
+
 /// A long lane that is opened late is opened for those alone who are long by their backlog, at their first
 /// acknowledgement; what they had sent before is an initial window.
 #[test]
