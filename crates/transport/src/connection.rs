@@ -37,6 +37,8 @@ pub(crate) struct Connection {
     pub skipped: u16,
     /// Subflows opened so far, in order.
     pub subflows: Subflows,
+    /// The number of each in the order of pairs.
+    pub numbers: [u16; MAX_SUBFLOWS],
     /// Bytes to send, or [`UNLIMITED`].
     pub total: u64,
     /// The next byte never handed to a subflow.
@@ -132,6 +134,7 @@ impl Connection {
             first: 0,
             skipped: 0,
             subflows: Subflows::default(),
+            numbers: [0; MAX_SUBFLOWS],
             total,
             next: 0,
             una: 0,
@@ -143,17 +146,6 @@ impl Connection {
             arrived: 0,
             ranges: Ranges::default(),
             lanes,
-        }
-    }
-
-    /// Which of the subflows in the order of interfaces the one at `position` is: the first may use a later interface,
-    /// and the others follow in order.
-    pub fn interface(&self, position: usize) -> usize {
-        let first = usize::from(self.first);
-        match position {
-            0 => first,
-            place if place <= first => place - 1,
-            place => place,
         }
     }
 
@@ -423,7 +415,8 @@ impl Connection {
     /// cannot send now. Returns its position.
     fn choose(&self, len: u32, held: u32, senders: &[Sender], profile: &Profile) -> Option<usize> {
         let backups = profile.multipath.as_ref().map_or(&[][..], |m| &m.backup);
-        let class = |position: usize, sender: &Sender| (sender.failed, backups.contains(&self.interface(position)));
+        let class =
+            |position: usize, sender: &Sender| (sender.failed, backups.contains(&usize::from(self.numbers[position])));
         let usable = |s: &Sender| s.phase == Phase::Established && s.permit != Permit::Hold && !s.dark;
         let each = || self.subflows.as_slice().iter().map(|&id| &senders[id as usize]).enumerate();
         let best = each().filter(|(_, s)| usable(s)).map(|(i, s)| class(i, s)).min()?;

@@ -129,7 +129,8 @@ pub struct Multipath {
     pub pairs: AddressPairs,
     /// Data acknowledged before the other subflows are opened.
     pub join_after: Bytes,
-    /// Subflows (by index) that carry data only while no other can: RFC 8684's backup flag.
+    /// Subflows that carry data only while no other can: RFC 8684's backup flag. By their number in the order of pairs,
+    /// which is that of opening unless the first one had to move.
     pub backup: Vec<usize>,
     /// A first subflow whose SYN was not answered in time tries the next interface.
     pub syn_fallback: bool,
@@ -150,9 +151,9 @@ impl AddressPairs {
 }
 
 impl Multipath {
-    /// The sender's and the receiver's interface of subflow `nth`, where the first subflow uses the sender's `first`
+    /// The number in the order of pairs, and the sender's and the receiver's interface, of subflow `nth`, where the first subflow uses the sender's `first`
     /// and hosts have `ours` and `theirs` (at least one each). The others follow in order.
-    pub(crate) fn pair(&self, nth: usize, first: usize, ours: usize, theirs: usize) -> (usize, usize) {
+    pub(crate) fn pair(&self, nth: usize, first: usize, ours: usize, theirs: usize) -> (usize, (usize, usize)) {
         let count = self.pairs.count([ours, theirs]);
         let pair = |number: usize| match self.pairs {
             AddressPairs::OneToOne => (number, number),
@@ -163,11 +164,12 @@ impl Multipath {
             AddressPairs::FullMesh => first % ours * theirs + first % theirs,
         };
         // the first one is taken out of the order and put before it
-        match nth % count {
-            0 => pair(first),
-            place if place <= first => pair(place - 1),
-            place => pair(place),
-        }
+        let number = match nth % count {
+            0 => first,
+            place if place <= first => place - 1,
+            place => place,
+        };
+        (nth / count * count + number, pair(number))
     }
 
     /// Whether the receiver tells the sender of addresses for further subflows.
@@ -356,7 +358,7 @@ mod tests {
 
     fn order(pairs: AddressPairs, first: usize, ours: usize, theirs: usize, count: usize) -> Vec<(usize, usize)> {
         let multipath = Multipath { pairs, ..Multipath::default() };
-        (0..count).map(|nth| multipath.pair(nth, first, ours, theirs)).collect()
+        (0..count).map(|nth| multipath.pair(nth, first, ours, theirs).1).collect()
     }
 
     #[test]
@@ -365,6 +367,9 @@ mod tests {
         assert_eq!(order(one, 0, 3, 3, 4), [(0, 0), (1, 1), (2, 2), (0, 0)]);
         assert_eq!(order(one, 1, 3, 3, 4), [(1, 1), (0, 0), (2, 2), (1, 1)]);
         assert_eq!(order(one, 2, 3, 2, 2), [(0, 0), (1, 1)], "the receiver has two");
+        let multipath = Multipath::default();
+        let numbers: Vec<usize> = (0..4).map(|nth| multipath.pair(nth, 1, 2, 2).0).collect();
+        assert_eq!(numbers, [1, 0, 3, 2], "whose order is that of pairs, round by round");
     }
 
     #[test]

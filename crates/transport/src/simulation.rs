@@ -491,11 +491,11 @@ impl Simulation {
         }
         let pairs = ours.len().min(theirs.len());
         let port = self.ports.port(start.id, copy, nth);
-        let (own, far) = if let Some(multipath) = &profile.multipath {
+        let (number, (own, far)) = if let Some(multipath) = &profile.multipath {
             multipath.pair(nth + usize::from(c.skipped), usize::from(c.first), ours.len(), theirs.len())
         } else {
             let pair = self.lit(ours, self.ports.pair(start.id, copy, pairs, profile.interface), pairs);
-            (pair, pair)
+            (0, (pair, pair))
         };
         let (from, to) = (ours[own], theirs[far]);
         let lanes = profile.multipath.as_ref().is_some_and(|m| m.lanes.is_some());
@@ -547,6 +547,7 @@ impl Simulation {
         if let Some(laned) = &mut c.lanes {
             laned.interface[nth] = own as u8;
         }
+        c.numbers[nth] = number as u16;
         c.subflows.push(place);
         c.joined |= profile.multipath.is_none();
         if let Some(trace) = &mut self.net.trace {

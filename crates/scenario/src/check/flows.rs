@@ -307,6 +307,11 @@ fn lanes(name: &str, lanes: &LanesRecord, path: &[&str], checker: &mut Checker) 
         let help = "add `history = {}`, or start by \"round-robin\" or \"hash\"";
         checker.problem(&at("start"), message, "needs `history`", Some(help));
     }
+    if lanes.back.is_some() && matches!(lanes.judge, JudgeRecord::Backlog(_)) {
+        let message = format!("policy `{name}` would leave the short lane again as soon as it came back");
+        let help = "what waits does not get less by a return: use `back` with another judge";
+        checker.problem(&at("back"), message, "not with `backlog`", Some(help));
+    }
     if lanes.open == LaneOpen::WhenLong && matches!(lanes.judge, JudgeRecord::LinkCost(_)) {
         let message = format!("policy `{name}` compares the costs of lanes that it does not open");
         let help = "judge = \"link-cost\" needs `open = \"early\"`, the default";

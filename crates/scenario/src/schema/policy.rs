@@ -69,7 +69,7 @@ record! {
         pub scheduler: Scheduler = Scheduler::LowestRtt,
         /// Keeps short and long flows on different paths.
         pub lanes: Option<LanesRecord>,
-        /// Subflows, counted from 0 in the order in which they open, that carry data only when no other can.
+        /// Subflows, counted from 0 in the order of interfaces, that carry data only when no other can.
         pub backup: Vec<u32> = Vec::new(),
         /// A connection whose SYN was not answered in time tries the next interface.
         pub syn_fallback: bool = false,

@@ -148,7 +148,9 @@ impl Queued {
         let subflows = connection.subflows.as_slice();
         let usable = |&(_, s): &(usize, &Sender)| s.phase == Phase::Established && s.permit != Permit::Hold && !s.dark;
         let each = || subflows.iter().map(|&id| &senders[id as usize]).enumerate().filter(usable);
-        let class = |position: usize, s: &Sender| (s.failures() >= STALE, backups.contains(&position));
+        let class = |position: usize, s: &Sender| {
+            (s.failures() >= STALE, backups.contains(&usize::from(connection.numbers[position])))
+        };
         let best = each().map(|(i, s)| class(i, s)).min()?;
         let linger = |i: usize, s: &Sender| {
             let queue = &self.queues[i];

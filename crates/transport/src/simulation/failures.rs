@@ -390,6 +390,7 @@ impl Simulation {
         let flow = c.flow;
         let c = &mut self.connections[number as usize];
         c.first = next as u8;
+        c.numbers[0] = u16::from(c.first);
         if let Some(laned) = &mut c.lanes {
             laned.interface[0] = next as u8;
         }
