@@ -2,7 +2,6 @@
 
 use headway_units::{Bytes, Span};
 
-use super::Role;
 use super::judge::{ParameterError, Rule, Seen};
 
 /// A connection is long once `threshold` bytes that its application has written wait to be sent or acknowledged.
@@ -29,18 +28,6 @@ impl Rule for Backlog {
             return Err(ParameterError { parameter: "threshold", value: 0.0, allowed: "above 0" });
         }
         Ok(())
-    }
-
-    fn deadline(&self) -> Span {
-        Span::MAX
-    }
-
-    fn congestion(&self, _: Option<f64>, _: Span) -> f64 {
-        0.0
-    }
-
-    fn cost(&self, _: Role, _: f64, _: Span) -> Option<f64> {
-        None
     }
 
     fn is_long(&self, _: Span, seen: &Seen) -> bool {

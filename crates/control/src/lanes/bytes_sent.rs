@@ -2,7 +2,6 @@
 
 use headway_units::{Bytes, Span};
 
-use super::Role;
 use super::judge::{ParameterError, Rule, Seen};
 
 /// A connection is long once the other end has acknowledged `threshold` bytes of it.
@@ -25,18 +24,6 @@ impl Default for BytesSent {
 impl Rule for BytesSent {
     fn validate(&self) -> Result<(), ParameterError> {
         Ok(())
-    }
-
-    fn deadline(&self) -> Span {
-        Span::MAX
-    }
-
-    fn congestion(&self, _: Option<f64>, _: Span) -> f64 {
-        0.0
-    }
-
-    fn cost(&self, _: Role, _: f64, _: Span) -> Option<f64> {
-        None
     }
 
     fn is_long(&self, _: Span, seen: &Seen) -> bool {

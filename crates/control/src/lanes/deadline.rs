@@ -2,7 +2,6 @@
 
 use headway_units::Span;
 
-use super::Role;
 use super::judge::{ParameterError, Rule, Seen};
 
 /// A connection is long once it is as old as `after`.
@@ -30,14 +29,6 @@ impl Rule for Deadline {
 
     fn deadline(&self) -> Span {
         self.after
-    }
-
-    fn congestion(&self, _: Option<f64>, _: Span) -> f64 {
-        0.0
-    }
-
-    fn cost(&self, _: Role, _: f64, _: Span) -> Option<f64> {
-        None
     }
 
     fn is_long(&self, age: Span, _: &Seen) -> bool {

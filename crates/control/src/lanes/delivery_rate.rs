@@ -2,7 +2,6 @@
 
 use headway_units::{Rate, Span};
 
-use super::Role;
 use super::judge::{ParameterError, Rule, Seen};
 
 /// A connection is long once it was delivered at `rate` or more over a whole `window`.
@@ -35,20 +34,8 @@ impl Rule for DeliveryRate {
         Ok(())
     }
 
-    fn deadline(&self) -> Span {
-        Span::MAX
-    }
-
     fn window(&self) -> Option<Span> {
         Some(self.window)
-    }
-
-    fn congestion(&self, _: Option<f64>, _: Span) -> f64 {
-        0.0
-    }
-
-    fn cost(&self, _: Role, _: f64, _: Span) -> Option<f64> {
-        None
     }
 
     fn is_long(&self, _: Span, seen: &Seen) -> bool {

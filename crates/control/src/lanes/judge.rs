@@ -49,8 +49,10 @@ pub(super) struct Seen {
 pub(super) trait Rule {
     /// Whether all parameters are in range; everything below may rely on it.
     fn validate(&self) -> Result<(), ParameterError>;
-    /// The age at which the caller should tick.
-    fn deadline(&self) -> Span;
+    /// The age at which the caller should tick: never, for a judge without one.
+    fn deadline(&self) -> Span {
+        Span::MAX
+    }
     /// The time that [`Seen::rate`] is averaged over, if this judge looks at it.
     fn window(&self) -> Option<Span> {
         None
@@ -60,9 +62,13 @@ pub(super) trait Rule {
         false
     }
     /// The congestion of a subflow after a sample with queueing delay `delay`. Finite.
-    fn congestion(&self, before: Option<f64>, delay: Span) -> f64;
+    fn congestion(&self, _before: Option<f64>, _delay: Span) -> f64 {
+        0.0
+    }
     /// The cost of a subflow at the age `age` of its connection, if this judge has one. Finite.
-    fn cost(&self, role: Role, congestion: f64, age: Span) -> Option<f64>;
+    fn cost(&self, _role: Role, _congestion: f64, _age: Span) -> Option<f64> {
+        None
+    }
     /// Whether a connection of age `age` is long.
     fn is_long(&self, age: Span, seen: &Seen) -> bool;
 }

@@ -121,7 +121,7 @@ impl LinkCost {
     /// The defaults with the units that the author's code had in effect at β = δ = 1: `time_unit` = 4 ms.
     ///
     /// What else it does is left out: its clock of 4 ms, integers, no switch in the first quarter of
-    /// the deadline (not in the thesis); ν against the smallest RTT of all lanes is [`LinkCost::common_base`].
+    /// the deadline (not in the thesis); ν against the smallest RTT of all lanes is the field `common_base`.
     pub fn thesis_code() -> LinkCost {
         LinkCost { time_unit: Span::from_millis(4), ..LinkCost::default() }
     }
