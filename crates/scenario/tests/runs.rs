@@ -58,6 +58,24 @@ fn a_total_is_shared_out_among_the_share_that_talks() {
     assert_eq!([&all, &half].map(|sets| sum(sets, "unfinished")), [Some(0.0); 2]);
 }
 
+/// Sizes from 10 to 90 KB, told apart at 30 KB: a quarter of the flows is short, and takes less than the others.
+#[test]
+fn flows_are_reported_by_their_size() {
+    let sizes = ["traffic.flows.size={kind=\"uniform\",min=\"10KB\",max=\"90KB\"}", "drain=5s"];
+    let all = run(SMALL, &sizes);
+    let apart = run(SMALL, &[sizes[0], sizes[1], "traffic.flows.short=30KB"]);
+    let of = |name: &str, metric: &str| mean(&apart, name, metric);
+    let [short, long] = ["flows/short", "flows/long"].map(|name| of(name, "flows").unwrap());
+    assert_eq!(mean(&all, "flows", "flows"), Some(short + long));
+    assert_eq!(of("flows", "flows"), None, "by these names alone");
+    assert!((0.05..0.5).contains(&(short / (short + long))), "{short} {long}");
+    let [quick, slow] = ["flows/short", "flows/long"].map(|name| of(name, "fct.mean").unwrap());
+    assert!(quick < slow, "{quick} {slow}");
+    // exactly at the bound is short
+    let all_short = run(SMALL, &["traffic.flows.size=30KB", "traffic.flows.short=30KB"]);
+    assert_eq!(mean(&all_short, "flows/long", "flows").unwrap_or(0.0), 0.0);
+}
+
 /// One after another on an idle path, where 50 KB take 20 ms and a handshake: at most ten in 200 ms. A pause
 /// of 20 ms on average leaves fewer, and no policy or thread changes what is sent.
 #[test]

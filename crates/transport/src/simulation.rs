@@ -315,7 +315,6 @@ impl Simulation {
             match source.class() {
                 class::SENDER_TIMER => self.on_sender_timer(now, source.entity(), sequence),
                 class::RECEIVER_TIMER => self.on_receiver_timer(now, source.entity(), sequence),
-                class::FLOW_START if sequence != self.starting.number => self.net.queue.pop(),
                 class::FLOW_START => {
                     self.net.queue.pop();
                     self.attend(now, application)?;

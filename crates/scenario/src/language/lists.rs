@@ -261,3 +261,27 @@ impl<T: Field> Field for Map<T> {
         })
     }
 }
+
+/// The entries of a table whose names something else knows, in the order of the file; `most` at most.
+pub(super) fn entries<T: Field>(
+    node: &Node,
+    reader: &mut Reader,
+    expected: &str,
+    most: usize,
+) -> Option<Vec<(String, T)>> {
+    let Value::Table(table) = &node.value else { return reader.wrong_kind(node, expected) };
+    if table.entries.len() > most {
+        let message = format!("`{}` is too long", reader.path());
+        reader.problem(node.at, message, format!("the most is {most}"), None);
+        return None;
+    }
+    let mut all = Some(Vec::with_capacity(table.entries.len()));
+    for entry in &table.entries {
+        let value = reader.within(&entry.key, |reader| T::read(&entry.node, reader));
+        all = all.zip(value).map(|(mut all, value)| {
+            all.push((entry.key.clone(), value));
+            all
+        });
+    }
+    all
+}

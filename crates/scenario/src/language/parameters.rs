@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
+use super::lists::entries;
 use super::read::{Field, Reader};
 use super::schema::{Definitions, Json};
 use super::show::Shown;
-use super::tree::{Node, Value};
+use super::tree::Node;
 
 /// Nothing has more parameters.
 const MOST: usize = 100;
@@ -34,21 +35,7 @@ impl Parameters {
 
 impl Field for Parameters {
     fn read(node: &Node, reader: &mut Reader) -> Option<Parameters> {
-        let Value::Table(table) = &node.value else { return reader.wrong_kind(node, "a table of numbers") };
-        if table.entries.len() > MOST {
-            let message = format!("`{}` is too long", reader.path());
-            reader.problem(node.at, message, format!("the most is {MOST}"), None);
-            return None;
-        }
-        let mut all = Some(Vec::with_capacity(table.entries.len()));
-        for entry in &table.entries {
-            let value = reader.within(&entry.key, |reader| f64::read(&entry.node, reader));
-            all = all.zip(value).map(|(mut all, value)| {
-                all.push((entry.key.clone(), value));
-                all
-            });
-        }
-        all.map(Parameters)
+        entries(node, reader, "a table of numbers", MOST).map(Parameters)
     }
 
     fn show(&self) -> Option<Shown> {

@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
+use super::lists::entries;
 use super::read::{Field, Reader};
 use super::schema::{Definitions, Json};
 use super::show::Shown;
 use super::sweep::Scalar;
-use super::tree::{Node, Value};
+use super::tree::Node;
 
 /// No table has more columns.
 const MOST: usize = 100;
@@ -30,21 +31,7 @@ impl Row {
 
 impl Field for Row {
     fn read(node: &Node, reader: &mut Reader) -> Option<Row> {
-        let Value::Table(table) = &node.value else { return reader.wrong_kind(node, "a table of columns and values") };
-        if table.entries.len() > MOST {
-            let message = format!("`{}` is too long", reader.path());
-            reader.problem(node.at, message, format!("the most is {MOST}"), None);
-            return None;
-        }
-        let mut all = Some(Vec::with_capacity(table.entries.len()));
-        for entry in &table.entries {
-            let value = reader.within(&entry.key, |reader| Scalar::read(&entry.node, reader));
-            all = all.zip(value).map(|(mut all, value)| {
-                all.push((entry.key.clone(), value));
-                all
-            });
-        }
-        all.map(Row)
+        entries(node, reader, "a table of columns and values", MOST).map(Row)
     }
 
     fn show(&self) -> Option<Shown> {

@@ -339,3 +339,50 @@ fn by_hand(record: &GraphRecord, topology: &TopologyRecord) -> Result<Built, Gra
     }
     Ok(Built { graph, hosts, top: Vec::new() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Document;
+
+    /// Every third of nine hosts, then what is left in order.
+    #[test]
+    fn groups_take_every_so_many_of_the_hosts_that_are_left() {
+        let text = r#"
+name = "spread"
+about = "x"
+duration = "1s"
+[topology]
+kind = "leaf-spine"
+leaves = 3
+spines = 1
+hosts-per-leaf = 3
+link = { rate = "1Gbps" }
+queue = { kind = "drop-tail", limit = "100pkt" }
+[hosts]
+first = { count = 3, every = 3 }
+second = { count = 2, every = 4 }
+rest = { count = 4 }
+[[traffic]]
+name = "t"
+from = "first"
+to = "rest"
+size = "1KB"
+arrival = "once"
+[[policy]]
+name = "p"
+transport = "tcp"
+"#;
+        let document = Document::parse(text, "spread.toml", &[]).expect("a scenario");
+        let scenario = document.scenario(&document.points()[0]).expect("checked");
+        let network = Network::build(&scenario).unwrap_or_else(|fault| panic!("{}", fault.message));
+        let names = |group: &str| -> Vec<String> {
+            let hosts = network.groups.iter().find(|(name, _)| name == group).expect("a group");
+            hosts.1.iter().map(|&host| network.built.graph.node(host).name.clone()).collect()
+        };
+        assert_eq!(names("first"), ["leaf0-host0", "leaf1-host0", "leaf2-host0"]);
+        // left: 0/1 0/2 1/1 1/2 2/1 2/2
+        assert_eq!(names("second"), ["leaf0-host1", "leaf2-host1"]);
+        assert_eq!(names("rest"), ["leaf0-host2", "leaf1-host1", "leaf1-host2", "leaf2-host2"]);
+    }
+}

@@ -1,5 +1,7 @@
 //! Flows start when an application says so, which may be when others have completed.
 
+use std::collections::BTreeSet;
+
 use headway_engine::Source;
 use headway_units::{Span, Time};
 
@@ -10,10 +12,11 @@ use crate::network::class;
 /// What an application is to be told, and when it acts.
 #[derive(Debug, Default)]
 pub(super) struct Starting {
-    /// When the event is due that is valid.
-    due: Time,
-    /// Which event that is.
-    pub number: u32,
+    /// The times that have an event. One that turns out too early does no harm, and one that is still to come serves
+    /// again, so a time has one event however often it is asked for.
+    due: BTreeSet<Time>,
+    /// Events set so far: tells those of one time apart.
+    number: u32,
     /// The application wants to know what completes.
     pub listens: bool,
     /// What has completed and it does not know, in order of time.
@@ -32,7 +35,7 @@ impl Starting {
 const NOTICE: Span = Span::from_picos(1);
 
 impl Simulation {
-    /// Sets the events for what starts flows from now on. What an earlier run left waiting is not valid any more.
+    /// Sets the event for what starts flows from now on.
     pub(super) fn begin(&mut self, application: &mut dyn Application) {
         self.starting.listens = application.listens();
         let next = application.next();
@@ -40,15 +43,15 @@ impl Simulation {
     }
 
     fn attend_at(&mut self, time: Time) {
-        self.starting.due = time;
         self.starting.number += 1;
-        if time != Time::NEVER {
+        if time != Time::NEVER && self.starting.due.insert(time) {
             self.net.queue.push(time, Source::new(class::FLOW_START, 0), self.starting.number);
         }
     }
 
     /// Tells the application what has completed, and lets it act if its time has come.
     pub(super) fn attend(&mut self, now: Time, application: &mut dyn Application) -> Result<(), Stopped> {
+        self.starting.due.remove(&now);
         // What has completed at this very instant is told at the next one, also if the application acts now.
         let known = self.starting.completed.partition_point(|&(at, _)| at < now);
         for (at, id) in self.starting.completed.drain(..known) {
@@ -69,9 +72,6 @@ impl Simulation {
     #[cold]
     pub(super) fn note_completed(&mut self, now: Time, flow: u32) {
         self.starting.completed.push((now, self.flows[flow as usize].start.id));
-        let notice = now.saturating_add(NOTICE);
-        if notice < self.starting.due {
-            self.attend_at(notice);
-        }
+        self.attend_at(now.saturating_add(NOTICE));
     }
 }
