@@ -15,6 +15,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("transport", &["units", "control", "engine", "fabric"]),
     ("agent", &[]),
     ("kernel", &["units", "engine", "fabric", "transport", "agent"]),
+    ("linux", &[]),
+    ("lane", &["units", "control", "linux"]),
     ("traffic", &["units", "engine"]),
     ("results", &["units"]),
     ("scenario", &["units", "control", "engine", "fabric", "transport", "traffic", "results", "agent", "kernel"]),

@@ -1,0 +1,5 @@
+//! Lanes on Linux hosts: short and long flows of unmodified applications on different paths.
+//!
+//! Source: S. Fujii's master thesis, Univ. of Tokyo 2015, §5; `docs/lanes.md`.
+
+#![cfg(target_os = "linux")]

@@ -1,0 +1,3 @@
+//! `headway-lane`: see `headway-lane --help`.
+
+fn main() {}

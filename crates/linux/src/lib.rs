@@ -1,0 +1,42 @@
+//! The live side: what Headway's daemons ask of and tell to an unmodified Linux kernel, with types.
+//!
+//! * [`mptcp`]: the path manager's events and commands (generic netlink family `mptcp_pm`),
+//! * [`diag`]: the state of other processes' TCP and MPTCP sockets (`sock_diag`).
+//!
+//! What is decided with it is not here: that is `control`, and the daemons.
+//!
+//! Sources: `include/uapi/linux/{mptcp,mptcp_pm,inet_diag,tcp}.h` and `Documentation/netlink/specs/mptcp_pm.yaml` of Linux.
+
+#![cfg(target_os = "linux")]
+
+use std::fmt;
+use std::net::SocketAddr;
+
+pub mod diag;
+pub mod mptcp;
+
+/// An MPTCP connection's name in its network namespace: the token that the *local* end chose (RFC 8684 §3.2), which
+/// joins from the other end carry. It may be given again once the connection is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Token(pub u32);
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", self.0)
+    }
+}
+
+/// Both ends of a TCP connection or of a subflow, seen from here. IPv4 addresses are never mapped into IPv6 ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pair {
+    /// This end.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+}
+
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} > {}", self.local, self.remote)
+    }
+}

@@ -1,0 +1,134 @@
+//! MPTCP's path manager: what it tells ([`Event`]) and what it does for us ([`Command`]).
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::{Pair, Token};
+
+/// What the path manager tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A connection has been created; its other end may not have confirmed it yet.
+    Created(Connection),
+    /// A connection is established. More subflows can be opened once it is *fully* established, with the first DATA_ACK,
+    /// which may be a moment later.
+    Established(Connection),
+    /// A connection is over.
+    Closed(Token),
+    /// The other end has announced an address (ADD_ADDR).
+    Announced {
+        /// The connection.
+        token: Token,
+        /// The address' identifier, chosen by the other end.
+        id: u8,
+        /// The address.
+        ip: IpAddr,
+        /// Its port, if it is another than that of the first subflow.
+        port: Option<u16>,
+    },
+    /// The other end has withdrawn an address (REMOVE_ADDR).
+    Removed {
+        /// The connection.
+        token: Token,
+        /// The address' identifier.
+        id: u8,
+    },
+    /// A subflow has been established.
+    SubflowEstablished(Subflow),
+    /// A subflow is over.
+    SubflowClosed(Subflow),
+    /// The other end has changed a subflow's priority (MP_PRIO).
+    SubflowPriority(Subflow),
+    /// A socket of this host listens for MPTCP.
+    ListenerCreated(SocketAddr),
+    /// It does no longer.
+    ListenerClosed(SocketAddr),
+}
+
+/// A connection, as events name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connection {
+    /// Its name here.
+    pub token: Token,
+    /// Ends of its first subflow.
+    pub pair: Pair,
+    /// Whether this end accepted it. Only the other kind can open subflows.
+    pub server_side: bool,
+    /// The other end wants no joins to the address of the first subflow.
+    pub deny_join_initial: bool,
+}
+
+/// A subflow, as events name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Subflow {
+    /// The connection's.
+    pub token: Token,
+    /// Its ends.
+    pub pair: Pair,
+    /// Identifier of the local address.
+    pub local_id: u8,
+    /// Identifier of the remote address.
+    pub remote_id: u8,
+    /// Whether either end has it as a backup.
+    pub backup: bool,
+    /// Index of the interface it is bound to; 0: none.
+    pub interface: u32,
+    /// The error it ended with (an errno), if any.
+    pub error: Option<u8>,
+    /// Why it was reset (RFC 8684 §3.6), if the kernel says.
+    pub reset_reason: Option<u32>,
+}
+
+/// What can be asked of the path manager for one connection. All need `CAP_NET_ADMIN` in the namespace and a connection
+/// that was created while `net.mptcp.path_manager` was `userspace`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// Open a subflow. Only the end that opened the connection can.
+    Create {
+        /// The connection.
+        token: Token,
+        /// From this address.
+        local: IpAddr,
+        /// The local address' identifier, 1 … 255; that of an address that the connection uses already is ignored by the kernel.
+        local_id: u8,
+        /// To this address.
+        remote: SocketAddr,
+        /// Bound to this interface; 0: none.
+        interface: u32,
+        /// As a backup.
+        backup: bool,
+    },
+    /// Reset a subflow.
+    Destroy {
+        /// The connection.
+        token: Token,
+        /// The subflow's ends.
+        pair: Pair,
+    },
+    /// Say whether a subflow is a backup, here and to the other end (MP_PRIO).
+    SetBackup {
+        /// The connection.
+        token: Token,
+        /// The subflow's ends.
+        pair: Pair,
+        /// Whether it is.
+        backup: bool,
+    },
+    /// Announce an address of this host (ADD_ADDR).
+    Announce {
+        /// The connection.
+        token: Token,
+        /// The address.
+        ip: IpAddr,
+        /// Its identifier, 1 … 255.
+        id: u8,
+        /// A port other than that of the first subflow.
+        port: Option<u16>,
+    },
+    /// Withdraw an address (REMOVE_ADDR) and end its subflows.
+    Withdraw {
+        /// The connection.
+        token: Token,
+        /// The address' identifier.
+        id: u8,
+    },
+}
