@@ -3,3 +3,6 @@
 //! Source: S. Fujii's master thesis, Univ. of Tokyo 2015, §5; `docs/lanes.md`.
 
 #![cfg(target_os = "linux")]
+
+pub mod settings;
+pub mod snapshot;
