@@ -47,6 +47,7 @@ pub struct Tcp {
 
 /// `MPTCP_SUBFLOW_ATTR_…` of `linux/mptcp.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are the kernel's independent flags")]
 pub struct SubflowInfo {
     /// The connection's name here.
     pub token: Token,
