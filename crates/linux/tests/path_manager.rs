@@ -5,41 +5,13 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr};
 
+use common::connection::{connect, established, event, listen};
 use common::{Hosts, address, until, userspace_path_manager};
 use headway_linux::mptcp::{Command, Connection, Endpoint, Event, Events, Limits, PathManager, Subflow, unknown_token};
 use headway_linux::{Error, Pair, Token, mptcp_socket};
 use rustix::io::Errno;
-
-/// Waits for an event that `pick` takes; others are dropped.
-fn event<T>(events: &mut Events, what: &str, pick: impl Fn(Event) -> Option<T>) -> T {
-    until(what, || {
-        while let Some(event) = events.next().expect("events can be read") {
-            if let Some(found) = pick(event) {
-                return Some(found);
-            }
-        }
-        None
-    })
-}
-
-fn established(events: &mut Events) -> Connection {
-    event(events, "ESTABLISHED", |e| if let Event::Established(c) = e { Some(c) } else { None })
-}
-
-/// A connection with a byte there and a byte back, so that it is fully established.
-fn connection(client: &str, server: &str, to: SocketAddr, from: Option<SocketAddr>) -> (TcpStream, TcpStream) {
-    let listener = Hosts::within(server, || mptcp_socket::listen(to, 16).expect("listen"));
-    let mut near = Hosts::within(client, || mptcp_socket::connect(to, from).expect("connect"));
-    let (mut far, _) = listener.accept().expect("accept");
-    let mut byte = [0];
-    near.write_all(b"a").unwrap();
-    far.read_exact(&mut byte).unwrap();
-    far.write_all(b"b").unwrap();
-    near.read_exact(&mut byte).unwrap();
-    (near, far)
-}
 
 /// Both ends' events and the client's path manager.
 struct Ends {
@@ -67,7 +39,8 @@ impl Ends {
 fn life_of_a_subflow(to: &str, second: (&str, &str)) {
     let Some(mut ends) = Ends::new() else { return };
     let to: SocketAddr = to.parse().unwrap();
-    let (near, far) = connection(&ends.hosts.client, &ends.hosts.server, to, None);
+    let listener = listen(&ends.hosts, to);
+    let (near, far) = connect(&ends.hosts, &listener, to);
     let first = established(&mut ends.events);
     assert_eq!(first.pair, Pair { local: near.local_addr().unwrap(), remote: to });
     assert!(!first.server_side);
@@ -134,7 +107,9 @@ fn a_subflow_is_made_marked_and_destroyed_over_ipv6() {
 #[test]
 fn addresses_are_announced_and_withdrawn() {
     let Some(mut ends) = Ends::new() else { return };
-    let (_near, _far) = connection(&ends.hosts.client, &ends.hosts.server, "10.0.1.2:7001".parse().unwrap(), None);
+    let to = "10.0.1.2:7001".parse().unwrap();
+    let listener = listen(&ends.hosts, to);
+    let (_near, _far) = connect(&ends.hosts, &listener, to);
     let near = established(&mut ends.events).token;
     let token = established(&mut ends.far_events).token;
     for (ip, id, port, told) in
@@ -156,7 +131,8 @@ fn addresses_are_announced_and_withdrawn() {
 fn refusals_say_why() {
     let Some(mut ends) = Ends::new() else { return };
     let to = "10.0.1.2:7001".parse().unwrap();
-    let (_near, _far) = connection(&ends.hosts.client, &ends.hosts.server, to, None);
+    let listener = listen(&ends.hosts, to);
+    let (_near, _far) = connect(&ends.hosts, &listener, to);
     let nobody = Token(1);
     let error = ends.manager.run(&Command::Withdraw { token: nobody, id: 1 }).unwrap_err();
     assert!(unknown_token(&error), "{error}");

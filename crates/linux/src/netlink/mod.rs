@@ -337,7 +337,7 @@ impl Socket {
                     answered += 1;
                     if message.kind == ERROR {
                         let (errno, _) = message.outcome()?;
-                        answer(place, Err(Errno::from_raw_os_error(errno.into())))?;
+                        answer(place, Err(errno_of(errno)))?;
                     } else {
                         answer(place, Ok(&message))?;
                     }
@@ -355,5 +355,10 @@ const BATCH: usize = 64;
 /// What an acknowledgement or the end of a dump says.
 fn finish(message: &Message<'_>) -> Result<(), Error> {
     let (errno, message) = message.outcome()?;
-    if errno == 0 { Ok(()) } else { Err(Error::Kernel { errno: Errno::from_raw_os_error(errno.into()), message }) }
+    if errno == 0 { Ok(()) } else { Err(Error::Kernel { errno: errno_of(errno), message }) }
+}
+
+/// An errno by its number. The kernel's are 1 … 4095.
+fn errno_of(number: u16) -> Errno {
+    if (1..4096).contains(&number) { Errno::from_raw_os_error(number.into()) } else { Errno::PROTO }
 }

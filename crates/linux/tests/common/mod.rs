@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use headway_linux::{netns, sysctl};
 
+pub mod connection;
+
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// Removes them when it goes, on every path.
