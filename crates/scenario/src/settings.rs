@@ -1,12 +1,7 @@
 //! Kernel settings: names with dots and their values.
 
+use headway_language::{At, Definitions, Field, Json, Node, Reader, Shown, Value};
 use serde_json::json;
-
-use super::read::{Field, Reader};
-use super::schema::{Definitions, Json};
-use super::show::Shown;
-use super::source::At;
-use super::tree::{Node, Value};
 
 /// So many are more than a kernel has.
 const MOST: usize = 1_000;

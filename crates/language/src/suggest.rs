@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// The candidate that `found` is most likely a misspelling of.
-pub(crate) fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Nobody mistypes a word this long beyond recognition, and the distance costs length squared.
     const LONGEST: usize = 64;
     const MOST: usize = 1_000;
@@ -25,7 +25,7 @@ pub(crate) fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a 
 }
 
 /// Help for an unknown name: the nearest known one, or all of them.
-pub(crate) fn help<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str> + Clone, what: &str) -> String {
+pub fn help<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str> + Clone, what: &str) -> String {
     if let Some(near) = nearest(found, candidates.clone()) {
         return format!("did you mean `{near}`?");
     }
@@ -34,7 +34,7 @@ pub(crate) fn help<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str
 }
 
 /// The candidates with commas between, at most `most` of them.
-pub(crate) fn list<'a>(candidates: impl IntoIterator<Item = &'a str>, most: usize) -> String {
+pub fn list<'a>(candidates: impl IntoIterator<Item = &'a str>, most: usize) -> String {
     let mut candidates = candidates.into_iter();
     let mut text = candidates.by_ref().take(most).collect::<Vec<_>>().join(", ");
     let more = candidates.count();

@@ -27,7 +27,7 @@ pub enum Scalar {
 
 impl Scalar {
     /// The value that `node` writes plainly; `None` for anything with structure.
-    pub(crate) fn plain(node: &Node) -> Option<Scalar> {
+    pub fn plain(node: &Node) -> Option<Scalar> {
         match &node.value {
             Value::Integer(number) => Some(Scalar::Integer(*number)),
             Value::Float(number) => Some(Scalar::Float(*number)),
@@ -151,7 +151,8 @@ impl SweepValues {
         }
     }
 
-    pub(crate) fn range(text: &str) -> Option<SweepValues> {
+    /// The values of `low..high` or `low..high step n`; `None` for any other text.
+    pub fn range(text: &str) -> Option<SweepValues> {
         let (first, rest) = text.split_once("..")?;
         let (last, step) = match rest.split_once("step") {
             Some((last, step)) => (last, step.trim().parse().ok()?),
@@ -230,7 +231,7 @@ impl Sweep {
     }
 
     /// The `index`th point.
-    pub(crate) fn point(&self, index: usize) -> SweepPoint {
+    pub fn point(&self, index: usize) -> SweepPoint {
         let names: Vec<_> = self.0.iter().collect();
         let mut rest = index;
         let mut values: Vec<(String, Scalar)> = Vec::with_capacity(names.len());
@@ -245,7 +246,7 @@ impl Sweep {
     }
 
     /// The first point, and for each further value of each name the point that differs in it alone.
-    pub(crate) fn star(&self) -> Vec<SweepPoint> {
+    pub fn star(&self) -> Vec<SweepPoint> {
         let mut points = vec![self.point(0)];
         let mut stride = self.len();
         for (_, values) in self.0.iter() {
@@ -305,14 +306,14 @@ impl fmt::Display for SweepPoint {
 }
 
 /// The name in `"$name"`; `None` for any other text.
-pub(crate) fn placeholder(text: &str) -> Option<&str> {
+pub fn placeholder(text: &str) -> Option<&str> {
     let name = text.strip_prefix('$')?;
     let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
     (!name.is_empty() && name.bytes().all(fits)).then_some(name)
 }
 
 /// Calls `each` with every placeholder below `node`, its node and its path.
-pub(crate) fn used<'a>(node: &'a Node, path: &mut Vec<String>, each: &mut impl FnMut(&'a str, &'a Node, &[String])) {
+pub fn used<'a>(node: &'a Node, path: &mut Vec<String>, each: &mut impl FnMut(&'a str, &'a Node, &[String])) {
     match &node.value {
         Value::Text(text) => {
             if let Some(name) = placeholder(text) {
@@ -338,7 +339,7 @@ pub(crate) fn used<'a>(node: &'a Node, path: &mut Vec<String>, each: &mut impl F
 }
 
 /// A copy of `node` with every placeholder replaced; one without a value leaves a hole.
-pub(crate) fn substitute(node: &Node, point: &SweepPoint) -> Node {
+pub fn substitute(node: &Node, point: &SweepPoint) -> Node {
     let value = match &node.value {
         Value::Text(text) => match placeholder(text) {
             Some(name) => point.get(name).map_or(Value::Hole, Value::from),

@@ -11,7 +11,7 @@ use super::show::Shown;
 use super::tree::{Node, Value};
 
 /// Lists hold at most this much.
-pub(crate) const LONGEST: usize = 100_000;
+pub const LONGEST: usize = 100_000;
 /// Tables with free keys hold at most this much: their keys are searched one by one.
 const WIDEST: usize = 10_000;
 
@@ -69,7 +69,7 @@ impl Field for Name {
         let Value::Text(text) = &node.value else { return reader.wrong_kind(node, "a name in quotes") };
         let name = Name::new(text);
         if name.is_none() {
-            let message = format!("`{}` is not a name as scenarios use them", reader.path());
+            let message = format!("`{}` is not a name", reader.path());
             reader.problem(node.at, message, "", Some(Name::help(text)));
         }
         name
@@ -194,7 +194,7 @@ impl<T> Map<T> {
     }
 
     /// The values, to be changed.
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut().map(|(_, value)| value)
     }
 
@@ -236,7 +236,7 @@ impl<T: Field> Field for Map<T> {
         for entry in &table.entries {
             let name = Name::new(&entry.key);
             if name.is_none() {
-                let message = format!("a key of `{}` is not a name as scenarios use them", reader.path());
+                let message = format!("a key of `{}` is not a name", reader.path());
                 reader.problem(entry.key_at, message, "", Some(Name::help(&entry.key)));
             }
             let value = reader.within(&entry.key, |reader| T::read(&entry.node, reader));

@@ -1,16 +1,21 @@
-//! Printing a scenario with every default, as TOML that reads back to the same scenario.
+//! Printing values with every default, as TOML that reads back to the same values.
 
 use std::fmt::Write as _;
 
 /// What is printed: values whose meaning is forgotten.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Shown {
+pub enum Shown {
+    /// Text.
     Text(String),
     /// Wide enough for every integer of the language.
     Integer(i128),
+    /// Any other number.
     Float(f64),
+    /// True or false.
     Bool(bool),
+    /// Values in their order.
     List(Vec<Shown>),
+    /// Keys and values in their order.
     Table(Vec<(String, Shown)>),
     /// Not the same at every sweep point; never printed.
     Varies,
@@ -20,7 +25,7 @@ pub(crate) enum Shown {
 const WIDTH: usize = 100;
 
 /// The document with `entries` at its top.
-pub(crate) fn document(entries: &[(String, Shown)]) -> String {
+pub fn document(entries: &[(String, Shown)]) -> String {
     let mut text = String::new();
     section(&mut text, "", entries);
     text
@@ -74,7 +79,7 @@ fn section(text: &mut String, path: &str, entries: &[(String, Shown)]) {
 }
 
 /// `shown` in one line, as a value is written.
-pub(crate) fn inline(shown: &Shown) -> String {
+pub fn inline(shown: &Shown) -> String {
     match shown {
         Shown::Text(text) => quoted(text),
         Shown::Integer(number) => number.to_string(),

@@ -12,15 +12,21 @@ use super::sweep::SweepPoint;
 /// At most this many problems are printed; the rest is counted.
 const MOST_PRINTED: usize = 20;
 
-/// One mistake in a scenario and the place of it.
+/// One mistake in a text and the place of it.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    pub(crate) sources: Arc<Sources>,
-    pub(crate) at: At,
-    pub(crate) message: String,
-    pub(crate) label: String,
-    pub(crate) help: Option<String>,
-    pub(crate) point: Option<String>,
+    /// The texts that the place is in.
+    pub sources: Arc<Sources>,
+    /// The place.
+    pub at: At,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// What is printed under the place; may be empty.
+    pub label: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// The point of the sweep where it appears.
+    pub point: Option<String>,
 }
 
 impl Problem {
@@ -78,13 +84,13 @@ impl Problem {
     }
 }
 
-/// Everything that is wrong with a scenario, in the order of the file. Never empty when it is an error.
+/// Everything that is wrong with a text, in the order of the file. Never empty when it is an error.
 #[derive(Debug, Clone, Default)]
 pub struct Problems(Vec<Problem>);
 
 impl Problems {
     /// Sorts by place and drops repetitions.
-    pub(crate) fn new(mut problems: Vec<Problem>) -> Problems {
+    pub fn new(mut problems: Vec<Problem>) -> Problems {
         // Stable: keys that are missing in one place stay in the order of their record.
         problems.sort_by_key(|problem| problem.at);
         let mut seen = BTreeSet::new();
@@ -154,7 +160,7 @@ impl std::error::Error for Problems {}
 
 /// Problems of many sweep points, each kept once with the first point that shows it.
 #[derive(Default)]
-pub(crate) struct PointProblems {
+pub struct PointProblems {
     found: Vec<Found>,
     index: BTreeMap<(At, String), usize>,
     /// Points that were looked at, and those of them that got as far as being checked.
@@ -174,7 +180,7 @@ impl PointProblems {
     const ENOUGH: usize = 100;
 
     /// Adds the problems of one more point.
-    pub(crate) fn add(&mut self, problems: Vec<Problem>, by_check: bool) {
+    pub fn add(&mut self, problems: Vec<Problem>, by_check: bool) {
         self.read += 1;
         self.checked += usize::from(by_check);
         for problem in problems {
@@ -192,12 +198,13 @@ impl PointProblems {
         }
     }
 
-    pub(crate) fn enough(&self) -> bool {
+    /// Whether so many are known that further points need no looking at.
+    pub fn enough(&self) -> bool {
         self.found.len() >= Self::ENOUGH
     }
 
     /// What was found. A problem of every point is not one of the sweep, so it does not mention the point.
-    pub(crate) fn finish(self) -> Problems {
+    pub fn finish(self) -> Problems {
         let each = |found: Found| {
             let mut problem = found.problem;
             let all = if found.by_check { self.checked } else { self.read };

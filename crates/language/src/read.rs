@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use headway_units::{Bytes, Rate, Span};
 
-use super::problem::Problem;
+use super::problem::{Problem, Problems};
 use super::schema::{Alternative, Definitions, Json};
 use super::show::Shown;
-use super::source::{At, Sources};
+use super::source::{At, Source, Sources};
 use super::suggest;
-use super::tree::{Entry, Node, Table, Value};
+use super::tree::{Entry, Node, Syntax, Table, Value, parse};
 
 /// A value that can stand behind a key.
-pub(crate) trait Field: Sized {
+pub trait Field: Sized {
     /// The value of `node`; `None` after the reader was told what is wrong.
     fn read(node: &Node, reader: &mut Reader) -> Option<Self>;
 
@@ -31,7 +31,7 @@ pub(crate) trait Field: Sized {
 }
 
 /// A set of keys: a record, or a choice among records. May be a table of its own or part of another.
-pub(crate) trait Part: Sized {
+pub trait Part: Sized {
     /// Its name among the schema's definitions.
     const TITLE: &'static str;
 
@@ -54,7 +54,7 @@ pub(crate) trait Part: Sized {
 
 /// The keys a table may have.
 #[derive(Debug, Default)]
-pub(crate) struct Keys {
+pub struct Keys {
     /// These are fine.
     pub known: Vec<String>,
     /// These belong to another choice than the one that is written.
@@ -65,7 +65,8 @@ pub(crate) struct Keys {
 
 /// A key of another choice.
 #[derive(Debug)]
-pub(crate) struct Elsewhere {
+pub struct Elsewhere {
+    /// The key.
     pub key: String,
     /// What would have to be written for it: `kind = "mptcp"`.
     pub owner: &'static str,
@@ -105,8 +106,18 @@ impl<T: Part> Field for T {
     }
 }
 
+/// The record of which nothing is written.
+///
+/// # Panics
+/// If a key of it has no default: that is a mistake in its declaration.
+pub fn all_defaults<T: Part>() -> T {
+    let source = Source { name: String::new(), text: String::new() };
+    let mut reader = Reader::new(Arc::new(Sources(vec![source])));
+    T::read_part(&Table::default(), At::whole(0), &mut reader).expect("every key has a default")
+}
+
 /// Walks the tree, knows where it is, and collects problems.
-pub(crate) struct Reader {
+pub struct Reader {
     sources: Arc<Sources>,
     path: Vec<String>,
     problems: Vec<Problem>,
@@ -116,26 +127,28 @@ impl Reader {
     /// More problems than anyone reads; a hostile file could have millions.
     const MOST_PROBLEMS: usize = 200;
 
-    pub(crate) fn new(sources: Arc<Sources>) -> Reader {
+    /// A reader of `sources`, at the top.
+    pub fn new(sources: Arc<Sources>) -> Reader {
         Reader { sources, path: Vec::new(), problems: Vec::new() }
     }
 
-    pub(crate) fn into_problems(self) -> Vec<Problem> {
+    /// What was wrong, in the order it was found.
+    pub fn into_problems(self) -> Vec<Problem> {
         self.problems
     }
 
     /// How many problems are noted so far.
-    pub(crate) fn problems(&self) -> usize {
+    pub fn problems(&self) -> usize {
         self.problems.len()
     }
 
     /// The dotted path of the value being read, as `--set` takes it.
-    pub(crate) fn path(&self) -> String {
+    pub fn path(&self) -> String {
         self.path.join(".")
     }
 
     /// Does `work` one step further down.
-    pub(crate) fn within<T>(&mut self, segment: &str, work: impl FnOnce(&mut Reader) -> T) -> T {
+    pub fn within<T>(&mut self, segment: &str, work: impl FnOnce(&mut Reader) -> T) -> T {
         self.path.push(segment.to_owned());
         let result = work(self);
         self.path.pop();
@@ -143,15 +156,22 @@ impl Reader {
     }
 
     /// Notes a problem. `label` goes under the place.
-    pub(crate) fn problem(&mut self, at: At, message: String, label: impl Into<String>, help: Option<String>) {
+    pub fn problem(&mut self, at: At, message: String, label: impl Into<String>, help: Option<String>) {
         if self.problems.len() < Self::MOST_PROBLEMS {
             let sources = Arc::clone(&self.sources);
             self.problems.push(Problem { sources, at, message, label: label.into(), help, point: None });
         }
     }
 
+    /// Notes that the first text is not TOML.
+    pub fn syntax(&mut self, syntax: Syntax) {
+        let Syntax { message, range } = syntax;
+        let at = range.map_or(At::whole(0), |range| self.sources.place(0, &range));
+        self.problem(at, format!("this is not TOML: {message}"), "", None);
+    }
+
     /// Notes that `node` is another kind of value than `expected`, unless that is already known.
-    pub(crate) fn wrong_kind<T>(&mut self, node: &Node, expected: &str) -> Option<T> {
+    pub fn wrong_kind<T>(&mut self, node: &Node, expected: &str) -> Option<T> {
         if !matches!(node.value, Value::Hole) {
             let message = format!("`{}` must be {expected}", self.path());
             self.problem(node.at, message, format!("this is {}", node.kind()), None);
@@ -160,7 +180,7 @@ impl Reader {
     }
 
     /// The value of `key`, or its default, or a note that it is missing.
-    pub(crate) fn field<T: Field>(
+    pub fn field<T: Field>(
         &mut self,
         table: &Table,
         at: At,
@@ -181,7 +201,7 @@ impl Reader {
     }
 
     /// The value if it is within `range`; else notes what is allowed.
-    pub(crate) fn limited<T: Limited>(
+    pub fn limited<T: Limited>(
         &mut self,
         table: &Table,
         key: &str,
@@ -193,7 +213,7 @@ impl Reader {
     }
 
     /// The value at `at`, which is where the reader is, if it is within `range`.
-    pub(crate) fn limited_at<T: Limited>(
+    pub fn limited_at<T: Limited>(
         &mut self,
         at: At,
         value: Option<T>,
@@ -227,8 +247,39 @@ impl Reader {
     }
 }
 
+/// A text that is TOML, and the reader that notes what is wrong with it.
+pub struct Parse {
+    /// The text.
+    pub tree: Node,
+    /// A reader at its top.
+    pub reader: Reader,
+}
+
+impl Parse {
+    /// Parses `text`, shown as `name` in problems, of at most `most` bytes.
+    ///
+    /// # Errors
+    /// If it is longer, or not TOML.
+    pub fn new(text: &str, name: &str, most: usize) -> Result<Parse, Problems> {
+        let kept = if text.len() > most { "" } else { text };
+        let sources = Arc::new(Sources(vec![Source { name: name.to_owned(), text: kept.to_owned() }]));
+        let mut reader = Reader::new(Arc::clone(&sources));
+        if text.len() > most {
+            reader.problem(At::whole(0), format!("there are at most {most} bytes of text"), "", None);
+            return Err(Problems::new(reader.into_problems()));
+        }
+        match parse(&sources, 0) {
+            Ok(tree) => Ok(Parse { tree, reader }),
+            Err(syntax) => {
+                reader.syntax(syntax);
+                Err(Problems::new(reader.into_problems()))
+            }
+        }
+    }
+}
+
 /// A value that can be held within limits.
-pub(crate) trait Limited: Sized {
+pub trait Limited: Sized {
     /// What the limits are made of.
     type Bound: PartialOrd + Display;
     /// The value to compare; `None` if there is none.
@@ -243,7 +294,7 @@ macro_rules! limited {
         }
     })* };
 }
-limited!(u32, u64, f64, Span, Rate, Bytes);
+limited!(u8, u16, u32, u64, f64, Span, Rate, Bytes);
 
 impl<T: Limited> Limited for Option<T> {
     type Bound = T::Bound;
@@ -253,12 +304,12 @@ impl<T: Limited> Limited for Option<T> {
 }
 
 /// Everything larger than `least`, but not `least` itself.
-pub(crate) fn above<T>(least: T) -> (Bound<T>, Bound<T>) {
+pub fn above<T>(least: T) -> (Bound<T>, Bound<T>) {
     (Bound::Excluded(least), Bound::Unbounded)
 }
 
 /// The limits in words: `1 to 64`, `more than 0s`.
-pub(crate) fn describe<T: Display>(range: &impl RangeBounds<T>) -> String {
+pub fn describe<T: Display>(range: &impl RangeBounds<T>) -> String {
     use Bound::{Excluded, Included, Unbounded};
     match (range.start_bound(), range.end_bound()) {
         (Included(low), Included(high)) => format!("{low} to {high}"),
@@ -278,6 +329,6 @@ pub(crate) fn describe<T: Display>(range: &impl RangeBounds<T>) -> String {
 }
 
 /// The key of a struct's field: `switch_latency` is `switch-latency` in the file.
-pub(crate) fn key(field: &str) -> String {
+pub fn key(field: &str) -> String {
     field.replace('_', "-")
 }

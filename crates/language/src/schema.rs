@@ -2,7 +2,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
-pub(crate) use serde_json::Value as Json;
+pub use serde_json::Value as Json;
 use serde_json::{Map, json};
 
 use super::read::{Limited, Part, describe};
@@ -10,21 +10,24 @@ use super::show::Shown;
 
 /// The schemas that others refer to, by name.
 #[derive(Default)]
-pub(crate) struct Definitions {
+pub struct Definitions {
     known: Map<String, Json>,
 }
 
 /// One set of keys: what a record is, or one of the choices.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Alternative {
+pub struct Alternative {
+    /// What it is for.
     pub about: String,
+    /// The keys with their schemas.
     pub properties: Map<String, Json>,
+    /// The keys that must be there.
     pub required: Vec<String>,
 }
 
 impl Alternative {
     /// This and the keys of `other`.
-    pub(crate) fn and(&self, other: &Alternative) -> Alternative {
+    pub fn and(&self, other: &Alternative) -> Alternative {
         let mut both = self.clone();
         if !other.about.is_empty() {
             both.about.clone_from(&other.about);
@@ -50,7 +53,7 @@ const SWEPT: &str = "swept";
 
 impl Definitions {
     /// A reference to the schema of `T`, which is defined if it is not yet.
-    pub(crate) fn refer<T: Part>(&mut self) -> Json {
+    pub fn refer<T: Part>(&mut self) -> Json {
         let name = definition(T::TITLE);
         if !self.known.contains_key(&name) {
             // Holds the place, so that a record may contain itself.
@@ -91,16 +94,23 @@ impl Definitions {
     }
 
     /// `schema`, or text that stands for a value of the sweep.
-    pub(crate) fn scalar(&mut self, schema: &Json) -> Json {
+    pub fn scalar(&mut self, schema: &Json) -> Json {
         json!({ "anyOf": [schema, self.swept()] })
     }
 
+    /// One of words, each with what it means.
+    pub fn words(&mut self, words: &[(&str, String)]) -> Json {
+        let words: Vec<Json> =
+            words.iter().map(|(word, about)| json!({ "const": word, "description": about })).collect();
+        self.scalar(&json!({ "oneOf": words }))
+    }
+
     /// The whole document, of which `T` is the top.
-    pub(crate) fn document<T: Part>(mut self) -> Json {
+    pub fn document<T: Part>(mut self, title: &str) -> Json {
         let top = self.part::<T>();
         let mut document = Map::new();
         document.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
-        document.insert("title".to_owned(), json!("Headway scenario"));
+        document.insert("title".to_owned(), json!(title));
         if let Json::Object(top) = top {
             document.extend(top);
         }
@@ -122,7 +132,7 @@ fn definition(title: &str) -> String {
 }
 
 /// The schema of one key: that of its value with description and default.
-pub(crate) fn property(schema: Json, about: &str, default: Option<Shown>) -> Json {
+pub fn property(schema: Json, about: &str, default: Option<Shown>) -> Json {
     let mut property = match schema {
         Json::Object(map) => map,
         other => Map::from_iter([("const".to_owned(), other)]),
@@ -135,7 +145,7 @@ pub(crate) fn property(schema: Json, about: &str, default: Option<Shown>) -> Jso
 }
 
 /// Writes the limits of a key into its schema: as numbers where it is one, in words otherwise.
-pub(crate) fn limit<T: Limited>(property: &mut Json, range: &impl RangeBounds<T::Bound>) {
+pub fn limit<T: Limited>(property: &mut Json, range: &impl RangeBounds<T::Bound>) {
     let about = format!("{} ({})", property["description"].as_str().unwrap_or_default(), describe(range));
     property["description"] = json!(about);
     let Some(number) = property.pointer_mut("/anyOf/0").filter(|one| one["type"] != "string") else { return };

@@ -9,16 +9,16 @@ use super::source::At;
 use super::suggest;
 use super::tree::{Node, Table, Value};
 
-/// Texts in a scenario are at most this long.
+/// Texts in a file are at most this long.
 const LONGEST: usize = 10_000;
 
 /// The lines of a doc comment as one.
-pub(crate) fn sentence(lines: &[&str]) -> String {
+pub fn sentence(lines: &[&str]) -> String {
     lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
 }
 
 /// The choice that is written behind `tag`, if it is text; the default if nothing is.
-pub(crate) fn chosen<'a>(table: &'a Table, tag: &str, default: Option<&'a str>) -> Option<&'a str> {
+pub fn chosen<'a>(table: &'a Table, tag: &str, default: Option<&'a str>) -> Option<&'a str> {
     match table.get(tag).map(|node| &node.value) {
         Some(Value::Text(text)) => Some(text),
         Some(_) => None,
@@ -27,7 +27,7 @@ pub(crate) fn chosen<'a>(table: &'a Table, tag: &str, default: Option<&'a str>) 
 }
 
 /// The one of `names` that is written behind `tag`.
-pub(crate) fn choose(
+pub fn choose(
     table: &Table,
     at: At,
     tag: &str,
@@ -49,7 +49,7 @@ pub(crate) fn choose(
 }
 
 /// The one of `names` that `node` is.
-pub(crate) fn word(node: &Node, names: &'static [&'static str], reader: &mut Reader) -> Option<&'static str> {
+pub fn word(node: &Node, names: &'static [&'static str], reader: &mut Reader) -> Option<&'static str> {
     let Value::Text(text) = &node.value else {
         return reader.wrong_kind(node, &format!("one of {}", suggest::list(names.iter().copied(), 40)));
     };
@@ -95,6 +95,8 @@ macro_rules! integer {
         }
     };
 }
+integer!(u8);
+integer!(u16);
 integer!(u32);
 integer!(u64);
 

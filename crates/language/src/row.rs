@@ -13,7 +13,7 @@ use super::tree::Node;
 const MOST: usize = 100;
 
 /// Values by the name of their column, in the order of the file: `{ background = "tcp", size_kb = 70 }`. Who made the
-/// table knows the names, which are not those of scenarios.
+/// table knows the names, which are not those of the file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Row(Vec<(String, Scalar)>);
 

@@ -5,14 +5,14 @@ use super::source::{At, Sources};
 use super::suggest;
 use super::tree::{Entry, Node, Table, Value, parse_value, position};
 
-/// No record of a scenario is nested deeper than this.
+/// No record is nested deeper than this.
 const DEEPEST: usize = 32;
 
 /// Writes the override that is text `source` of `sources` into `root`. Keys that no table has yet
 /// are added: whether they mean anything is for the typed reading to say, which points back here.
 ///
 /// Recursion goes as deep as the key is long, hence the limit.
-pub(crate) fn apply(root: &mut Node, sources: &Sources, source: usize, reader: &mut Reader) {
+pub fn apply(root: &mut Node, sources: &Sources, source: usize, reader: &mut Reader) {
     let text = &sources.0[source].text;
     let Some(equals) = text.find('=') else {
         let help = "write it as key=value, for example --set repeats=3".to_owned();

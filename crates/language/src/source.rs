@@ -1,11 +1,13 @@
-//! Places in the texts a scenario is made of: the file and the `--set` overrides.
+//! Places in the texts that are read: the file and the `--set` overrides.
 
 use std::fmt;
 use std::ops::Range;
 
 /// One text with the name it is shown under.
-pub(crate) struct Source {
+pub struct Source {
+    /// The name.
     pub name: String,
+    /// The text.
     pub text: String,
 }
 
@@ -15,31 +17,35 @@ impl fmt::Debug for Source {
     }
 }
 
-/// All texts of one scenario: the file first, then one per override.
+/// All texts that belong together: the file first, then one per override.
 #[derive(Debug)]
-pub(crate) struct Sources(pub Vec<Source>);
+pub struct Sources(pub Vec<Source>);
 
 /// A place: bytes `start..end` of one source. Empty means the source as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct At {
+pub struct At {
+    /// The number of the text.
     pub source: usize,
+    /// The first byte.
     pub start: usize,
+    /// The byte behind the last.
     pub end: usize,
 }
 
 impl At {
     /// The whole of `source`: there is no better place to point at.
-    pub(crate) const fn whole(source: usize) -> At {
+    pub const fn whole(source: usize) -> At {
         At { source, start: 0, end: 0 }
     }
 
-    pub(crate) const fn is_whole(self) -> bool {
+    /// Whether it is the source as a whole.
+    pub const fn is_whole(self) -> bool {
         self.start == self.end
     }
 }
 
 /// One line of a source, made ready to be shown.
-pub(crate) struct Excerpt {
+pub struct Excerpt {
     /// Counted from 1.
     pub line: usize,
     /// Counted from 1, in characters.
@@ -53,7 +59,7 @@ pub(crate) struct Excerpt {
 impl Sources {
     /// The place `range` of `source`, moved to character boundaries, cut at the end of its first
     /// line and never empty unless the source is: what a parser reports may be none of these.
-    pub(crate) fn place(&self, source: usize, range: &Range<usize>) -> At {
+    pub fn place(&self, source: usize, range: &Range<usize>) -> At {
         let text = &self.0[source].text;
         let floor = |index: usize| (0..=index.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
         let mut start = floor(range.start);
@@ -73,7 +79,7 @@ impl Sources {
     }
 
     /// The line that `at` starts on.
-    pub(crate) fn excerpt(&self, at: At) -> Excerpt {
+    pub fn excerpt(&self, at: At) -> Excerpt {
         // Lines past this many bytes are cut to a window around the place.
         const LONGEST: usize = 400;
         let text = &self.0[at.source].text;

@@ -7,25 +7,33 @@ use toml_edit::{Document, InlineTable, Item, TableLike, Value as TomlValue};
 use super::source::{At, Sources};
 
 /// The longest text that is read at all: 4 MB.
-pub(crate) const LONGEST_TEXT: usize = 4_000_000;
+pub const LONGEST_TEXT: usize = 4_000_000;
 
 /// A value and its place.
 #[derive(Debug, Clone)]
-pub(crate) struct Node {
+pub struct Node {
+    /// The place.
     pub at: At,
+    /// The value.
     pub value: Value,
 }
 
-/// What can be written in a scenario.
+/// What can be written.
 #[derive(Debug, Clone)]
-pub(crate) enum Value {
+pub enum Value {
+    /// Text.
     Text(String),
+    /// A whole number.
     Integer(i64),
+    /// Any other number.
     Float(f64),
+    /// True or false.
     Bool(bool),
-    /// TOML has dates; scenarios have no use for them.
+    /// TOML has dates; nothing here has a use for them.
     Date,
+    /// Values in their order.
     List(Vec<Node>),
+    /// Keys and values.
     Table(Table),
     /// A value that is already reported as a problem and must not be reported again.
     Hole,
@@ -33,27 +41,32 @@ pub(crate) enum Value {
 
 /// Keys and values in the order of the file.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Table {
+pub struct Table {
+    /// The entries in the order of the file.
     pub entries: Vec<Entry>,
 }
 
 /// One `key = value`.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub struct Entry {
+    /// The key.
     pub key: String,
+    /// The key's place.
     pub key_at: At,
+    /// The value and its place.
     pub node: Node,
 }
 
 impl Table {
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+    /// The value of `key`.
+    pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 }
 
 impl Node {
     /// What kind of value this is, with its article.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match &self.value {
             Value::Text(_) => "a text",
             Value::Integer(_) | Value::Float(_) => "a number",
@@ -66,7 +79,7 @@ impl Node {
     }
 
     /// The name in a table of a list (`name = "…"`), by which it is addressed.
-    pub(crate) fn name(&self) -> Option<&str> {
+    pub fn name(&self) -> Option<&str> {
         match &self.value {
             Value::Table(table) => match &table.get("name")?.value {
                 Value::Text(name) => Some(name),
@@ -77,7 +90,7 @@ impl Node {
     }
 
     /// The element or entry called `segment`: a key of a table, the index or name of a list's element.
-    pub(crate) fn child(&self, segment: &str) -> Option<&Node> {
+    pub fn child(&self, segment: &str) -> Option<&Node> {
         match &self.value {
             Value::Table(table) => table.get(segment),
             Value::List(items) => items.get(position(items, segment)?),
@@ -86,13 +99,13 @@ impl Node {
     }
 
     /// The entry `key` of a table, to be changed.
-    pub(crate) fn child_mut(&mut self, key: &str) -> Option<&mut Node> {
+    pub fn child_mut(&mut self, key: &str) -> Option<&mut Node> {
         let Value::Table(table) = &mut self.value else { return None };
         table.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
     }
 
     /// The place of `path`, or of the nearest thing around it that exists.
-    pub(crate) fn locate(&self, path: &[impl AsRef<str>]) -> At {
+    pub fn locate(&self, path: &[impl AsRef<str>]) -> At {
         let mut node = self;
         for segment in path {
             match node.child(segment.as_ref()) {
@@ -105,7 +118,7 @@ impl Node {
 }
 
 /// The index of the element called `segment`, which is an index or a name.
-pub(crate) fn position(items: &[Node], segment: &str) -> Option<usize> {
+pub fn position(items: &[Node], segment: &str) -> Option<usize> {
     match segment.parse::<usize>() {
         Ok(index) if index < items.len() => Some(index),
         _ => items.iter().position(|item| item.name() == Some(segment)),
@@ -113,20 +126,25 @@ pub(crate) fn position(items: &[Node], segment: &str) -> Option<usize> {
 }
 
 /// A text that is not TOML: why and where.
-pub(crate) struct Syntax {
+pub struct Syntax {
+    /// Why.
     pub message: String,
+    /// Where, if the parser says.
     pub range: Option<Range<usize>>,
 }
 
 /// Parses text `source` of `sources` as a file. Nesting is limited by the TOML parser (80 levels), so the recursion here is too.
-pub(crate) fn parse(sources: &Sources, source: usize) -> Result<Node, Syntax> {
+///
+/// # Errors
+/// If it is not TOML.
+pub fn parse(sources: &Sources, source: usize) -> Result<Node, Syntax> {
     let document = document(&sources.0[source].text)?;
     let converter = Converter { sources, source, shift: 0 };
     Ok(Node { at: At::whole(source), value: Value::Table(converter.table(document.as_table())) })
 }
 
 /// Parses the value that starts at byte `start` of an override; `None` if it is not a TOML value.
-pub(crate) fn parse_value(sources: &Sources, source: usize, start: usize) -> Option<Node> {
+pub fn parse_value(sources: &Sources, source: usize, start: usize) -> Option<Node> {
     const KEY: &str = "v=";
     let text = format!("{KEY}{}", &sources.0[source].text[start..]);
     let document = document(&text).ok()?;
