@@ -4,5 +4,6 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod config;
 pub mod settings;
 pub mod snapshot;
