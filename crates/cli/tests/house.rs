@@ -9,6 +9,7 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 /// What each crate may depend on. Arrows point one way; see docs/design.md.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("units", &[]),
+    ("language", &["units"]),
     ("control", &["units"]),
     ("engine", &["units"]),
     ("fabric", &["units", "engine"]),
@@ -16,10 +17,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("agent", &[]),
     ("kernel", &["units", "engine", "fabric", "transport", "agent"]),
     ("linux", &[]),
-    ("lane", &["units", "control", "linux"]),
+    ("lane", &["units", "language", "control", "linux"]),
     ("traffic", &["units", "engine"]),
     ("results", &["units"]),
-    ("scenario", &["units", "control", "engine", "fabric", "transport", "traffic", "results", "agent", "kernel"]),
+    (
+        "scenario",
+        &["units", "language", "control", "engine", "fabric", "transport", "traffic", "results", "agent", "kernel"],
+    ),
     ("report", &["units", "results", "scenario"]),
     ("capture", &["units", "results"]),
     ("cli", &["units", "results", "scenario", "report", "kernel", "capture"]),

@@ -4,6 +4,7 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod config;
 pub mod manager;
 pub mod settings;
 pub mod snapshot;

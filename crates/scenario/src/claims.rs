@@ -8,10 +8,10 @@ use headway_units::Time;
 use serde_json::{Value, json};
 
 use crate::Document;
-use crate::language::{Map, Problem, Quantity, Scalar};
 use crate::plan::Fault;
 use crate::published::{Table, Unit};
 use crate::schema::{ClaimRecord, NumberRecord, OperandRecord, Published, ScenarioRecord, TrafficRecord};
+use headway_language::{Map, Problem, Quantity, Scalar};
 
 /// A value that a claim is about, in one repeat of one cell.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,13 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::check::{Checker, check};
-use crate::language::{
-    At, Entry, Field, LONGEST_TEXT, Node, PointProblems, Problem, Problems, Reader, Scalar, Shown, Source, Sources,
-    Sweep, SweepPoint, SweepValues, Syntax, Table, Value, apply_set, parse, show_document, substitute, suggest_help,
-    used,
-};
 use crate::schema::{HostKind, QuickRecord, ScenarioRecord};
 use crate::stack::resolve;
+use headway_language::{
+    At, Entry, Field, LONGEST_TEXT, Node, PointProblems, Problem, Problems, Reader, Scalar, Shown, Source, Sources,
+    Sweep, SweepPoint, SweepValues, Table, Value, apply_set, parse, show_document, substitute, suggest_help, used,
+};
 
 /// There are at most this many combinations of sweep points and policies.
 const MOST_CELLS: usize = 100_000;
@@ -130,9 +129,8 @@ impl Document {
         }
         let mut tree = match parse(&sources, 0) {
             Ok(tree) => tree,
-            Err(Syntax { message, range }) => {
-                let at = range.map_or(At::whole(0), |range| sources.place(0, &range));
-                reader.problem(at, format!("this is not TOML: {message}"), "", None);
+            Err(syntax) => {
+                reader.syntax(syntax);
                 return Err(Problems::new(reader.into_problems()));
             }
         };
@@ -623,5 +621,5 @@ fn overlay(shown: &mut Shown, path: &[String], name: &str) {
 
 /// The JSON schema (draft 2020-12) of scenario files, for editors and other programs.
 pub fn json_schema() -> serde_json::Value {
-    crate::language::Definitions::default().document::<ScenarioRecord>()
+    headway_language::Definitions::default().document::<ScenarioRecord>("Headway scenario")
 }

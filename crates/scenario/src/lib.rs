@@ -6,7 +6,7 @@
 //! that or [`Problems`] that point at the place and say what would be right; never a panic.
 //! [`Document::show`] prints every default, [`json_schema`] describes the file to other programs.
 //!
-//! Two halves: `language` knows how things are written and nothing of networks, [`schema`] declares
+//! Two halves: `headway-language` knows how things are written and nothing of networks, [`schema`] declares
 //! the records. A new key is one line in a record there.
 //!
 //! Sources: TOML 1.0 (toml.io), JSON Schema draft 2020-12 (json-schema.org).
@@ -15,19 +15,20 @@ mod check;
 mod claims;
 pub mod cost;
 mod document;
-mod language;
 mod plan;
 mod published;
 mod run;
 pub mod schema;
+mod settings;
 mod stack;
 
 pub use claims::{Case, Printed, Verdict};
 pub use document::{Document, Overrides, json_schema};
-pub use headway_transport::Traced;
-pub use language::{
-    Amount, Map, Name, OneOrMany, Problem, Problems, Quantity, QueueLimit, Ratio, Row, Scalar, Settings, Sweep,
-    SweepPoint, SweepValues,
+pub use headway_language::{
+    Amount, Map, Name, OneOrMany, Problem, Problems, Quantity, QueueLimit, Ratio, Row, Scalar, Sweep, SweepPoint,
+    SweepValues,
 };
+pub use headway_transport::Traced;
 pub use run::{Ended, Experiment, KernelOptions, Options, Progress, Results, RunError, controls, kernel_facts};
 pub use schema::ScenarioRecord;
+pub use settings::Settings;

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::language::{Row, Scalar, suggest_help};
+use headway_language::{Row, Scalar, suggest_help};
 
 /// The tables that come with Headway, by the name of their file.
 const BUNDLED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/published.rs"));

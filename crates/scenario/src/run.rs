@@ -15,9 +15,9 @@ use thiserror::Error;
 
 use crate::Document;
 use crate::claims::{Claims, Verdict};
-use crate::language::{Problem, Problems, Scalar};
 use crate::plan::{Failure, Fault, Machine, Network, Plan, Wanted};
 use crate::schema::{ScenarioRecord, TrafficRecord};
+use headway_language::{Problem, Problems, Scalar};
 
 /// A scenario that was checked and built at every sweep point with every policy.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 use headway_transport::{self as transport, DelayedAck, Modern, Offload, Profile};
 use headway_units::Bytes;
 
-use crate::language::{Limit, OrOff};
 use crate::schema::{
     DelayedAckRecord, IdleRestart, Pacing, Protocol, ReceiveWindow, Recovery, Reduces, Reduction, RtoRule,
     ScenarioRecord, Stack, TransportRecord, WindowRecord,
 };
+use headway_language::{Limit, OrOff};
 
 /// The largest window without window scaling (RFC 9293 §3.1).
 const UNSCALED: Bytes = Bytes::new(65_535);

@@ -3,8 +3,8 @@
 use std::mem::discriminant;
 
 use super::Checker;
-use crate::language::SweepValues;
 use crate::schema::{ClaimRecord, OperandRecord, Published, ScenarioRecord, TrafficRecord};
+use headway_language::SweepValues;
 
 pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     for (index, claim) in scenario.claim.iter().enumerate() {

@@ -13,8 +13,8 @@ mod tree;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::language::{Node, Problem, Reader, Sources, suggest_help};
 use crate::schema::ScenarioRecord;
+use headway_language::{Node, Problem, Reader, Sources, suggest_help};
 
 /// Notes problems by key path.
 pub(crate) struct Checker<'a> {

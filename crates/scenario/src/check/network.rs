@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use headway_units::{Rate, Span};
 
 use super::Checker;
-use crate::language::{Name, QueueLimit, suggest_help};
 use crate::schema::{
     FatTreeRecord, GraphRecord, HostKind, HostsRecord, LinkChangeRecord, LinkRecord, Place, QueueRecord, RedRecord,
     ScenarioRecord, ShapeRecord,
 };
+use headway_language::{Name, QueueLimit, suggest_help};
 
 /// A network has at most this many hosts, and four times as many cables.
 const MOST_HOSTS: u128 = 1_000_000;

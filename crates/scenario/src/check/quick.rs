@@ -1,8 +1,8 @@
 //! Quick sizes, and what a reproduction runs on kernel hosts: they must be about what the scenario has.
 
 use super::Checker;
-use crate::language::{Map, SweepValues};
 use crate::schema::ScenarioRecord;
+use headway_language::{Map, SweepValues};
 
 pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     if let Some(quick) = &scenario.quick {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use headway_fabric::topology::Role;
 use headway_units::Rate;
 
-use crate::language::{
+use headway_language::{
     At, Field, LONGEST_TEXT, Name, Node, Problems, Reader, Source, Sources, Syntax, parse, record, words,
 };
 

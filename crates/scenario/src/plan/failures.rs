@@ -5,8 +5,8 @@ use headway_transport::Failure;
 use headway_units::Time;
 
 use super::{Fault, Network};
-use crate::language::suggest_help;
 use crate::schema::{Direction, FailureRecord, ScenarioRecord};
+use headway_language::suggest_help;
 
 /// The failures of the scenario, in the order of the file.
 pub(super) fn build(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<Failure>, Fault> {

@@ -26,8 +26,8 @@ use headway_transport::{
 use headway_units::{Bytes, Span, Time};
 
 use crate::Document;
-use crate::language::Problem;
 use crate::schema::{PolicyRecord, ScenarioRecord, Series};
+use headway_language::Problem;
 use kernel::{Joined, Kernels, Started};
 pub(crate) use kernel::{Machine, Need, Wanted};
 pub(crate) use network::Network;

@@ -7,12 +7,12 @@ use headway_control::lanes::{
 use headway_transport::{HistoryPlan, LanePlan, Multipath, Profile, Scheduler};
 
 use super::{Fault, combination};
-use crate::language::{Ratio, suggest_nearest};
 use crate::schema::{
     AddressPairs, BaseRtt, JudgeRecord, LaneOpen, LaneStart, LanesRecord, MptcpRecord, PolicyRecord, Protocol,
     ScenarioRecord, Stack, TrafficRecord, TransportRecord,
 };
 use crate::stack;
+use headway_language::{Ratio, suggest_nearest};
 
 /// Ethernet header and checksum.
 const ETHERNET: u32 = 14 + 4;

@@ -3,8 +3,8 @@
 use headway_fabric::{CodelLaw, CodelSpec, DrrSpec, FqCodelSpec, Limit, QueueSpec, RedSpec, SharedBufferSpec};
 use headway_units::Bytes;
 
-use crate::language::{Amount, QueueLimit};
 use crate::schema::{QueueRecord, SharedBufferRecord};
+use headway_language::{Amount, QueueLimit};
 
 /// The queue that a scenario describes.
 pub(super) fn spec(record: &QueueRecord) -> QueueSpec {

@@ -15,8 +15,8 @@ use headway_units::{Bytes, Span, Time};
 
 use super::network::Network;
 use super::{Fault, Hosts};
-use crate::language::Ratio;
 use crate::schema::{ArrivalRecord, CdfRecord, FlowsRecord, Pairs, PolicyRecord, ScenarioRecord, SizeKind};
+use headway_language::Ratio;
 
 /// A table of sizes has at most this many bytes.
 const LARGEST_TABLE: u64 = 16 << 20;

@@ -4,7 +4,7 @@ use headway_units::Span;
 
 use serde_json::json;
 
-use crate::language::{
+use headway_language::{
     Definitions, Field, Json, Map, Name, Node, OneOrMany, Quantity, Ratio, Reader, Row, Scalar, Shown, SweepValues,
     Value, above, record,
 };

@@ -2,7 +2,7 @@
 
 use headway_units::Span;
 
-use crate::language::{Name, OrOff, record, words};
+use headway_language::{Name, OrOff, record, words};
 
 use super::LONGEST;
 

@@ -2,7 +2,9 @@
 
 use headway_units::{Bytes, Span};
 
-use crate::language::{Name, Settings, record, words};
+use headway_language::{Name, record, words};
+
+use crate::settings::Settings;
 
 use super::LinkChangeRecord;
 

@@ -38,7 +38,7 @@ pub use transport::{
 
 use headway_units::Span;
 
-use crate::language::{Map, Name, Sweep, above, record, words};
+use headway_language::{Map, Name, Sweep, above, record, words};
 
 /// The longest delay or time-out: what adds up in a run of at most sixty days stays in the range of time.
 const LONGEST: Span = Span::from_secs(3600);

@@ -4,7 +4,9 @@ use headway_units::{Bytes, Rate, Span};
 
 use super::LONGEST;
 use super::transport::TransportRecord;
-use crate::language::{Map, Name, Ratio, Settings, above, choice, record, words};
+use headway_language::{Map, Name, Ratio, above, choice, record, words};
+
+use crate::settings::Settings;
 
 record! {
     /// One way of sending: every policy sends the same traffic.

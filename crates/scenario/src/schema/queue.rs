@@ -3,7 +3,7 @@
 use headway_units::{Bytes, Span};
 
 use super::LONGEST;
-use crate::language::{Amount, QueueLimit, Ratio, choice, record};
+use headway_language::{Amount, QueueLimit, Ratio, choice, record};
 
 record! {
     /// First in, first out; a packet that does not fit is dropped.

@@ -2,7 +2,7 @@
 
 use headway_units::Span;
 
-use crate::language::{Field, Map, Name, SweepValues, above, record, show_inline};
+use headway_language::{Field, Map, Name, SweepValues, above, record, show_inline};
 
 record! {
     /// What `--quick` changes.

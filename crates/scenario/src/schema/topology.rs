@@ -4,7 +4,7 @@ use headway_units::{Bytes, Rate, Span};
 
 use super::LONGEST;
 use super::queue::{DropTailRecord, QueueRecord, SharedBufferRecord};
-use crate::language::{Amount, Name, QueueLimit, Ratio, choice, record};
+use headway_language::{Amount, Name, QueueLimit, Ratio, choice, record};
 
 record! {
     /// A cable: both directions alike.

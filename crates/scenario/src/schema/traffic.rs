@@ -3,7 +3,7 @@
 use headway_units::{Bytes, Span};
 use serde_json::json;
 
-use crate::language::{
+use headway_language::{
     Definitions, Field, Json, Name, Node, Ratio, Reader, Shown, Value, above, choice, record, suggest_nearest, words,
 };
 

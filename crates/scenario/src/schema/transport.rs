@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::LONGEST;
 use super::policy::Protocol;
-use crate::language::{Definitions, Field, Json, Limit, Node, OrOff, Parameters, Reader, Shown, Value, record, words};
+use headway_language::{Definitions, Field, Json, Limit, Node, OrOff, Parameters, Reader, Shown, Value, record, words};
 
 record! {
     /// A transport protocol and its settings. What is left out is as `stack` has it.

@@ -1,0 +1,214 @@
+//! `lane.toml`: text to [`Settings`], or problems that point at their place.
+//!
+//! `record` declares what can be written, `values` how addresses and the like are, `check` what must hold between
+//! keys. `docs/lane-daemon.md` describes every key; a test holds the two together.
+
+mod check;
+mod record;
+mod values;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use headway_control::lanes::Role;
+use headway_language::{Field, Parse, Part, Problems, Shown, show_document};
+use headway_units::Span;
+use thiserror::Error;
+
+use crate::settings::{History, Lane, Limits, Open, Operations, Remote, Rule, Settings, Setup, Timing, Treatment};
+use record::{FileRecord, JudgeRecord, LaneRecord, OpenWord, RoleWord, RuleRecord, RuleSide, Side, TreatmentWord};
+use values::{RemoteValue, User};
+
+/// The longest file that is read: 1 MB.
+const LONGEST: usize = 1_000_000;
+
+/// Why there is no configuration.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Something in it is wrong.
+    #[error("{0}")]
+    Problems(#[from] Problems),
+}
+
+/// A configuration that was understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Configuration {
+    /// What it says.
+    pub settings: Settings,
+    record: FileRecord,
+}
+
+impl Configuration {
+    /// Reads the file at `path`. Names of users are looked up on this host.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or something in it is wrong.
+    pub fn load(path: &Path) -> Result<Configuration, ConfigError> {
+        let text = text(path).map_err(|error| ConfigError::File { path: path.to_owned(), error })?;
+        Ok(Configuration::read(&text, &path.display().to_string(), &uid)?)
+    }
+
+    /// Reads `text`, called `name` in problems. `users` gives a user's number.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn read(text: &str, name: &str, users: &dyn Fn(&str) -> Option<u32>) -> Result<Configuration, Problems> {
+        let Parse { tree, mut reader } = Parse::new(text, name, LONGEST)?;
+        let record = FileRecord::read(&tree, &mut reader);
+        let record = record.filter(|_| reader.problems() == 0);
+        let made = record.and_then(|mut record| {
+            complete(&mut record);
+            check::check(&record, &tree, &mut reader);
+            let settings = settings(&record, &mut |path, user| check::user(path, user, &tree, users, &mut reader))?;
+            Some(Configuration { settings, record })
+        });
+        let problems = Problems::new(reader.into_problems());
+        match made {
+            Some(configuration) if problems.is_empty() => Ok(configuration),
+            _ => Err(problems),
+        }
+    }
+
+    /// The whole configuration as TOML with every default written out. Reads back to the same.
+    pub fn show(&self) -> String {
+        let mut entries = Vec::new();
+        self.record.show_part(&mut entries);
+        // An empty list of tables has no header to write.
+        entries.retain(|(_, shown)| !matches!(shown, Shown::List(items) if items.is_empty()));
+        show_document(&entries)
+    }
+}
+
+/// The text of the file at `path`, as far as one byte more than is allowed. Only a plain file has an end.
+fn text(path: &Path) -> io::Result<String> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("this is not a file"));
+    }
+    let mut text = String::new();
+    file.take(LONGEST as u64 + 1).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// The number of the user called `name` on this host.
+fn uid(name: &str) -> Option<u32> {
+    nix::unistd::User::from_name(name).ok().flatten().map(|user| user.uid.as_raw())
+}
+
+/// Writes the defaults that depend on other keys into the record.
+fn complete(record: &mut FileRecord) {
+    let judges = || std::iter::once(&record.judge).chain(record.rule.iter().filter_map(|rule| rule.judge.as_ref()));
+    let open = if judges().any(JudgeRecord::compares_lanes) { OpenWord::Probe } else { OpenWord::WhenLong };
+    // The author's kernel switches nothing in the first quarter of the deadline.
+    let quarter = judges().filter_map(JudgeRecord::deadline).min().map(|deadline| deadline / 4);
+    record.timing.open.get_or_insert(open);
+    record.timing.open_after.get_or_insert(quarter.unwrap_or(Span::from_millis(20)));
+}
+
+/// The settings that a complete record stands for. `user` finds a user's number and notes it if there is none.
+fn settings(record: &FileRecord, user: &mut dyn FnMut(&[&str], &User) -> Option<u32>) -> Option<Settings> {
+    let timing = &record.timing;
+    let judge = record.judge.judge();
+    let mut rules = Some(Vec::new());
+    for (index, rule) in record.rule.iter().enumerate() {
+        let made = self::rule(index, rule, judge, user);
+        rules = rules.zip(made).map(|(mut rules, rule)| {
+            rules.push(rule);
+            rules
+        });
+    }
+    Some(Settings {
+        client: record.side != Side::Server,
+        server: record.side != Side::Client,
+        lanes: record.lane.iter().map(lane).collect(),
+        judge,
+        timing: Timing {
+            open: if timing.open == Some(OpenWord::Probe) { Open::Probe } else { Open::WhenLong },
+            open_after: timing.open_after?,
+            probe_interval: timing.probe_interval,
+            poll_interval: timing.poll_interval,
+            watch_interval: timing.watch_interval,
+            idle: timing.idle.get(),
+            patience: timing.patience,
+        },
+        history: record.history.as_ref().map(|history| History {
+            half_life: history.half_life,
+            capacity: history.capacity as usize,
+            long: history.long,
+            long_share: history.long_share.map(headway_language::Ratio::get),
+        }),
+        rules: rules?,
+        limits: Limits {
+            connections: record.limits.connections as usize,
+            opens_per_second: record.limits.opens_per_second,
+            subflows: record.limits.subflows,
+            accepted_addresses: record.limits.accepted_addresses,
+        },
+        setup: Setup { table: record.setup.table, priority: record.setup.priority, listen: record.setup.listen },
+        operations: Operations {
+            socket: record.operations.socket.0.clone(),
+            metrics: record.operations.metrics.as_ref().map(|endpoint| endpoint.0),
+            state: record.operations.state.0.clone(),
+        },
+    })
+}
+
+/// A list that may be left out.
+macro_rules! all {
+    ($list:expr) => {
+        $list.iter().flat_map(|list| list.iter()).map(|one| one.0.clone()).collect()
+    };
+}
+
+fn lane(record: &LaneRecord) -> Lane {
+    Lane {
+        name: record.name.to_string(),
+        role: if record.role == RoleWord::Short { Role::Short } else { Role::Long },
+        interface: record.interface.as_ref().map(|interface| interface.0.clone()),
+        addresses: all!(record.address),
+        gateways: all!(record.gateway),
+        remote: match &record.remote {
+            RemoteValue::Same => Remote::Same,
+            RemoteValue::Announced => Remote::Announced,
+            RemoteValue::Mapped(prefixes) => Remote::Mapped(prefixes.iter().map(|prefix| prefix.0).collect()),
+        },
+    }
+}
+
+fn rule(
+    index: usize,
+    record: &RuleRecord,
+    judge: headway_control::lanes::Judge,
+    user: &mut dyn FnMut(&[&str], &User) -> Option<u32>,
+) -> Option<Rule> {
+    let mut users = Some(Vec::new());
+    for (place, one) in record.user.iter().flat_map(|list| list.iter()).enumerate() {
+        let found = user(&["rule", &index.to_string(), "user", &place.to_string()], one);
+        users = users.zip(found).map(|(mut users, id)| {
+            users.push(id);
+            users
+        });
+    }
+    Some(Rule {
+        name: record.name.to_string(),
+        destinations: all!(record.destination),
+        ports: all!(record.port),
+        users: users?,
+        cgroups: all!(record.cgroup),
+        server_side: record.side.map(|side| side == RuleSide::Server),
+        then: match record.lanes {
+            TreatmentWord::Judged => Treatment::Judged(record.judge.as_ref().map_or(judge, JudgeRecord::judge)),
+            TreatmentWord::Long => Treatment::Long,
+            TreatmentWord::Leave => Treatment::Leave,
+        },
+    })
+}

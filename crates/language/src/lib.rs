@@ -1,0 +1,41 @@
+//! The language of Headway's files: TOML with units, one declaration per record.
+//!
+//! [`record!`], [`choice!`] and [`words!`] declare what can be written; this crate turns text into
+//! such values with errors that point at their place, and back. It knows nothing of networks, nor of
+//! what a file is for: scenarios and the daemon's configuration are written in it.
+//!
+//! Sources: TOML 1.0 (toml.io), JSON Schema draft 2020-12 (json-schema.org).
+
+mod limit;
+mod lists;
+mod macros;
+mod parameters;
+mod problem;
+mod quantity;
+mod read;
+mod row;
+mod scalar;
+mod schema;
+mod set;
+mod show;
+mod source;
+mod suggest;
+mod sweep;
+mod tree;
+
+pub use limit::{Limit, OrOff};
+pub use lists::{Map, Name, OneOrMany};
+pub use parameters::Parameters;
+pub use problem::{PointProblems, Problem, Problems};
+pub use quantity::{Amount, Quantity, QueueLimit, Ratio};
+pub use row::Row;
+pub use sweep::{Scalar, Sweep, SweepPoint, SweepValues, substitute, used};
+
+pub use read::{Elsewhere, Field, Keys, Limited, Parse, Part, Reader, above, all_defaults, key};
+pub use scalar::{choose, chosen, sentence, word};
+pub use schema::{Alternative, Definitions, Json, limit, property};
+pub use set::apply as apply_set;
+pub use show::{Shown, document as show_document, inline as show_inline};
+pub use source::{At, Source, Sources};
+pub use suggest::{help as suggest_help, nearest as suggest_nearest};
+pub use tree::{Entry, LONGEST_TEXT, Node, Syntax, Table, Value, parse};

@@ -1,0 +1,334 @@
+//! Typed reading: the two traits every record is made of, and the reader that collects problems.
+
+use std::fmt::Display;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use headway_units::{Bytes, Rate, Span};
+
+use super::problem::{Problem, Problems};
+use super::schema::{Alternative, Definitions, Json};
+use super::show::Shown;
+use super::source::{At, Source, Sources};
+use super::suggest;
+use super::tree::{Entry, Node, Syntax, Table, Value, parse};
+
+/// A value that can stand behind a key.
+pub trait Field: Sized {
+    /// The value of `node`; `None` after the reader was told what is wrong.
+    fn read(node: &Node, reader: &mut Reader) -> Option<Self>;
+
+    /// The value of a key that is left out; `None` if it is required.
+    fn absent() -> Option<Self> {
+        None
+    }
+
+    /// How it is printed; `None` if it is not.
+    fn show(&self) -> Option<Shown>;
+
+    /// The JSON schema of the value.
+    fn schema(definitions: &mut Definitions) -> Json;
+}
+
+/// A set of keys: a record, or a choice among records. May be a table of its own or part of another.
+pub trait Part: Sized {
+    /// Its name among the schema's definitions.
+    const TITLE: &'static str;
+
+    /// The key that chooses, if the value may be shortened to the text behind it
+    /// (`queue = "drop-tail"` for `queue = { kind = "drop-tail" }`).
+    const TAG: Option<&'static str> = None;
+
+    /// Adds the keys that may be written, given what is written.
+    fn keys(table: &Table, keys: &mut Keys);
+
+    /// Reads its keys from `table`, which stands at `at`.
+    fn read_part(table: &Table, at: At, reader: &mut Reader) -> Option<Self>;
+
+    /// Appends its keys and values.
+    fn show_part(&self, shown: &mut Vec<(String, Shown)>);
+
+    /// The sets of keys it can consist of.
+    fn schema_part(definitions: &mut Definitions) -> Vec<Alternative>;
+}
+
+/// The keys a table may have.
+#[derive(Debug, Default)]
+pub struct Keys {
+    /// These are fine.
+    pub known: Vec<String>,
+    /// These belong to another choice than the one that is written.
+    pub elsewhere: Vec<Elsewhere>,
+    /// The choice itself is wrong, so nothing can be said about other keys.
+    pub open: bool,
+}
+
+/// A key of another choice.
+#[derive(Debug)]
+pub struct Elsewhere {
+    /// The key.
+    pub key: String,
+    /// What would have to be written for it: `kind = "mptcp"`.
+    pub owner: &'static str,
+    /// What is written.
+    pub chosen: &'static str,
+}
+
+impl<T: Part> Field for T {
+    fn read(node: &Node, reader: &mut Reader) -> Option<T> {
+        let short;
+        let table = match (&node.value, T::TAG) {
+            (Value::Table(table), _) => table,
+            (Value::Text(_), Some(tag)) => {
+                let entry = Entry { key: tag.to_owned(), key_at: node.at, node: node.clone() };
+                short = Table { entries: vec![entry] };
+                &short
+            }
+            (_, Some(tag)) => {
+                return reader.wrong_kind(node, &format!("a table with `{tag}`, or the {tag} alone as text"));
+            }
+            (_, None) => return reader.wrong_kind(node, "a table"),
+        };
+        let mut keys = Keys::default();
+        T::keys(table, &mut keys);
+        reader.unknown_keys(table, &keys);
+        T::read_part(table, node.at, reader)
+    }
+
+    fn show(&self) -> Option<Shown> {
+        let mut shown = Vec::new();
+        self.show_part(&mut shown);
+        Some(Shown::Table(shown))
+    }
+
+    fn schema(definitions: &mut Definitions) -> Json {
+        definitions.refer::<T>()
+    }
+}
+
+/// The record of which nothing is written.
+///
+/// # Panics
+/// If a key of it has no default: that is a mistake in its declaration.
+pub fn all_defaults<T: Part>() -> T {
+    let source = Source { name: String::new(), text: String::new() };
+    let mut reader = Reader::new(Arc::new(Sources(vec![source])));
+    T::read_part(&Table::default(), At::whole(0), &mut reader).expect("every key has a default")
+}
+
+/// Walks the tree, knows where it is, and collects problems.
+pub struct Reader {
+    sources: Arc<Sources>,
+    path: Vec<String>,
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    /// More problems than anyone reads; a hostile file could have millions.
+    const MOST_PROBLEMS: usize = 200;
+
+    /// A reader of `sources`, at the top.
+    pub fn new(sources: Arc<Sources>) -> Reader {
+        Reader { sources, path: Vec::new(), problems: Vec::new() }
+    }
+
+    /// What was wrong, in the order it was found.
+    pub fn into_problems(self) -> Vec<Problem> {
+        self.problems
+    }
+
+    /// How many problems are noted so far.
+    pub fn problems(&self) -> usize {
+        self.problems.len()
+    }
+
+    /// The dotted path of the value being read, as `--set` takes it.
+    pub fn path(&self) -> String {
+        self.path.join(".")
+    }
+
+    /// Does `work` one step further down.
+    pub fn within<T>(&mut self, segment: &str, work: impl FnOnce(&mut Reader) -> T) -> T {
+        self.path.push(segment.to_owned());
+        let result = work(self);
+        self.path.pop();
+        result
+    }
+
+    /// Notes a problem. `label` goes under the place.
+    pub fn problem(&mut self, at: At, message: String, label: impl Into<String>, help: Option<String>) {
+        if self.problems.len() < Self::MOST_PROBLEMS {
+            let sources = Arc::clone(&self.sources);
+            self.problems.push(Problem { sources, at, message, label: label.into(), help, point: None });
+        }
+    }
+
+    /// Notes that the first text is not TOML.
+    pub fn syntax(&mut self, syntax: Syntax) {
+        let Syntax { message, range } = syntax;
+        let at = range.map_or(At::whole(0), |range| self.sources.place(0, &range));
+        self.problem(at, format!("this is not TOML: {message}"), "", None);
+    }
+
+    /// Notes that `node` is another kind of value than `expected`, unless that is already known.
+    pub fn wrong_kind<T>(&mut self, node: &Node, expected: &str) -> Option<T> {
+        if !matches!(node.value, Value::Hole) {
+            let message = format!("`{}` must be {expected}", self.path());
+            self.problem(node.at, message, format!("this is {}", node.kind()), None);
+        }
+        None
+    }
+
+    /// The value of `key`, or its default, or a note that it is missing.
+    pub fn field<T: Field>(
+        &mut self,
+        table: &Table,
+        at: At,
+        key: &str,
+        about: &str,
+        default: Option<fn() -> T>,
+    ) -> Option<T> {
+        if let Some(node) = table.get(key) {
+            return self.within(key, |reader| T::read(node, reader));
+        }
+        let value = default.map(|default| default()).or_else(T::absent);
+        if value.is_none() {
+            let place = if self.path.is_empty() { "the file".to_owned() } else { format!("`{}`", self.path()) };
+            let help = format!("`{key}`: {}", about.trim());
+            self.problem(at, format!("{place} needs `{key}`"), format!("`{key}` is missing"), Some(help));
+        }
+        value
+    }
+
+    /// The value if it is within `range`; else notes what is allowed.
+    pub fn limited<T: Limited>(
+        &mut self,
+        table: &Table,
+        key: &str,
+        value: Option<T>,
+        range: &impl RangeBounds<T::Bound>,
+    ) -> Option<T> {
+        let at = table.get(key).map_or(At::whole(0), |node| node.at);
+        self.within(key, |reader| reader.limited_at(at, value, range))
+    }
+
+    /// The value at `at`, which is where the reader is, if it is within `range`.
+    pub fn limited_at<T: Limited>(
+        &mut self,
+        at: At,
+        value: Option<T>,
+        range: &impl RangeBounds<T::Bound>,
+    ) -> Option<T> {
+        let value = value?;
+        let Some(outside) = value.bound().filter(|bound| !range.contains(bound)) else { return Some(value) };
+        let message = format!("`{}` must be {}", self.path(), describe(range));
+        self.problem(at, message, format!("this is {outside}"), None);
+        None
+    }
+
+    fn unknown_keys(&mut self, table: &Table, keys: &Keys) {
+        for entry in table.entries.iter().filter(|entry| !keys.known.contains(&entry.key)) {
+            let known = || keys.known.iter().map(String::as_str);
+            let place = if self.path.is_empty() { String::new() } else { format!(" in `{}`", self.path()) };
+            let short = entry.key.chars().take(60).collect::<String>();
+            if let Some(other) = keys.elsewhere.iter().find(|other| other.key == entry.key) {
+                let message = format!("`{short}` has no meaning{place} with `{}`", other.chosen);
+                self.problem(
+                    entry.key_at,
+                    message,
+                    "not with this choice",
+                    Some(format!("it needs `{}`", other.owner)),
+                );
+            } else if !keys.open {
+                let help = suggest::help(&entry.key, known(), "keys known here");
+                self.problem(entry.key_at, format!("unknown key `{short}`{place}"), "unknown key", Some(help));
+            }
+        }
+    }
+}
+
+/// A text that is TOML, and the reader that notes what is wrong with it.
+pub struct Parse {
+    /// The text.
+    pub tree: Node,
+    /// A reader at its top.
+    pub reader: Reader,
+}
+
+impl Parse {
+    /// Parses `text`, shown as `name` in problems, of at most `most` bytes.
+    ///
+    /// # Errors
+    /// If it is longer, or not TOML.
+    pub fn new(text: &str, name: &str, most: usize) -> Result<Parse, Problems> {
+        let kept = if text.len() > most { "" } else { text };
+        let sources = Arc::new(Sources(vec![Source { name: name.to_owned(), text: kept.to_owned() }]));
+        let mut reader = Reader::new(Arc::clone(&sources));
+        if text.len() > most {
+            reader.problem(At::whole(0), format!("there are at most {most} bytes of text"), "", None);
+            return Err(Problems::new(reader.into_problems()));
+        }
+        match parse(&sources, 0) {
+            Ok(tree) => Ok(Parse { tree, reader }),
+            Err(syntax) => {
+                reader.syntax(syntax);
+                Err(Problems::new(reader.into_problems()))
+            }
+        }
+    }
+}
+
+/// A value that can be held within limits.
+pub trait Limited: Sized {
+    /// What the limits are made of.
+    type Bound: PartialOrd + Display;
+    /// The value to compare; `None` if there is none.
+    fn bound(&self) -> Option<Self::Bound>;
+}
+
+macro_rules! limited {
+    ($($type:ty),*) => { $(impl Limited for $type {
+        type Bound = $type;
+        fn bound(&self) -> Option<$type> {
+            Some(*self)
+        }
+    })* };
+}
+limited!(u8, u16, u32, u64, f64, Span, Rate, Bytes);
+
+impl<T: Limited> Limited for Option<T> {
+    type Bound = T::Bound;
+    fn bound(&self) -> Option<T::Bound> {
+        self.as_ref().and_then(Limited::bound)
+    }
+}
+
+/// Everything larger than `least`, but not `least` itself.
+pub fn above<T>(least: T) -> (Bound<T>, Bound<T>) {
+    (Bound::Excluded(least), Bound::Unbounded)
+}
+
+/// The limits in words: `1 to 64`, `more than 0s`.
+pub fn describe<T: Display>(range: &impl RangeBounds<T>) -> String {
+    use Bound::{Excluded, Included, Unbounded};
+    match (range.start_bound(), range.end_bound()) {
+        (Included(low), Included(high)) => format!("{low} to {high}"),
+        (Included(low), Excluded(high)) => format!("at least {low} and less than {high}"),
+        (Included(low), Unbounded) => format!("at least {low}"),
+        (Excluded(low), Included(high)) => format!("more than {low}, at most {high}"),
+        (Excluded(low), Excluded(high)) => format!("more than {low} and less than {high}"),
+        // Nothing is nothing in every unit.
+        (Excluded(low), Unbounded) if low.to_string().trim_end_matches(char::is_alphabetic) == "0" => {
+            "more than 0".to_owned()
+        }
+        (Excluded(low), Unbounded) => format!("more than {low}"),
+        (Unbounded, Included(high)) => format!("at most {high}"),
+        (Unbounded, Excluded(high)) => format!("less than {high}"),
+        (Unbounded, Unbounded) => "anything".to_owned(),
+    }
+}
+
+/// The key of a struct's field: `switch_latency` is `switch-latency` in the file.
+pub fn key(field: &str) -> String {
+    field.replace('_', "-")
+}
