@@ -343,7 +343,7 @@ impl Connection {
         }
     }
 
-    /// A subflow is established, as a backup or not.
+    /// A subflow is established; `backup`: this end has it as one, as far as is known.
     pub fn joined(&mut self, now: Time, pair: Pair, backup: bool, shared: &mut Shared, kernel: &mut dyn Kernel) {
         if self.subflows.iter().any(|subflow| subflow.pair == pair) {
             return;

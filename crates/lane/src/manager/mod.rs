@@ -207,7 +207,7 @@ impl Manager {
             }
             Event::SubflowEstablished(s) => {
                 self.with(now, s.token, kernel, |connection, now, shared, kernel| {
-                    connection.joined(now, s.pair, s.backup, shared, kernel);
+                    connection.joined(now, s.pair, false, shared, kernel);
                 });
             }
             Event::SubflowClosed(s) => {
