@@ -5,5 +5,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod config;
+pub mod http;
+pub mod metrics;
 pub mod settings;
 pub mod snapshot;
