@@ -8,12 +8,19 @@
 //! Sources: `include/uapi/linux/{mptcp,mptcp_pm,inet_diag,tcp}.h` and `Documentation/netlink/specs/mptcp_pm.yaml` of Linux.
 
 #![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the live side has a wall clock")]
 
 use std::fmt;
 use std::net::SocketAddr;
 
 pub mod diag;
 pub mod mptcp;
+pub mod mptcp_socket;
+pub mod netlink;
+pub mod netns;
+pub mod sysctl;
+
+pub use netlink::{Error, Malformed};
 
 /// An MPTCP connection's name in its network namespace: the token that the *local* end chose (RFC 8684 §3.2), which
 /// joins from the other end carry. It may be given again once the connection is closed.

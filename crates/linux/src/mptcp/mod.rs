@@ -1,8 +1,19 @@
 //! MPTCP's path manager: what it tells ([`Event`]) and what it does for us ([`Command`]).
+//!
+//! Sources: `Documentation/netlink/specs/mptcp_pm.yaml`, `net/mptcp/pm_userspace.c` and `pm_netlink.c` of Linux.
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::{Pair, Token};
+
+mod events;
+mod manager;
+
+pub use events::Events;
+pub use manager::{Endpoint, Limits, PathManager, unknown_token};
+
+/// `MPTCP_PM_NAME`: the generic netlink family.
+pub const FAMILY: &str = "mptcp_pm";
 
 /// What the path manager tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +33,7 @@ pub enum Event {
         id: u8,
         /// The address.
         ip: IpAddr,
-        /// Its port, if it is another than that of the first subflow.
+        /// The port to join it at. If the announcement has none, the kernel gives that of the subflow which it came by.
         port: Option<u16>,
     },
     /// The other end has withdrawn an address (REMOVE_ADDR).
@@ -68,7 +79,7 @@ pub struct Subflow {
     pub local_id: u8,
     /// Identifier of the remote address.
     pub remote_id: u8,
-    /// Whether either end has it as a backup.
+    /// Whether the other end has it as a backup. (This end's own mark is in [`crate::diag::SubflowInfo`].)
     pub backup: bool,
     /// Index of the interface it is bound to; 0: none.
     pub interface: u32,
@@ -82,13 +93,18 @@ pub struct Subflow {
 /// that was created while `net.mptcp.path_manager` was `userspace`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// Open a subflow. Only the end that opened the connection can.
+    /// Open a subflow. Only the end that opened the connection can: the other end's is refused (EINVAL), or accepted and
+    /// then closed with an error (Linux 6.18).
+    ///
+    /// ENOTCONN: the connection is not fully established yet, see [`Event::Established`]. Success means that the SYN is
+    /// sent; what becomes of it is told by [`Event::SubflowEstablished`] or [`Event::SubflowClosed`].
     Create {
         /// The connection.
         token: Token,
         /// From this address.
         local: IpAddr,
-        /// The local address' identifier, 1 … 255; that of an address that the connection uses already is ignored by the kernel.
+        /// The local address' identifier, 1 … 255. An address that the connection knows keeps the identifier it has, and
+        /// an identifier its address: EINVAL otherwise.
         local_id: u8,
         /// To this address.
         remote: SocketAddr,
@@ -97,14 +113,15 @@ pub enum Command {
         /// As a backup.
         backup: bool,
     },
-    /// Reset a subflow.
+    /// Reset a subflow. ESRCH: there is none with these ends.
     Destroy {
         /// The connection.
         token: Token,
         /// The subflow's ends.
         pair: Pair,
     },
-    /// Say whether a subflow is a backup, here and to the other end (MP_PRIO).
+    /// Say whether a subflow is a backup, here and to the other end (MP_PRIO). EINVAL: there is none with these ends, or
+    /// it is not linked to the connection yet, which can be so for a moment after [`Event::SubflowEstablished`].
     SetBackup {
         /// The connection.
         token: Token,
