@@ -6,5 +6,7 @@
 
 pub mod config;
 pub mod manager;
+pub mod http;
+pub mod metrics;
 pub mod settings;
 pub mod snapshot;

@@ -169,3 +169,29 @@ pub struct Operations {
     /// The folder where is recorded what was set up, so that `cleanup` can undo it.
     pub state: PathBuf,
 }
+
+impl Settings {
+    /// In a few words: `2 lanes (1 short, 1 long), both sides, judge link-cost, 3 rules`.
+    pub fn summary(&self) -> String {
+        let many = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let short = self.lanes.iter().filter(|lane| lane.role == Role::Short).count();
+        let side = match (self.client, self.server) {
+            (true, true) => "both sides",
+            (true, false) => "client side",
+            (false, _) => "server side",
+        };
+        let judge = match self.judge {
+            Judge::Deadline(_) => "deadline",
+            Judge::LinkCost(_) => "link-cost",
+            Judge::BytesSent(_) => "bytes-sent",
+            Judge::Backlog(_) => "backlog",
+            Judge::DeliveryRate(_) => "delivery-rate",
+        };
+        format!(
+            "{} ({short} short, {} long), {side}, judge {judge}, {}",
+            many(self.lanes.len(), "lane"),
+            self.lanes.len() - short,
+            many(self.rules.len(), "rule")
+        )
+    }
+}

@@ -141,3 +141,10 @@ counters! {
     /// Configurations that were wrong, so that the old one was kept.
     reload_failures: "Configurations that were wrong and not taken",
 }
+
+/// What `/status` answers: a snapshot per network namespace that the daemon looks after.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Status {
+    /// One per namespace, in the order of the command line.
+    pub namespaces: Vec<Snapshot>,
+}

@@ -1,0 +1,33 @@
+//! Messages on standard error.
+
+use std::io::{self, IsTerminal};
+
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::time::SystemTime;
+
+use super::{LogFormat, LogLevel};
+
+/// Sends messages from now on to standard error. The journal has time stamps of its own.
+pub(super) fn start(format: LogFormat, level: LogLevel) {
+    let level = match level {
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
+    let journal = std::env::var_os("JOURNAL_STREAM").is_some();
+    let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let base = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(io::stderr)
+        .with_target(false)
+        .with_ansi(colour && format == LogFormat::Text);
+    // Each combination is a type of its own. Setting fails only if it was set before, which a test may have done.
+    let _ = match (format, journal) {
+        (LogFormat::Text, true) => base.without_time().try_init(),
+        (LogFormat::Text, false) => base.with_timer(SystemTime).try_init(),
+        (LogFormat::Json, true) => base.json().flatten_event(true).without_time().try_init(),
+        (LogFormat::Json, false) => base.json().flatten_event(true).with_timer(SystemTime).try_init(),
+    };
+}

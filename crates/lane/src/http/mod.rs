@@ -1,0 +1,206 @@
+//! Status, events and metrics over HTTP/1.1, without threads: the event loop polls [`Server::interests`] and calls
+//! [`Server::serve`].
+//!
+//! Whoever is at the other end may be slow, wrong or hostile. So there are at most [`MOST_CONNECTIONS`]; requests are at
+//! most [`LONGEST_REQUEST`] bytes and one per connection; who takes longer than [`PATIENCE`], or does not read events as
+//! fast as they come, is dropped. Nothing can be changed through it.
+//!
+//! Sources: RFC 9112 (HTTP/1.1).
+
+pub mod client;
+mod connection;
+mod pages;
+mod socket;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::settings::Operations;
+use connection::{Connection, Progress, Stream};
+pub use pages::answer;
+use socket::UnixSocket;
+
+/// Open connections at a time; a further one takes the place of the oldest.
+pub const MOST_CONNECTIONS: usize = 16;
+/// Of them, those that follow events, so that there is always one to drop.
+pub const MOST_FOLLOWERS: usize = 8;
+/// A request and its headers.
+pub const LONGEST_REQUEST: usize = 8192;
+/// From the opening of a connection until the answer is read.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+/// Events that wait for one who follows them.
+pub const LONGEST_BACKLOG: usize = 256 * 1024;
+
+/// Why there is no server.
+#[derive(Debug, Error)]
+pub enum BindError {
+    /// Another daemon has the socket.
+    #[error("another daemon serves {}", .0.display())]
+    Served(PathBuf),
+    /// There is something else in the socket's place.
+    #[error("{} is there and is not a socket", .0.display())]
+    Occupied(PathBuf),
+    /// The socket cannot be made.
+    #[error("{}: {error}", path.display())]
+    Unix {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The TCP port cannot be had.
+    #[error("metrics on {address}: {error}")]
+    Tcp {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The path, without what stands behind `?`.
+    pub path: String,
+    /// Whether it came over TCP, from any user of the host.
+    pub tcp: bool,
+}
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Response {
+    /// The HTTP status.
+    pub status: u16,
+    /// The media type.
+    pub kind: &'static str,
+    /// The content.
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    /// `body` as plain text.
+    pub fn text(status: u16, body: impl Into<String>) -> Response {
+        Response { status, kind: "text/plain; charset=utf-8", body: body.into().into_bytes() }
+    }
+}
+
+/// What a file descriptor waits for.
+#[derive(Debug, Clone, Copy)]
+pub struct Interest<'a> {
+    /// The file descriptor.
+    pub fd: BorrowedFd<'a>,
+    /// Something to read.
+    pub read: bool,
+    /// Room to write.
+    pub write: bool,
+}
+
+/// The server.
+#[derive(Debug)]
+pub struct Server {
+    unix: UnixSocket,
+    tcp: Option<TcpListener>,
+    /// In the order of their opening.
+    connections: Vec<Connection>,
+}
+
+impl Server {
+    /// Listens where `operations` says. The socket file of a daemon that is gone is replaced.
+    ///
+    /// # Errors
+    /// If another daemon runs there, or a socket cannot be made.
+    pub fn bind(operations: &Operations) -> Result<Server, BindError> {
+        let unix = UnixSocket::bind(&operations.socket)?;
+        let tcp = match operations.metrics {
+            None => None,
+            Some(address) => {
+                let bound =
+                    TcpListener::bind(address).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+                Some(bound.map_err(|error| BindError::Tcp { address, error })?)
+            }
+        };
+        Ok(Server { unix, tcp, connections: Vec::new() })
+    }
+
+    /// What to poll for.
+    pub fn interests(&self) -> impl Iterator<Item = Interest<'_>> {
+        let listener = |fd| Interest { fd, read: true, write: false };
+        let listeners = [Some(self.unix.as_fd()), self.tcp.as_ref().map(AsFd::as_fd)];
+        listeners.into_iter().flatten().map(listener).chain(self.connections.iter().map(Connection::interest))
+    }
+
+    /// How long from `now` on until [`Server::serve`] must be called although nothing happens; `None`: for ever.
+    pub fn timeout(&self, now: Duration) -> Option<Duration> {
+        self.connections.iter().filter_map(Connection::deadline).min().map(|deadline| deadline.saturating_sub(now))
+    }
+
+    /// Whether anyone follows events, so that making them is worth it.
+    pub fn has_followers(&self) -> bool {
+        self.connections.iter().any(Connection::follows)
+    }
+
+    /// Does what can be done without waiting. `now` is a time since anything that does not go back. `answer` is called for
+    /// each request but those for events.
+    pub fn serve(&mut self, now: Duration, mut answer: impl FnMut(&Request) -> Response) {
+        self.accept(now);
+        let mut followers = self.connections.iter().filter(|one| one.follows()).count();
+        self.connections.retain_mut(|connection| {
+            if connection.deadline().is_some_and(|deadline| now >= deadline) {
+                return false;
+            }
+            match connection.go_on() {
+                Progress::Gone => false,
+                Progress::Waits => true,
+                Progress::Asks(Ok(request)) if request.path == "/events" && !request.tcp => {
+                    if followers < MOST_FOLLOWERS {
+                        followers += 1;
+                        connection.follow();
+                    } else {
+                        connection.answer(&Response::text(503, "too many follow events already\n"));
+                    }
+                    connection.go_on() != Progress::Gone
+                }
+                Progress::Asks(request) => {
+                    connection.answer(&request.map_or_else(|refusal| refusal, |request| answer(&request)));
+                    connection.go_on() != Progress::Gone
+                }
+            }
+        });
+    }
+
+    /// Sends `event` as a line of JSON to all who follow events. Who has too many of them before it is dropped.
+    pub fn publish(&mut self, event: &impl Serialize) {
+        if !self.has_followers() {
+            return;
+        }
+        let Ok(mut line) = serde_json::to_vec(event) else { return };
+        line.push(b'\n');
+        self.connections.retain_mut(|connection| {
+            !connection.follows() || (connection.publish(&line) && connection.go_on() != Progress::Gone)
+        });
+    }
+
+    fn accept(&mut self, now: Duration) {
+        // As many as there may be, so that one who connects without end does not keep the event loop here.
+        for _ in 0..MOST_CONNECTIONS {
+            let unix = self.unix.accept().map(Stream::Unix);
+            let stream = unix.or_else(|| Some(Stream::Tcp(self.tcp.as_ref()?.accept().ok()?.0)));
+            let Some(stream) = stream else { return };
+            if self.connections.len() >= MOST_CONNECTIONS
+                && let Some(oldest) = self.connections.iter().position(|one| !one.follows())
+            {
+                self.connections.remove(oldest);
+            }
+            self.connections.extend(Connection::new(stream, now + PATIENCE));
+        }
+    }
+}

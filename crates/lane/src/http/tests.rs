@@ -1,0 +1,215 @@
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::mpsc;
+
+use super::*;
+use crate::snapshot::{Snapshot, Status};
+
+fn operations(folder: &Path) -> Operations {
+    Operations { socket: folder.join("run/lane.sock"), metrics: None, state: folder.to_owned() }
+}
+
+/// A server on a clock that the test holds.
+struct Rig {
+    folder: tempfile::TempDir,
+    server: Server,
+    now: Duration,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::bind(&operations(folder.path())).unwrap();
+        Rig { folder, server, now: Duration::from_secs(100) }
+    }
+
+    fn connect(&self) -> UnixStream {
+        let stream = UnixStream::connect(operations(self.folder.path()).socket).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        stream
+    }
+
+    fn serve(&mut self) {
+        let status = || Status { namespaces: vec![Snapshot { managed: 3, ..Snapshot::default() }] };
+        self.server.serve(self.now, |request| answer(request, status));
+    }
+
+    fn ask(&mut self, request: &[u8]) -> String {
+        let mut stream = self.connect();
+        stream.write_all(request).unwrap();
+        self.serve();
+        rest(&mut stream)
+    }
+}
+
+fn rest(stream: &mut impl Read) -> String {
+    let mut all = String::new();
+    stream.read_to_string(&mut all).unwrap();
+    all
+}
+
+#[test]
+fn status_and_metrics_are_answered() {
+    let mut rig = Rig::new();
+    let status = rig.ask(b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n");
+    let (head, body) = status.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.contains("application/json"), "{head}");
+    assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
+    assert_eq!(serde_json::from_str::<Status>(body).unwrap().namespaces[0].managed, 3);
+    let metrics = rig.ask(b"GET /metrics?x=1 HTTP/1.1\r\n\r\n");
+    assert!(metrics.contains("headway_lane_connections 3\n"), "{metrics}");
+    assert_eq!(rig.server.connections.len(), 0);
+}
+
+#[test]
+fn wrong_requests_are_refused() {
+    let mut rig = Rig::new();
+    let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(LONGEST_REQUEST));
+    let headers = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(65));
+    for (request, status) in [
+        ("GET /nothing HTTP/1.1\r\n\r\n", 404),
+        ("POST /status HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello", 405),
+        ("\0\0\0\r\n\r\n", 400),
+        (&long, 431),
+        (&headers, 431),
+    ] {
+        let answer = rig.ask(request.as_bytes());
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request:.20}: {answer}");
+    }
+}
+
+#[test]
+fn requests_come_in_pieces_and_who_takes_too_long_is_dropped() {
+    let mut rig = Rig::new();
+    let mut slow = rig.connect();
+    slow.write_all(b"GET /status HT").unwrap();
+    rig.serve();
+    assert_eq!(rig.server.timeout(rig.now), Some(PATIENCE));
+    rig.now += PATIENCE / 2;
+    assert_eq!(rig.server.timeout(rig.now), Some(PATIENCE / 2));
+    let mut quick = rig.connect();
+    quick.write_all(b"GET /status HT").unwrap();
+    rig.serve();
+    rig.now += PATIENCE / 2;
+    quick.write_all(b"TP/1.1\r\n\r\n").unwrap();
+    rig.serve();
+    assert!(rest(&mut quick).starts_with("HTTP/1.1 200"));
+    assert_eq!(rest(&mut slow), "");
+    assert_eq!(rig.server.timeout(rig.now), None);
+}
+
+#[test]
+fn a_further_connection_takes_the_place_of_the_oldest() {
+    let mut rig = Rig::new();
+    let mut all: Vec<UnixStream> = Vec::new();
+    for _ in 0..=MOST_CONNECTIONS {
+        all.push(rig.connect());
+        rig.serve();
+    }
+    assert_eq!(rig.server.connections.len(), MOST_CONNECTIONS);
+    assert_eq!(rest(&mut all[0]), "");
+    all[1].write_all(b"GET /status HTTP/1.1\r\n\r\n").unwrap();
+    rig.serve();
+    assert!(rest(&mut all[1]).starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn events_reach_all_who_follow_and_slow_readers_are_dropped() {
+    let mut rig = Rig::new();
+    let mut follower = rig.connect();
+    let mut sleeper = rig.connect();
+    for stream in [&mut follower, &mut sleeper] {
+        stream.write_all(b"GET /events HTTP/1.1\r\n\r\n").unwrap();
+    }
+    rig.serve();
+    assert!(rig.server.has_followers());
+    // Who follows may do so for ever.
+    rig.now += 100 * PATIENCE;
+    rig.serve();
+    let (lines, received) = mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        let mut all = String::new();
+        let mut buffer = [0; 65536];
+        while let Ok(read @ 1..) = follower.read(&mut buffer) {
+            all.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
+            lines.send(all.len()).unwrap();
+        }
+        all
+    });
+    let event = serde_json::json!({ "event": "switch", "text": "x".repeat(1000) });
+    let mut sent = 0;
+    // More than a socket's buffer and the backlog of one who does not read.
+    while rig.server.connections.len() == 2 {
+        rig.server.publish(&event);
+        sent += 1;
+        assert!(sent < 10_000, "nobody is dropped");
+        let whole = sent * (serde_json::to_string(&event).unwrap().len() + 1);
+        while received.recv().unwrap() < whole {
+            rig.serve();
+        }
+    }
+    let kept = rig.server.connections.len();
+    drop(rig);
+    let all = reader.join().unwrap();
+    assert_eq!((kept, all.lines().filter(|line| line.starts_with('{')).count()), (1, sent));
+}
+
+#[test]
+fn who_leaves_is_forgotten_and_the_number_of_followers_is_bounded() {
+    let mut rig = Rig::new();
+    let follow = |rig: &mut Rig| {
+        let mut stream = rig.connect();
+        stream.write_all(b"GET /events HTTP/1.1\r\n\r\n").unwrap();
+        rig.serve();
+        stream
+    };
+    let mut all: Vec<UnixStream> = (0..MOST_FOLLOWERS).map(|_| follow(&mut rig)).collect();
+    assert!(rest(&mut follow(&mut rig)).starts_with("HTTP/1.1 503"));
+    drop(all.pop());
+    rig.serve();
+    assert_eq!(rig.server.connections.len(), MOST_FOLLOWERS - 1);
+    all.push(follow(&mut rig));
+    assert_eq!(rig.server.connections.len(), MOST_FOLLOWERS);
+}
+
+#[test]
+fn a_dead_daemons_socket_is_replaced_and_a_living_ones_is_not() {
+    let rig = Rig::new();
+    let error = Server::bind(&operations(rig.folder.path())).unwrap_err();
+    assert!(matches!(error, BindError::Served(_)), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let socket = operations(folder.path()).socket;
+    std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    // Dropping a listener leaves its file, as a kill does.
+    drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+    let server = Server::bind(&operations(folder.path())).unwrap();
+    UnixStream::connect(&socket).unwrap();
+    drop(server);
+    assert!(!socket.exists());
+    std::fs::write(&socket, "something else").unwrap();
+    assert!(matches!(Server::bind(&operations(folder.path())), Err(BindError::Occupied(_))));
+    assert_eq!(std::fs::read_to_string(&socket).unwrap(), "something else");
+}
+
+#[test]
+fn over_tcp_there_are_only_metrics() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::bind(&operations(folder.path())).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap();
+    server.tcp = Some(listener);
+    let mut ask = |path: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\n\r\n").unwrap();
+        // Loopback delivers before connect and write return.
+        server.serve(Duration::ZERO, |request| answer(request, Status::default));
+        rest(&mut stream)
+    };
+    assert!(ask("/metrics").starts_with("HTTP/1.1 200"));
+    assert!(ask("/status").starts_with("HTTP/1.1 404"));
+    assert!(ask("/events").starts_with("HTTP/1.1 404"));
+}

@@ -1,0 +1,157 @@
+//! Metrics for Prometheus (text format 0.0.4).
+//!
+//! Source: prometheus.io/docs/instrumenting/exposition_formats.
+
+use std::fmt::Write as _;
+
+use crate::snapshot::{LaneStatus, Snapshot, Status};
+
+/// The media type of [`text`].
+pub const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// All metrics of all namespaces. No connection is named: there could be any number.
+pub fn text(status: &Status) -> String {
+    let all = &status.namespaces;
+    let mut page = Page { text: String::new() };
+    page.family("build_info", "gauge", "The daemon's version", all, |one, put| put(&[("version", &one.version)], 1.0));
+    page.family("uptime_seconds", "gauge", "Time since the daemon's start", all, |one, put| put(&[], one.uptime_s));
+    let managed = "Connections under management now";
+    page.family("connections", "gauge", managed, all, |one, put| put(&[], one.managed as f64));
+    page.lanes("lane_up", "Whether the lane's interface is up and has an address", all, |lane| {
+        Some(f64::from(u8::from(lane.up)))
+    });
+    page.lanes("lane_subflows", "Subflows of managed connections on the lane", all, |lane| Some(lane.subflows as f64));
+    page.lanes("lane_queueing_delay_seconds", "Queueing delay at the lane's latest measurement", all, |lane| {
+        lane.queueing_delay_us.map(|delay| delay / 1e6)
+    });
+    // All namespaces count the same.
+    for (index, (name, help, _)) in Snapshot::default().counters.all().into_iter().enumerate() {
+        let value = |one: &Snapshot| one.counters.all().get(index).map_or(0.0, |(_, _, value)| *value as f64);
+        page.family(&format!("{name}_total"), "counter", help, all, |one, put| put(&[], value(one)));
+    }
+    page.text
+}
+
+/// Labels and a value of a metric.
+type Put<'a> = dyn FnMut(&[(&str, &str)], f64) + 'a;
+
+struct Page {
+    text: String,
+}
+
+impl Page {
+    /// A metric with the values that `values` puts for each namespace.
+    fn family(&mut self, name: &str, kind: &str, help: &str, all: &[Snapshot], values: impl Fn(&Snapshot, &mut Put)) {
+        let text = &mut self.text;
+        let _ = writeln!(text, "# HELP headway_lane_{name} {help}\n# TYPE headway_lane_{name} {kind}");
+        for one in all {
+            values(one, &mut |labels, value| {
+                let own = labels.iter().copied();
+                let all: Vec<String> = own
+                    .chain(one.netns.as_deref().map(|netns| ("netns", netns)))
+                    .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
+                    .collect();
+                let labels = if all.is_empty() { String::new() } else { format!("{{{}}}", all.join(",")) };
+                let _ = writeln!(text, "headway_lane_{name}{labels} {value}");
+            });
+        }
+    }
+
+    fn lanes(&mut self, name: &str, help: &str, all: &[Snapshot], value: impl Fn(&LaneStatus) -> Option<f64>) {
+        self.family(name, "gauge", help, all, |one, put| {
+            for lane in &one.lanes {
+                if let Some(value) = value(lane) {
+                    put(&[("lane", &lane.name), ("role", &lane.role)], value);
+                }
+            }
+        });
+    }
+}
+
+/// As the format wants the value of a label.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Reads what is written as the format says: name, labels, value. Panics where a line is none of it.
+    fn parse(text: &str) -> BTreeMap<String, f64> {
+        let mut kinds = BTreeMap::new();
+        let mut found = BTreeMap::new();
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = rest.split_once(' ').unwrap();
+                assert!(matches!(kind, "gauge" | "counter"));
+                assert_eq!(kind == "counter", name.ends_with("_total"), "{name}");
+                assert!(kinds.insert(name.to_owned(), kind.to_owned()).is_none(), "{name} twice");
+                continue;
+            }
+            if line.starts_with("# HELP ") {
+                continue;
+            }
+            let (series, value) = line.rsplit_once(' ').unwrap();
+            let name = series.split('{').next().unwrap();
+            assert!(name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'), "{name}");
+            assert!(kinds.contains_key(name), "{name} has no TYPE before it");
+            if let Some(labels) = series.strip_prefix(name).and_then(|rest| rest.strip_prefix('{')) {
+                let mut rest = labels.strip_suffix('}').unwrap();
+                while !rest.is_empty() {
+                    let (label, after) = rest.split_once("=\"").unwrap();
+                    assert!(label.bytes().all(|b| b.is_ascii_lowercase()), "{label}");
+                    let mut escaped = false;
+                    let end = after.bytes().position(|b| {
+                        let ends = b == b'"' && !escaped;
+                        escaped = b == b'\\' && !escaped;
+                        ends
+                    });
+                    rest = after[end.unwrap() + 1..].trim_start_matches(',');
+                }
+            }
+            assert!(found.insert(series.to_owned(), value.parse().unwrap()).is_none(), "{series} twice");
+        }
+        found
+    }
+
+    #[test]
+    fn every_value_has_its_line_in_the_text_format() {
+        let lane = LaneStatus {
+            name: "bulk".to_owned(),
+            role: "long".to_owned(),
+            up: true,
+            subflows: 3,
+            queueing_delay_us: Some(250.0),
+            ..LaneStatus::default()
+        };
+        let quiet = LaneStatus { name: "fast".to_owned(), role: "short".to_owned(), ..LaneStatus::default() };
+        let mut one =
+            Snapshot { netns: Some("a\"b\\c\nd".to_owned()), version: "0.1.0".to_owned(), ..Snapshot::default() };
+        one.lanes = vec![lane, quiet];
+        one.counters.switched = 7;
+        one.managed = 2;
+        let two = Snapshot { netns: Some("two".to_owned()), uptime_s: 1.5, ..Snapshot::default() };
+        let found = parse(&text(&Status { namespaces: vec![one, two] }));
+        let netns = r#"netns="a\"b\\c\nd""#;
+        assert_eq!(found[&format!("headway_lane_switched_total{{{netns}}}")], 7.0);
+        assert_eq!(found["headway_lane_switched_total{netns=\"two\"}"], 0.0);
+        assert_eq!(found["headway_lane_uptime_seconds{netns=\"two\"}"], 1.5);
+        assert_eq!(
+            found[&format!("headway_lane_lane_queueing_delay_seconds{{lane=\"bulk\",role=\"long\",{netns}}}")],
+            0.00025
+        );
+        assert_eq!(found[&format!("headway_lane_lane_up{{lane=\"fast\",role=\"short\",{netns}}}")], 0.0);
+        let delays = found.keys().filter(|series| series.contains("queueing_delay")).count();
+        assert_eq!(delays, 1, "a lane without a measurement has no delay");
+        let counters = Snapshot::default().counters.all().len();
+        assert_eq!(found.keys().filter(|series| series.contains("_total")).count(), 2 * counters);
+    }
+
+    #[test]
+    fn without_a_namespace_there_is_no_label_for_it() {
+        let found = parse(&text(&Status { namespaces: vec![Snapshot { managed: 5, ..Snapshot::default() }] }));
+        assert_eq!(found["headway_lane_connections"], 5.0);
+    }
+}
