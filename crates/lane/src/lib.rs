@@ -5,8 +5,10 @@
 #![cfg(target_os = "linux")]
 
 pub mod config;
-pub mod manager;
+pub mod driver;
 pub mod http;
+pub mod manager;
 pub mod metrics;
+pub mod notify;
 pub mod settings;
 pub mod snapshot;

@@ -14,8 +14,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use args::{Cli, LogFormat, LogLevel};
 use args::{AskArgs, CheckArgs, Command, HostArgs, RunArgs};
+pub use args::{Cli, LogFormat, LogLevel};
 
 use crate::config::{ConfigError, Configuration};
 use crate::http::client;
