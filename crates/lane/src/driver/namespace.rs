@@ -16,6 +16,7 @@ use super::RunError;
 use super::kernel::Live;
 use crate::manager::{LaneState, Manager, Note};
 use crate::settings::Settings;
+use crate::setup::{self, Present, Setup, SetupError};
 use crate::snapshot::{Counters, Snapshot};
 
 /// Events that are taken in at a time, before what is due gets its turn.
@@ -38,6 +39,13 @@ impl Place {
             None => Place::Here,
             Some(name) => Place::There(name.to_owned(), Arc::new(File::open("/proc/thread-self/ns/net")?)),
         })
+    }
+
+    fn name(&self) -> Option<&str> {
+        match self {
+            Place::Here => None,
+            Place::There(name, _) => Some(name),
+        }
     }
 
     /// Does something in the namespace.
@@ -91,7 +99,7 @@ impl Namespace {
     ) -> Result<(Live, Events, Monitor, Rtnetlink), RunError> {
         let kernel = |what| move |source| RunError::Kernel { what, source };
         if apply {
-            set_up(settings)?;
+            set_up(settings, place.name())?;
         }
         check_path_manager()?;
         // first of all the events: what happens from here on is told twice rather than never
@@ -222,7 +230,7 @@ impl Namespace {
     /// Goes on by other settings.
     pub fn reconfigure(&mut self, settings: &Settings, apply: bool, now: Time) {
         if apply {
-            let applied = self.place.inside(|| set_up(settings).map_err(io::Error::other));
+            let applied = self.place.inside(|| set_up(settings, self.name.as_deref()).map_err(io::Error::other));
             if let Err(error) = applied {
                 tracing::error!(%error, "routes are not set up in full");
             }
@@ -265,8 +273,14 @@ fn state(lane: &crate::settings::Lane, links: &[Link], addresses: &[Address]) ->
     }
 }
 
-/// Sets up routes, the path manager and its limits in the namespace that the calling thread is in.
-fn set_up(_settings: &Settings) -> Result<(), RunError> {
+/// Sets up routes, the path manager and its limits in the namespace `name`, which the calling thread is in.
+fn set_up(settings: &Settings, name: Option<&str>) -> Result<(), SetupError> {
+    let plan = setup::plan(settings, &Present::read(settings)?);
+    for warning in &plan.warnings {
+        tracing::warn!(netns = name, "{warning}");
+    }
+    let done = Setup::open(&settings.operations.state, name)?.apply(&plan, &mut setup::Live::open()?)?;
+    tracing::info!(netns = name, done = done.done, there = done.there, "set up");
     Ok(())
 }
 
