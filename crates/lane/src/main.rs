@@ -1,3 +1,7 @@
 //! `headway-lane`: see `headway-lane --help`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    headway_lane::command::main()
+}

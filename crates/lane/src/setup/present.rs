@@ -1,0 +1,81 @@
+//! The state of the host, as far as steps depend on it.
+
+use std::collections::BTreeMap;
+
+use headway_linux::mptcp::PathManager;
+use headway_linux::route::{Address, Link, Route, Rtnetlink, Rule};
+use headway_linux::sysctl;
+
+use super::{Limits, MAIN, SYSCTLS, SetupError};
+use crate::settings::Settings;
+
+/// What there is now in a network namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Present {
+    /// Interfaces.
+    pub links: Vec<Link>,
+    /// Their addresses.
+    pub addresses: Vec<Address>,
+    /// Routes of the main table.
+    pub main: Vec<Route>,
+    /// Routes of lanes' tables.
+    pub tables: Vec<Route>,
+    /// Rules.
+    pub rules: Vec<Rule>,
+    /// Sysctls that the kernel has.
+    pub sysctls: BTreeMap<String, String>,
+    /// Limits of the in-kernel path manager; `None`: the kernel does not say.
+    pub limits: Option<Limits>,
+}
+
+/// The sysctl that says whether packets are dropped that answers would not leave by the same interface to.
+pub(super) fn rp_filter(interface: &str) -> String {
+    // A dot inside a name is a slash for sysctl(8).
+    format!("net.ipv4.conf.{}.rp_filter", interface.replace('.', "/"))
+}
+
+impl Present {
+    /// Reads it in the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// If the kernel does not tell of links, addresses, routes or rules.
+    pub fn read(settings: &Settings) -> Result<Present, SetupError> {
+        let wrong = |what: &'static str| move |error| SetupError::Read(format!("reading {what}: {error}"));
+        let mut netlink = Rtnetlink::open().map_err(wrong("routes"))?;
+        let mut present = Present {
+            links: netlink.links().map_err(wrong("interfaces"))?,
+            addresses: netlink.addresses().map_err(wrong("addresses"))?,
+            main: netlink.routes(MAIN).map_err(wrong("routes"))?,
+            rules: netlink.rules().map_err(wrong("rules"))?,
+            ..Present::default()
+        };
+        for table in (settings.setup.table..).take(settings.lanes.len()) {
+            present.tables.extend(netlink.routes(table).map_err(wrong("routes"))?);
+        }
+        let interfaces = present.links.iter().map(|link| rp_filter(&link.name)).collect::<Vec<_>>();
+        let names = SYSCTLS.iter().map(ToString::to_string).chain([rp_filter("all")]).chain(interfaces);
+        present.sysctls = names.filter_map(|name| sysctl::read(&name).ok().map(|value| (name, value))).collect();
+        present.limits = PathManager::open().and_then(|mut manager| manager.limits()).ok().map(Limits::from);
+        Ok(present)
+    }
+
+    pub(super) fn link(&self, name: &str) -> Option<&Link> {
+        self.links.iter().find(|link| link.name == name)
+    }
+
+    pub(super) fn name(&self, index: u32) -> Option<&str> {
+        self.links.iter().find(|link| link.index == index).map(|link| link.name.as_str())
+    }
+}
+
+impl From<headway_linux::mptcp::Limits> for Limits {
+    fn from(limits: headway_linux::mptcp::Limits) -> Limits {
+        Limits { subflows: limits.subflows, add_addr_accepted: limits.add_addr_accepted }
+    }
+}
+
+impl From<Limits> for headway_linux::mptcp::Limits {
+    fn from(limits: Limits) -> headway_linux::mptcp::Limits {
+        headway_linux::mptcp::Limits { subflows: limits.subflows, add_addr_accepted: limits.add_addr_accepted }
+    }
+}
