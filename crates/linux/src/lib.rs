@@ -1,7 +1,13 @@
 //! The live side: what Headway's daemons ask of and tell to an unmodified Linux kernel, with types.
 //!
 //! * [`mptcp`]: the path manager's events and commands (generic netlink family `mptcp_pm`),
-//! * [`diag`]: the state of other processes' TCP and MPTCP sockets (`sock_diag`).
+//! * [`diag`]: the state of other processes' TCP and MPTCP sockets (`sock_diag`),
+//! * [`route`]: links, addresses, routes and rules (rtnetlink),
+//! * [`sysctl`], [`netns`], [`capabilities`], [`mptcp_socket`]: what else a daemon and its tests need,
+//! * [`netlink`]: what the first three are made of.
+//!
+//! Everything works in the network namespace that the calling thread is in when it opens something. Linux 6.1 and later;
+//! what older kernels than the newest do not tell is `None` or zero where it says so.
 //!
 //! What is decided with it is not here: that is `control`, and the daemons.
 //!
@@ -13,11 +19,13 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+pub mod capabilities;
 pub mod diag;
 pub mod mptcp;
 pub mod mptcp_socket;
 pub mod netlink;
 pub mod netns;
+pub mod route;
 pub mod sysctl;
 
 pub use netlink::{Error, Malformed};

@@ -83,10 +83,7 @@ impl Address {
             }
             let family = if self.ip.is_ipv4() { AF_INET } else { AF_INET6 };
             w.attribute(A_FAMILY, &family.to_ne_bytes());
-            match self.ip {
-                IpAddr::V4(ip) => w.attribute(A_ADDR4, &ip.octets()),
-                IpAddr::V6(ip) => w.attribute(A_ADDR6, &ip.octets()),
-            }
+            w.ip(if self.ip.is_ipv4() { A_ADDR4 } else { A_ADDR6 }, self.ip);
         });
     }
 }

@@ -333,6 +333,14 @@ impl Writer {
         self.bytes.resize(align(self.bytes.len()), 0);
     }
 
+    /// An address as an attribute.
+    pub fn ip(&mut self, kind: u16, ip: IpAddr) {
+        match ip {
+            IpAddr::V4(ip) => self.attribute(kind, &ip.octets()),
+            IpAddr::V6(ip) => self.attribute(kind, &ip.octets()),
+        }
+    }
+
     /// Attributes in an attribute.
     ///
     /// # Panics

@@ -122,6 +122,11 @@ impl Socket {
         self.inner.add_membership(group).map_err(call("setsockopt(NETLINK_ADD_MEMBERSHIP)"))
     }
 
+    /// Have the kernel check requests strictly and filter dumps (Linux 4.20); older ones ignore the wish.
+    pub(crate) fn strict(&self) {
+        let _ = self.inner.set_netlink_get_strict_chk(true);
+    }
+
     /// Room for what has not been read yet, bytes: beyond the system's limit with `CAP_NET_ADMIN`, else up to it.
     pub(crate) fn room(&self, bytes: usize) -> Result<(), Error> {
         sockopt::set_socket_recv_buffer_size_force(&self.inner, bytes)
