@@ -11,6 +11,7 @@
 
 pub mod command;
 pub mod config;
+pub mod doctor;
 pub mod driver;
 pub mod http;
 pub mod metrics;

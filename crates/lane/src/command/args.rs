@@ -57,7 +57,6 @@ pub struct ConfigArgs {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its doc comment would be the help of the group")]
     pub config: ConfigArgs,
     /// Work in this network namespace, as `ip netns` names it; may be repeated. Needs CAP_SYS_ADMIN.
     #[arg(long, value_name = "NAME")]
@@ -71,7 +70,6 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 pub struct HostArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its doc comment would be the help of the group")]
     pub config: ConfigArgs,
     /// Look at this network namespace, as `ip netns` names it. Needs CAP_SYS_ADMIN.
     #[arg(long, value_name = "NAME")]
@@ -85,7 +83,6 @@ pub struct HostArgs {
 #[derive(Debug, Args)]
 pub struct AskArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "its doc comment would be the help of the group")]
     pub config: ConfigArgs,
     /// The daemon's socket; without it, the configuration's.
     #[arg(long, value_name = "PATH")]

@@ -162,23 +162,29 @@ mod tests {
         };
         let text = table(&Status { namespaces: vec![snapshot] });
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[..9], [
-            "headway-lane 1.2.3, namespace blue, up 2.0 h, 4 connections managed",
-            "",
-            "LANE  ROLE   INTERFACE  STATE  SUBFLOWS  QUEUE   ADDRESSES",
-            "fast  short  eth-fast   up     1         2.5 ms  10.0.0.5 fd00::5",
-            "bulk  long   eth-bulk   down   1         -       10.0.0.5 fd00::5",
-            "",
-            "TOKEN     LOCAL           REMOTE        SIDE    AGE    STATE           ACKED   RULE  LANES",
-            "0a1b2c3d  10.0.0.5:40000  [fd00::9]:80  client  3.2 s  long (adopted)  123456  -     fast backup 412 us, - failed 412 us",
-            "and 3 more",
-        ]);
+        assert_eq!(
+            lines[..9],
+            [
+                "headway-lane 1.2.3, namespace blue, up 2.0 h, 4 connections managed",
+                "",
+                "LANE  ROLE   INTERFACE  STATE  SUBFLOWS  QUEUE   ADDRESSES",
+                "fast  short  eth-fast   up     1         2.5 ms  10.0.0.5 fd00::5",
+                "bulk  long   eth-bulk   down   1         -       10.0.0.5 fd00::5",
+                "",
+                "TOKEN     LOCAL           REMOTE        SIDE    AGE    STATE           ACKED   RULE  LANES",
+                "0a1b2c3d  10.0.0.5:40000  [fd00::9]:80  client  3.2 s  long (adopted)  123456  -     fast backup 412 us, - failed 412 us",
+                "and 3 more",
+            ]
+        );
         assert_eq!(lines.len(), 10 + Snapshot::default().counters.all().len());
     }
 
     #[test]
     fn events_are_shown_in_the_order_of_their_keys() {
-        assert_eq!(event(r#"{"event":"switch","token":"ab","age_s":0.5,"why":"x y"}"#), "event=switch token=ab age_s=0.5 why=\"x y\"");
+        assert_eq!(
+            event(r#"{"event":"switch","token":"ab","age_s":0.5,"why":"x y"}"#),
+            "event=switch token=ab age_s=0.5 why=\"x y\""
+        );
         assert_eq!(event("no\u{1b}JSON"), "no JSON");
     }
 }

@@ -11,6 +11,9 @@ use super::{Interest, LONGEST_BACKLOG, LONGEST_REQUEST, Request, Response};
 /// A request has at most this many headers.
 const MOST_HEADERS: usize = 64;
 
+/// So many reads throw away what follows a request; who sends more may be reset.
+const MOST_DISCARDED: usize = 64;
+
 /// Where bytes come from and go to.
 #[derive(Debug)]
 pub(super) enum Stream {
@@ -191,7 +194,22 @@ impl Connection {
                 Err(error) => return after(&error),
             }
         }
-        if self.state == State::Answers { Progress::Gone } else { Progress::Waits }
+        if self.state == State::Follows {
+            return Progress::Waits;
+        }
+        self.discard();
+        Progress::Gone
+    }
+
+    /// Reads what was not asked for: a connection that is closed with unread input is reset, and the answer may be lost.
+    fn discard(&mut self) {
+        let mut buffer = [0; 2048];
+        for _ in 0..MOST_DISCARDED {
+            match self.stream.read(&mut buffer) {
+                Ok(1..) => {}
+                _ => return,
+            }
+        }
     }
 
     /// Whether the other end has closed. What it says is thrown away, some of it per call.

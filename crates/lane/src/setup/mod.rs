@@ -21,7 +21,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use apply::{Done, Setup, Undone};
+pub use apply::{Done, Host, Setup, Undone};
 pub use live::Live;
 pub use plan::plan;
 pub use present::Present;
@@ -200,7 +200,11 @@ impl fmt::Display for Step {
 
 impl fmt::Display for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.destination.prefix_len() == 0 { f.write_str("default")? } else { write!(f, "{}", self.destination)? }
+        if self.destination.prefix_len() == 0 {
+            f.write_str("default")?
+        } else {
+            write!(f, "{}", self.destination)?
+        }
         if let Some(gateway) = self.gateway {
             write!(f, " via {gateway}")?;
         }

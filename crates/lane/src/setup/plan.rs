@@ -194,7 +194,11 @@ fn route_state(route: &Route, index: u32, present: &Present) -> State {
 
 fn rule(from: IpAddr, table: u32, priority: u32, present: &Present) -> Planned {
     let there = present.rules.iter().any(|one| {
-        !one.other && one.from == Prefix::host(from) && one.to.length == 0 && one.table == table && one.priority == priority
+        !one.other
+            && one.from == Prefix::host(from)
+            && one.to.length == 0
+            && one.table == table
+            && one.priority == priority
     });
     let state = if there { State::There } else { State::Missing };
     Planned { step: Step::Rule { from, table, priority }, state }

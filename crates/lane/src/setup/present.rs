@@ -59,11 +59,11 @@ impl Present {
         Ok(present)
     }
 
-    pub(super) fn link(&self, name: &str) -> Option<&Link> {
+    pub(crate) fn link(&self, name: &str) -> Option<&Link> {
         self.links.iter().find(|link| link.name == name)
     }
 
-    pub(super) fn name(&self, index: u32) -> Option<&str> {
+    pub(crate) fn name(&self, index: u32) -> Option<&str> {
         self.links.iter().find(|link| link.index == index).map(|link| link.name.as_str())
     }
 }
