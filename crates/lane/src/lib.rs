@@ -14,6 +14,7 @@ pub mod config;
 pub mod doctor;
 pub mod driver;
 pub mod http;
+pub mod manager;
 pub mod metrics;
 pub mod notify;
 pub mod settings;

@@ -382,6 +382,20 @@ impl Lanes {
         self.since(before)
     }
 
+    /// What comes next is another flow on the same connection: the judge begins as if it had just opened, and it is on the
+    /// SLs again. For applications that keep connections open; the thesis has one flow per connection.
+    pub fn anew(&mut self, now: Time) -> Permits {
+        let before = self.state();
+        self.latest = self.latest.max(now);
+        self.begin_anew();
+        self.since(before)
+    }
+
+    /// Whether it is judged long now.
+    pub fn is_long(&self) -> bool {
+        self.long_since.is_some()
+    }
+
     /// When the deadline is over ([`Time::NEVER`] past the end of time): the instant to call
     /// [`Lanes::tick`] in case that no ACK arrives. The link-cost judge may switch before it, with an
     /// observation, and after it.
@@ -461,11 +475,15 @@ impl Lanes {
         }
         let since = *self.crowded.get_or_insert(self.latest);
         if self.latest.since(since) >= back.hold {
-            (self.long_since, self.crowded) = (None, None);
             self.returns += 1;
-            (self.opened, self.base) = (self.latest, self.progress.acked);
-            (self.mark, self.rate) = ((self.latest, self.progress.acked), None);
+            self.begin_anew();
         }
+    }
+
+    fn begin_anew(&mut self) {
+        (self.long_since, self.crowded, self.waiting) = (None, None, None);
+        (self.opened, self.base) = (self.latest, self.progress.acked);
+        (self.mark, self.rate) = ((self.latest, self.progress.acked), None);
     }
 
     fn measure_rate(&mut self) {

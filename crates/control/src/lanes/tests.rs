@@ -881,3 +881,25 @@ proptest! {
         prop_assert!(found >= exact - 1e-6 && found <= exact.max(0.0) + 1.0 + 1e-6, "{} {}", found, exact);
     }
 }
+
+// ---- another flow on the same connection ----
+
+#[test]
+fn a_connection_that_is_new_again_is_short_until_its_judge_says_otherwise_and_counts_from_there() {
+    let (mut lanes, short, long) = one_each(Deadline { after: ms(300) });
+    assert_eq!(lanes.tick(at(300)), Permits::Changed);
+    assert!(lanes.is_long());
+    assert_eq!(lanes.anew(at(1_000)), Permits::Changed);
+    assert!(!lanes.is_long());
+    assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Normal, Permit::Probe));
+    assert_eq!(lanes.tick(at(1_299)), Permits::Unchanged);
+    assert_eq!(lanes.tick(at(1_300)), Permits::Changed);
+    // what was sent before is not counted again
+    let (mut lanes, ..) = one_each(BytesSent { threshold: Bytes::new(100) });
+    let _ = lanes.progress(at(1), Progress { acked: Bytes::new(90), backlog: Bytes::ZERO });
+    let _ = lanes.anew(at(2));
+    let _ = lanes.progress(at(3), Progress { acked: Bytes::new(180), backlog: Bytes::ZERO });
+    assert!(!lanes.is_long());
+    let _ = lanes.progress(at(4), Progress { acked: Bytes::new(191), backlog: Bytes::ZERO });
+    assert!(lanes.is_long());
+}

@@ -1,0 +1,160 @@
+//! The kernel of one network namespace, as managers ask it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use headway_linux::diag::{Diag, Mptcp, Query, States, Tcp};
+use headway_linux::mptcp::{Command, PathManager};
+use headway_linux::{Error, Pair, Token, mptcp_socket};
+use rustix::io::Errno;
+
+use super::namespace::Place;
+use crate::manager::{Kernel, Unreadable};
+
+/// Where cgroups are (v2).
+const CGROUPS: &str = "/sys/fs/cgroup";
+/// Cgroups that are looked at in search of one.
+const MOST_CGROUPS: usize = 20_000;
+/// Sockets that listen for joins.
+const MOST_LISTENERS: usize = 256;
+/// New connections that arrive where only joins are wanted, at one time.
+const BACKLOG: u16 = 16;
+
+/// The kernel.
+pub(super) struct Live {
+    place: Place,
+    commands: PathManager,
+    diag: Diag,
+    /// Interfaces that subflows from an address are bound to.
+    pub interfaces: BTreeMap<IpAddr, u32>,
+    listeners: BTreeMap<SocketAddr, TcpListener>,
+    /// Addresses that cannot be listened at, so that it is told once.
+    refused: BTreeSet<SocketAddr>,
+    cgroups: BTreeMap<u64, PathBuf>,
+}
+
+impl Live {
+    /// In the namespace that the calling thread is in, which is `place`.
+    pub fn open(place: Place) -> Result<Live, Error> {
+        Ok(Live {
+            place,
+            commands: PathManager::open()?,
+            diag: Diag::open()?,
+            interfaces: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            refused: BTreeSet::new(),
+            cgroups: BTreeMap::new(),
+        })
+    }
+
+    /// What there is of MPTCP.
+    pub fn all(&mut self) -> Result<(Vec<Mptcp>, Vec<Tcp>), Error> {
+        let (mut connections, mut subflows) = (Vec::new(), Vec::new());
+        self.diag.mptcp_all(States::OPEN, |connection| connections.push(connection))?;
+        self.diag.tcp_all(States::OPEN, |tcp| {
+            if tcp.subflow.is_some() {
+                subflows.push(tcp);
+            }
+        })?;
+        Ok((connections, subflows))
+    }
+
+    pub fn listeners(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.listeners.values().map(AsFd::as_fd)
+    }
+
+    /// Joins are the kernel's business; who opens a new connection where only they are wanted is told at once that nobody
+    /// is there.
+    pub fn refuse_connections(&mut self) {
+        for listener in self.listeners.values() {
+            for _ in 0..BACKLOG {
+                let Ok((stream, _)) = listener.accept() else { break };
+                // closes with a reset
+                let _ = rustix::net::sockopt::set_socket_linger(&stream, Some(std::time::Duration::ZERO));
+            }
+        }
+    }
+}
+
+impl Kernel for Live {
+    fn command(&mut self, command: &Command) -> Result<(), i32> {
+        self.commands.run(command).map_err(|error| {
+            tracing::trace!(?command, %error, "refused");
+            error.errno().unwrap_or(Errno::IO).raw_os_error()
+        })
+    }
+
+    fn connections(&mut self, tokens: &[Token]) -> Result<Vec<Option<Mptcp>>, Unreadable> {
+        let mut found = vec![None; tokens.len()];
+        let asked = self.diag.mptcp_many(tokens, |place, state| found[place] = state);
+        readable(asked, found)
+    }
+
+    fn subflows(&mut self, pairs: &[Pair]) -> Result<Vec<Option<Tcp>>, Unreadable> {
+        let interface = |pair: &Pair| self.interfaces.get(&pair.local.ip()).copied().unwrap_or(0);
+        let queries: Vec<Query> = pairs.iter().map(|pair| Query { pair: *pair, interface: interface(pair) }).collect();
+        let mut found = vec![None; pairs.len()];
+        let asked = self.diag.tcp_many(&queries, |place, state| found[place] = state);
+        readable(asked, found)
+    }
+
+    fn listen(&mut self, at: SocketAddr) -> Result<(), i32> {
+        if self.listeners.contains_key(&at) || self.listeners.len() >= MOST_LISTENERS {
+            return Ok(());
+        }
+        let listening = self.place.inside(|| {
+            let listener = mptcp_socket::listen(at, BACKLOG)?;
+            listener.set_nonblocking(true)?;
+            Ok(listener)
+        });
+        match listening {
+            Ok(listener) => {
+                tracing::info!(%at, "listening for joins");
+                self.listeners.insert(at, listener);
+                Ok(())
+            }
+            Err(error) => {
+                // in use: the application listens there itself, and all is well
+                if error.kind() != std::io::ErrorKind::AddrInUse && self.refused.insert(at) {
+                    tracing::warn!(%at, %error, "cannot listen for joins");
+                }
+                Err(error.raw_os_error().unwrap_or(5))
+            }
+        }
+    }
+
+    fn cgroup(&mut self, id: u64) -> Option<PathBuf> {
+        if !self.cgroups.contains_key(&id) {
+            self.cgroups = cgroups(Path::new(CGROUPS));
+        }
+        self.cgroups.get(&id).cloned()
+    }
+}
+
+fn readable<T>(asked: Result<(), Error>, found: Vec<T>) -> Result<Vec<T>, Unreadable> {
+    asked.map(|()| found).map_err(|error| {
+        tracing::debug!(%error, "sockets cannot be read now");
+        Unreadable
+    })
+}
+
+/// All cgroups below `root` by their number, which is that of their folder.
+fn cgroups(root: &Path) -> BTreeMap<u64, PathBuf> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        if found.len() >= MOST_CGROUPS {
+            break;
+        }
+        let (Ok(metadata), Ok(entries)) = (fs::metadata(&folder), fs::read_dir(&folder)) else { continue };
+        let path = Path::new("/").join(folder.strip_prefix(root).unwrap_or(&folder));
+        found.insert(metadata.ino(), path);
+        let below = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        folders.extend(below.map(|entry| entry.path()));
+    }
+    found
+}

@@ -1,0 +1,301 @@
+//! The event loop: what the kernel tells goes to a [`Manager`] per network namespace, and what managers want goes to the
+//! kernel. One thread, nothing waits but `poll`.
+
+#![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the live side has a wall clock")]
+
+mod kernel;
+mod namespace;
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use headway_units::{Span, Time};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
+
+use crate::config::{ConfigError, Configuration};
+use crate::http::{BindError, Server, answer};
+use crate::manager::Note;
+use crate::notify;
+use crate::settings::Settings;
+use crate::snapshot::Status;
+use namespace::Namespace;
+
+/// What `run` was told besides the configuration.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Where the configuration is read again on SIGHUP.
+    pub config: PathBuf,
+    /// Network namespaces; empty: the one it was started in.
+    pub netns: Vec<String>,
+    /// Set up routes first.
+    pub apply_routes: bool,
+}
+
+/// Why the daemon ended.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A namespace cannot be entered.
+    #[error(transparent)]
+    Namespace(#[from] headway_linux::netns::Error),
+    /// The kernel does not do what is needed.
+    #[error("{what}: {source}")]
+    Kernel {
+        /// What was wanted.
+        what: &'static str,
+        /// Why not.
+        source: headway_linux::Error,
+    },
+    /// Connections are managed by the kernel itself.
+    #[error(
+        "{0} is `{1}`, so connections are managed by the kernel itself; `headway-lane run --apply-routes` changes it, or \
+         `sysctl -w {0}={2}`"
+    )]
+    PathManager(&'static str, String, &'static str),
+    /// A setting of the kernel cannot be read.
+    #[error(transparent)]
+    Sysctl(#[from] headway_linux::sysctl::Error),
+    /// The sockets for status and metrics.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// Something of the process' own.
+    #[error("{what}: {source}")]
+    Io {
+        /// What.
+        what: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// The time that managers see. [`Time`] ends after 213 days, so it begins anew after [`Clock::LIFE`].
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    epoch: Instant,
+}
+
+impl Clock {
+    /// 100 days.
+    const LIFE: Duration = Duration::from_secs(100 * 24 * 3600);
+
+    fn now(self) -> Time {
+        let nanos = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX / 1000);
+        Time::ZERO.saturating_add(Span::from_nanos(nanos))
+    }
+}
+
+/// What signals ask for.
+struct Signals {
+    stop: UnixStream,
+    reload: UnixStream,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Signals> {
+        let pair = || {
+            let (read, write) = UnixStream::pair()?;
+            read.set_nonblocking(true)?;
+            write.set_nonblocking(true)?;
+            Ok::<_, io::Error>((read, write))
+        };
+        let (stop, written) = pair()?;
+        pipe::register(SIGTERM, written.try_clone()?)?;
+        pipe::register(SIGINT, written)?;
+        let (reload, written) = pair()?;
+        pipe::register(SIGHUP, written)?;
+        Ok(Signals { stop, reload })
+    }
+
+    /// Whether a signal came since the last call.
+    fn came(mut stream: &UnixStream) -> bool {
+        let mut came = false;
+        while let Ok(1..) = stream.read(&mut [0; 64]) {
+            came = true;
+        }
+        came
+    }
+}
+
+struct Daemon {
+    settings: Settings,
+    options: RunOptions,
+    clock: Clock,
+    namespaces: Vec<Namespace>,
+    server: Server,
+    signals: Signals,
+    /// How often the service manager wants to hear, and when next.
+    watchdog: Option<(Duration, Instant)>,
+}
+
+/// Runs the daemon until it is told to end.
+///
+/// # Errors
+/// If it cannot start. What goes wrong later is told in the log and counted.
+pub fn run(settings: Settings, options: &RunOptions) -> Result<(), RunError> {
+    let mut daemon = Daemon::start(settings, options.clone())?;
+    notify::ready(&daemon.settings.summary());
+    while daemon.turn()? {}
+    // Subflows, marks and routes stay as they are: connections go on.
+    notify::stopping();
+    Ok(())
+}
+
+impl Daemon {
+    fn start(settings: Settings, options: RunOptions) -> Result<Daemon, RunError> {
+        let io = |what| move |source| RunError::Io { what, source };
+        // before everything else, so that a signal never meets a daemon that does not listen
+        let signals = Signals::listen().map_err(io("signals"))?;
+        let server = Server::bind(&settings.operations)?;
+        let clock = Clock { epoch: Instant::now() };
+        let names: Vec<Option<&str>> = match &options.netns[..] {
+            [] => vec![None],
+            names => names.iter().map(|name| Some(name.as_str())).collect(),
+        };
+        let mut namespaces = Vec::new();
+        for name in names {
+            namespaces.push(Namespace::open(name, &settings, options.apply_routes, clock.now())?);
+        }
+        let watchdog = notify::watchdog_interval().map(|interval| (interval, Instant::now() + interval));
+        let mut daemon = Daemon { settings, options, clock, namespaces, server, signals, watchdog };
+        daemon.tell();
+        Ok(daemon)
+    }
+
+    /// Waits for something and does it. Returns whether to go on.
+    fn turn(&mut self) -> Result<bool, RunError> {
+        self.wait().map_err(|source| RunError::Io { what: "poll", source })?;
+        if Signals::came(&self.signals.stop) {
+            return Ok(false);
+        }
+        if Signals::came(&self.signals.reload) {
+            self.reload();
+        }
+        if self.clock.epoch.elapsed() >= Clock::LIFE {
+            self.clock.epoch = Instant::now();
+            let (settings, now) = (self.settings.clone(), self.clock.now());
+            self.namespaces.iter_mut().for_each(|namespace| namespace.begin_anew(&settings, now));
+        }
+        for namespace in &mut self.namespaces {
+            namespace.turn(self.clock.now());
+        }
+        self.tell();
+        let (namespaces, now) = (&self.namespaces, self.clock.now());
+        let status = || Status { namespaces: namespaces.iter().map(|namespace| namespace.snapshot(now)).collect() };
+        self.server.serve(self.clock.epoch.elapsed(), |request| answer(request, status));
+        if let Some((interval, due)) = &mut self.watchdog
+            && Instant::now() >= *due
+        {
+            notify::alive();
+            *due = Instant::now() + *interval;
+        }
+        Ok(true)
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let now = self.clock.now();
+        let mut timeout = Clock::LIFE;
+        for due in self.namespaces.iter().filter_map(Namespace::due) {
+            timeout = timeout.min(Duration::from_nanos(due.since(now).nanos()));
+        }
+        if let Some(serve) = self.server.timeout(self.clock.epoch.elapsed()) {
+            timeout = timeout.min(serve);
+        }
+        if let Some((_, due)) = self.watchdog {
+            timeout = timeout.min(due.saturating_duration_since(Instant::now()));
+        }
+        let signals = [self.signals.stop.as_fd(), self.signals.reload.as_fd()];
+        let readers = signals.into_iter().chain(self.namespaces.iter().flat_map(Namespace::fds));
+        let mut interests: Vec<(BorrowedFd<'_>, PollFlags)> = readers.map(|fd| (fd, PollFlags::IN)).collect();
+        interests.extend(self.server.interests().map(|interest| {
+            let mut flags = PollFlags::empty();
+            flags.set(PollFlags::IN, interest.read);
+            flags.set(PollFlags::OUT, interest.write);
+            (interest.fd, flags)
+        }));
+        let mut fds: Vec<PollFd<'_>> = interests.iter().map(|(fd, flags)| PollFd::new(fd, *flags)).collect();
+        let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Reads the configuration again. A wrong one changes nothing.
+    fn reload(&mut self) {
+        notify::reloading();
+        match self.reloaded() {
+            Ok(settings) => {
+                tracing::info!(config = %self.options.config.display(), "configuration read: {}", settings.summary());
+                let now = self.clock.now();
+                for namespace in &mut self.namespaces {
+                    namespace.reconfigure(&settings, self.options.apply_routes, now);
+                }
+                self.settings = settings;
+            }
+            Err(error) => {
+                tracing::error!(config = %self.options.config.display(), "the configuration stays as it was: {error}");
+                for namespace in &mut self.namespaces {
+                    namespace.counters().reload_failures += 1;
+                }
+            }
+        }
+        notify::ready(&self.settings.summary());
+    }
+
+    fn reloaded(&mut self) -> Result<Settings, ReloadError> {
+        let settings = Configuration::load(&self.options.config)?.settings;
+        if settings.operations != self.settings.operations {
+            if settings.operations.socket == self.settings.operations.socket {
+                return Err(ReloadError::Metrics);
+            }
+            self.server = Server::bind(&settings.operations)?;
+        }
+        Ok(settings)
+    }
+
+    /// Passes on what happened.
+    fn tell(&mut self) {
+        for namespace in &mut self.namespaces {
+            let name = namespace.name().map(str::to_owned);
+            for note in namespace.notes() {
+                log(&note, name.as_deref());
+                self.server.publish(&Published { netns: name.as_deref(), note: &note });
+            }
+        }
+    }
+}
+
+/// An event for those who follow them.
+#[derive(serde::Serialize)]
+struct Published<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    netns: Option<&'a str>,
+    #[serde(flatten)]
+    note: &'a Note,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum ReloadError {
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+    #[error("{0}")]
+    Bind(#[from] BindError),
+    #[error("operations.metrics and operations.state change with a restart, or together with operations.socket")]
+    Metrics,
+}
+
+fn log(note: &Note, netns: Option<&str>) {
+    match note {
+        Note::Lane { up: false, .. } => tracing::warn!(netns, "{note}"),
+        Note::Lane { .. } => tracing::info!(netns, "{note}"),
+        Note::Refused { .. } => tracing::warn!(netns, "{note}"),
+        Note::Failed { .. } | Note::NotOpened { .. } | Note::Switched { .. } | Note::Returned { .. } => {
+            tracing::debug!(netns, "{note}");
+        }
+        Note::Managed { .. } | Note::Opened { .. } | Note::Over { .. } => tracing::trace!(netns, "{note}"),
+    }
+}

@@ -1,0 +1,336 @@
+//! One network namespace that the daemon looks after.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::Arc;
+
+use headway_linux::mptcp::Events;
+use headway_linux::route::{Address, Link, Monitor, Rtnetlink};
+use headway_linux::{Error, netns, sysctl};
+use headway_units::{Span, Time};
+
+use super::RunError;
+use super::kernel::Live;
+use crate::manager::{LaneState, Manager, Note};
+use crate::settings::Settings;
+use crate::snapshot::{Counters, Snapshot};
+
+/// Events that are taken in at a time, before what is due gets its turn.
+const EVENTS: usize = 1024;
+/// What could not be read is tried again after this.
+const AGAIN: Span = Span::from_millis(200);
+
+/// Where the calling thread is to be.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    /// Where the process was started.
+    Here,
+    /// In a namespace of this name; and the way back.
+    There(String, Arc<File>),
+}
+
+impl Place {
+    fn new(name: Option<&str>) -> io::Result<Place> {
+        Ok(match name {
+            None => Place::Here,
+            Some(name) => Place::There(name.to_owned(), Arc::new(File::open("/proc/thread-self/ns/net")?)),
+        })
+    }
+
+    /// Does something in the namespace.
+    pub fn inside<T>(&self, does: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let Place::There(name, home) = self else { return does() };
+        netns::enter(name).map_err(io::Error::other)?;
+        let done = does();
+        // without a way back all that follows would happen in the wrong place
+        netns::enter(&format!("/proc/self/fd/{}", home.as_raw_fd())).expect("the namespace that it came from is open");
+        done
+    }
+}
+
+/// A namespace with its sockets and its manager.
+pub(super) struct Namespace {
+    name: Option<String>,
+    place: Place,
+    kernel: Live,
+    events: Events,
+    changes: Monitor,
+    interfaces: Rtnetlink,
+    manager: Manager,
+    /// Everything has to be read anew at this time.
+    resync: Option<Time>,
+    /// Lanes have to be looked at anew at this time.
+    resolve: Option<Time>,
+    /// Events were left for the next turn.
+    more: bool,
+}
+
+impl Namespace {
+    /// Opens its sockets, sets up routes if asked to, and takes over the connections that are there.
+    pub fn open(name: Option<&str>, settings: &Settings, apply: bool, now: Time) -> Result<Namespace, RunError> {
+        let io = |what| move |source| RunError::Io { what, source };
+        let place = Place::new(name).map_err(io("/proc/thread-self/ns/net"))?;
+        let opened = place.inside(|| Ok(Self::sockets(&place, settings, apply)));
+        let (kernel, events, changes, interfaces) = opened.map_err(io("network namespace"))??;
+        let manager = Manager::new(settings.clone(), now);
+        let name = name.map(str::to_owned);
+        let (resync, resolve, more) = (Some(now), Some(now), false);
+        let mut namespace =
+            Namespace { name, place, kernel, events, changes, interfaces, manager, resync, resolve, more };
+        namespace.turn(now);
+        Ok(namespace)
+    }
+
+    fn sockets(
+        place: &Place,
+        settings: &Settings,
+        apply: bool,
+    ) -> Result<(Live, Events, Monitor, Rtnetlink), RunError> {
+        let kernel = |what| move |source| RunError::Kernel { what, source };
+        if apply {
+            set_up(settings)?;
+        }
+        check_path_manager()?;
+        // first of all the events: what happens from here on is told twice rather than never
+        let events = Events::open().map_err(kernel("events of the path manager"))?;
+        let changes = Monitor::open().map_err(kernel("changes of interfaces"))?;
+        let interfaces = Rtnetlink::open().map_err(kernel("interfaces"))?;
+        let live = Live::open(place.clone()).map_err(kernel("commands and sockets"))?;
+        Ok((live, events, changes, interfaces))
+    }
+
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    pub fn notes(&mut self) -> Vec<Note> {
+        self.manager.notes()
+    }
+
+    pub fn counters(&mut self) -> &mut Counters {
+        self.manager.counters()
+    }
+
+    pub fn snapshot(&self, now: Time) -> Snapshot {
+        Snapshot { netns: self.name.clone(), ..self.manager.snapshot(now) }
+    }
+
+    /// What to poll for reading.
+    pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        [self.events.as_fd(), self.changes.as_fd()].into_iter().chain(self.kernel.listeners())
+    }
+
+    /// When [`Namespace::turn`] is due although nothing happens.
+    pub fn due(&self) -> Option<Time> {
+        let more = self.more.then_some(Time::ZERO);
+        [self.manager.next(), self.resync, self.resolve, more].into_iter().flatten().min()
+    }
+
+    /// Does what is to be done at `now`.
+    pub fn turn(&mut self, now: Time) {
+        self.take_changes(now);
+        if self.resolve.is_some_and(|due| due <= now) {
+            self.resolve(now);
+        }
+        self.take_events(now);
+        if self.resync.is_some_and(|due| due <= now) {
+            self.read_anew(now);
+        }
+        self.kernel.refuse_connections();
+        self.manager.run(now, &mut self.kernel);
+    }
+
+    fn take_changes(&mut self, now: Time) {
+        for _ in 0..EVENTS {
+            match self.changes.next() {
+                Ok(None) => return,
+                Ok(Some(_)) | Err(Error::Malformed(_)) => {}
+                Err(Error::Overrun) => self.manager.counters().overruns += 1,
+                Err(error) => {
+                    tracing::warn!(%error, "changes of interfaces cannot be read");
+                    self.resolve = Some(now.saturating_add(AGAIN));
+                    return;
+                }
+            }
+            self.resolve = Some(now);
+        }
+    }
+
+    fn take_events(&mut self, now: Time) {
+        self.more = false;
+        for _ in 0..EVENTS {
+            match self.events.next() {
+                Ok(None) => return,
+                Ok(Some(event)) => self.manager.event(now, &event, &mut self.kernel),
+                Err(Error::Malformed(error)) => {
+                    tracing::debug!(%error, "an event that cannot be understood");
+                    self.manager.counters().malformed += 1;
+                }
+                Err(Error::Overrun) => {
+                    self.manager.counters().overruns += 1;
+                    self.resync = Some(now);
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "events cannot be read");
+                    self.resync = Some(now.saturating_add(AGAIN));
+                    return;
+                }
+            }
+        }
+        self.more = true;
+    }
+
+    fn read_anew(&mut self, now: Time) {
+        match self.kernel.all() {
+            Ok((connections, subflows)) => {
+                self.resync = None;
+                self.manager.resync(now, &connections, &subflows, &mut self.kernel);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "connections cannot be listed; trying again");
+                self.resync = Some(now.saturating_add(AGAIN));
+            }
+        }
+    }
+
+    /// Finds out which addresses and interfaces lanes have now.
+    fn resolve(&mut self, now: Time) {
+        let read = self.interfaces.links().and_then(|links| Ok((links, self.interfaces.addresses()?)));
+        let (links, addresses) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                tracing::warn!(%error, "interfaces cannot be listed; trying again");
+                self.resolve = Some(now.saturating_add(AGAIN));
+                return;
+            }
+        };
+        self.resolve = None;
+        let states: Vec<LaneState> =
+            self.manager.settings().lanes.iter().map(|lane| state(lane, &links, &addresses)).collect();
+        self.kernel.interfaces = states
+            .iter()
+            .flat_map(|state| state.addresses.iter().map(|ip| (*ip, state.interface)))
+            .collect::<BTreeMap<IpAddr, u32>>();
+        for (lane, state) in states.into_iter().enumerate() {
+            self.manager.lane(now, lane, state, &mut self.kernel);
+        }
+    }
+
+    /// Goes on by other settings.
+    pub fn reconfigure(&mut self, settings: &Settings, apply: bool, now: Time) {
+        if apply {
+            let applied = self.place.inside(|| set_up(settings).map_err(io::Error::other));
+            if let Err(error) = applied {
+                tracing::error!(%error, "routes are not set up in full");
+            }
+        }
+        self.manager.reconfigure(settings.clone());
+        (self.resolve, self.resync) = (Some(now), Some(now));
+        self.turn(now);
+    }
+
+    /// Time begins anew at `now`.
+    pub fn begin_anew(&mut self, settings: &Settings, now: Time) {
+        let counters = *self.manager.counters();
+        self.manager = Manager::new(settings.clone(), now);
+        *self.manager.counters() = counters;
+        (self.resolve, self.resync) = (Some(now), Some(now));
+    }
+}
+
+/// A lane as it is, given all interfaces and addresses.
+fn state(lane: &crate::settings::Lane, links: &[Link], addresses: &[Address]) -> LaneState {
+    let named = lane.interface.as_ref().map(|name| links.iter().find(|link| link.name == *name));
+    let own = |address: &&Address| match named {
+        Some(link) => link.is_some_and(|link| link.index == address.interface),
+        None => true,
+    };
+    let wanted = |address: &&Address| {
+        if lane.addresses.is_empty() {
+            address.global && !address.deprecated
+        } else {
+            lane.addresses.contains(&address.ip)
+        }
+    };
+    let found: Vec<&Address> = addresses.iter().filter(own).filter(wanted).filter(|address| address.usable).collect();
+    let index = named.flatten().map(|link| link.index).or(found.first().map(|address| address.interface));
+    let link = links.iter().find(|link| Some(link.index) == index);
+    LaneState {
+        addresses: found.iter().map(|address| address.ip).collect(),
+        interface: index.unwrap_or(0),
+        up: link.is_some_and(Link::usable),
+    }
+}
+
+/// Sets up routes, the path manager and its limits in the namespace that the calling thread is in.
+fn set_up(_settings: &Settings) -> Result<(), RunError> {
+    Ok(())
+}
+
+fn check_path_manager() -> Result<(), RunError> {
+    // by name since Linux 6.16, by number before
+    for (name, userspace) in [("net.mptcp.path_manager", "userspace"), ("net.mptcp.pm_type", "1")] {
+        match sysctl::read(name) {
+            Ok(value) if value == userspace => return Ok(()),
+            Ok(value) => return Err(RunError::PathManager(name, value, userspace)),
+            Err(_) => {}
+        }
+    }
+    sysctl::read("net.mptcp.enabled")?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use headway_control::lanes::Role;
+    use headway_linux::route::OperState;
+
+    use super::*;
+    use crate::settings::{Lane, Remote};
+
+    fn link(index: u32, name: &str, carrier: bool) -> Link {
+        let state = if carrier { OperState::Up } else { OperState::Down };
+        Link { index, name: name.to_owned(), up: true, carrier, state, mtu: 1500 }
+    }
+
+    fn address(interface: u32, ip: &str, global: bool, usable: bool) -> Address {
+        Address { interface, ip: ip.parse().unwrap(), prefix: 24, global, usable, deprecated: false }
+    }
+
+    fn lane(interface: Option<&str>, addresses: &[&str]) -> Lane {
+        Lane {
+            name: "one".to_owned(),
+            role: Role::Long,
+            interface: interface.map(str::to_owned),
+            addresses: addresses.iter().map(|ip| ip.parse().unwrap()).collect(),
+            gateways: Vec::new(),
+            remote: Remote::Same,
+        }
+    }
+
+    #[test]
+    fn a_lane_has_the_usable_global_addresses_of_its_interface_or_those_that_are_named() {
+        let links = [link(2, "eth0", true), link(3, "eth1", false)];
+        let addresses = [
+            address(2, "10.0.0.1", true, true),
+            address(2, "fe80::1", false, true),
+            address(2, "fd00::1", true, false),
+            address(3, "10.1.0.1", true, true),
+            address(3, "10.1.0.2", true, true),
+        ];
+        let eth0 = state(&lane(Some("eth0"), &[]), &links, &addresses);
+        assert_eq!(eth0, LaneState { addresses: vec!["10.0.0.1".parse().unwrap()], interface: 2, up: true });
+        let eth1 = state(&lane(Some("eth1"), &["10.1.0.2"]), &links, &addresses);
+        assert_eq!(eth1, LaneState { addresses: vec!["10.1.0.2".parse().unwrap()], interface: 3, up: false });
+        // by address alone the interface is found
+        let found = state(&lane(None, &["10.0.0.1"]), &links, &addresses);
+        assert_eq!((found.interface, found.up), (2, true));
+        // an address that moved elsewhere is not on this lane
+        assert!(state(&lane(Some("eth0"), &["10.1.0.1"]), &links, &addresses).addresses.is_empty());
+        let none = state(&lane(Some("eth9"), &[]), &links, &addresses);
+        assert_eq!(none, LaneState::default());
+    }
+}

@@ -1,0 +1,649 @@
+//! One connection: what is known of it, and what it needs next.
+
+use std::net::{IpAddr, SocketAddr};
+
+use headway_control::lanes::{Judge, Lanes, MAX_SUBFLOWS, Observation, Peer, Permit, Progress, Role, SubflowIndex};
+use headway_linux::diag::{Mptcp, Tcp};
+use headway_linux::mptcp::Command;
+use headway_linux::{Pair, Token};
+use headway_units::{Bytes, Span, Time};
+
+use super::opening::Opening;
+use super::{Class, Kernel, Note, Shared, compares, host, is_open, peer, ports};
+use crate::settings::{Open, Settings};
+use crate::snapshot::{ConnectionStatus, SubflowStatus};
+
+/// After so long a command is tried again that the kernel was not ready for; doubled each time.
+pub(super) const RETRY: Span = Span::from_millis(2);
+/// So often; after that only every [`GIVE_UP`].
+pub(super) const TRIES: u8 = 7;
+/// After this a command is tried again that was refused [`TRIES`] times.
+pub(super) const GIVE_UP: Span = Span::from_secs(5);
+/// The rarest look at a connection that has nothing to send.
+const RESTING: Span = Span::from_secs(1);
+
+/// A connection that was not known before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrival {
+    pub token: Token,
+    /// Of its first subflow.
+    pub pair: Pair,
+    pub server_side: bool,
+    pub adopted: bool,
+}
+
+/// An address that the other end announced.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Announced {
+    pub id: u8,
+    pub ip: IpAddr,
+    pub port: Option<u16>,
+}
+
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
+pub(super) struct Subflow {
+    pub pair: Pair,
+    /// `None`: its address is on no lane; it is left alone.
+    pub lane: Option<usize>,
+    pub index: Option<SubflowIndex>,
+    /// Opened by this end for data of this end.
+    pub own: bool,
+    /// What this end has told the kernel.
+    pub backup: bool,
+    pub alive: bool,
+    /// Looked at since it was opened.
+    seen: bool,
+    acked: u64,
+    srtt: Option<Span>,
+    /// When its lane was measured that gave the latest observation.
+    pub measured: Time,
+    tries: u8,
+    retry: Time,
+}
+
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
+pub(super) struct Connection {
+    pub token: Token,
+    /// Of its first subflow.
+    pub pair: Pair,
+    pub server_side: bool,
+    adopted: bool,
+    rule: Option<usize>,
+    judge: Judge,
+    /// Long by rule.
+    long: bool,
+    pub lanes: Lanes,
+    /// When it began, or was new again.
+    began: Time,
+    /// The lane of its first subflow.
+    pub home: usize,
+    pub host: u64,
+    peer: Peer,
+    pub subflows: Vec<Subflow>,
+    pub openings: [Opening; MAX_SUBFLOWS],
+    pub announced: Vec<Announced>,
+    acked: u64,
+    /// `snd_una` at the latest look.
+    una: Option<u64>,
+    /// Since when it has had nothing to send.
+    pub quiet: Option<Time>,
+    /// Old enough for subflows on long lanes, and busy.
+    pub ready: bool,
+    was_long: bool,
+    /// The history knows how it turned out.
+    told: bool,
+    class: Class,
+    look_at: Time,
+    /// When a command is due that had to wait.
+    pub retry_at: Time,
+    scheduled: Time,
+}
+
+impl Connection {
+    #[expect(clippy::too_many_arguments, reason = "what a connection begins with")]
+    pub fn new(
+        began: Time,
+        arrival: Arrival,
+        home: usize,
+        rule: Option<usize>,
+        judge: Judge,
+        long: bool,
+        shared: &mut Shared,
+        now: Time,
+    ) -> Connection {
+        let peer = peer(&arrival);
+        let share = shared.settings.history.and_then(|history| history.long_share);
+        let known = share.is_some_and(|least| shared.history.long_share(now, peer).is_some_and(|share| share >= least));
+        let long = long || known;
+        let mut connection = Connection {
+            token: arrival.token,
+            pair: arrival.pair,
+            server_side: arrival.server_side,
+            adopted: arrival.adopted,
+            rule,
+            judge,
+            long,
+            lanes: new_lanes(judge, began, long, &shared.settings),
+            began,
+            home,
+            host: host(arrival.pair.remote.ip()),
+            peer,
+            subflows: Vec::new(),
+            openings: std::array::from_fn(|_| Opening::default()),
+            announced: Vec::new(),
+            acked: 0,
+            una: None,
+            quiet: None,
+            ready: long,
+            was_long: long,
+            told: false,
+            class: Class::Resting,
+            look_at: Time::NEVER,
+            retry_at: Time::NEVER,
+            scheduled: Time::NEVER,
+        };
+        shared.classes[Class::Resting as usize] += 1;
+        connection.add(now, arrival.pair, !arrival.server_side, false, shared);
+        connection.plan_look(now, shared);
+        shared.note(Note::Managed {
+            token: arrival.token.to_string(),
+            local: arrival.pair.local,
+            remote: arrival.pair.remote,
+            adopted: arrival.adopted,
+        });
+        connection
+    }
+
+    /// Takes over what was there before.
+    pub fn adopt(&mut self, now: Time, state: &Mptcp, subflows: &[&Tcp], shared: &mut Shared) {
+        let marked = |tcp: &Tcp| tcp.subflow.is_some_and(|info| info.backup_local);
+        let role = |tcp: &Tcp| shared.lane_of(tcp.pair.local.ip()).map(|lane| shared.role(lane));
+        let open: Vec<&Tcp> = subflows.iter().copied().filter(|tcp| is_open(tcp)).collect();
+        // only a switch leaves it like this
+        let long = open.iter().any(|tcp| role(tcp) == Some(Role::Short) && marked(tcp))
+            && open.iter().any(|tcp| role(tcp) == Some(Role::Long) && !marked(tcp));
+        if long && !self.was_long {
+            self.lanes = new_lanes(self.judge, self.began, true, &shared.settings);
+            (self.was_long, self.ready, self.told) = (true, true, true);
+        } else {
+            self.lanes = new_lanes(self.judge, self.began, self.long, &shared.settings);
+        }
+        self.subflows.clear();
+        for tcp in open {
+            let own = tcp.subflow.is_some_and(|info| info.initiator);
+            self.add(now, tcp.pair, own, marked(tcp), shared);
+        }
+        self.una = Some(state.snd_una);
+        self.acked = state.acked.unwrap_or(0);
+        self.look_at = now;
+    }
+
+    fn add(&mut self, now: Time, pair: Pair, own: bool, backup: bool, shared: &Shared) {
+        let lane = shared.lane_of(pair.local.ip());
+        let index = lane.and_then(|lane| self.lanes.add_subflow(shared.role(lane)).ok());
+        self.subflows.push(Subflow {
+            pair,
+            lane,
+            index,
+            own,
+            backup,
+            alive: true,
+            seen: false,
+            acked: 0,
+            srtt: None,
+            measured: now,
+            tries: 0,
+            retry: Time::ZERO,
+        });
+    }
+
+    pub fn began(&self) -> Time {
+        self.began
+    }
+
+    pub fn scheduled(&self) -> Time {
+        self.scheduled
+    }
+
+    pub fn ports(&self) -> (u16, u16) {
+        ports(&self.pair)
+    }
+
+    /// The lanes of its subflows.
+    pub fn lanes_used(&self) -> impl Iterator<Item = usize> {
+        self.subflows.iter().filter_map(|subflow| subflow.lane)
+    }
+
+    /// When it is due, which is after `now`.
+    pub fn next(&mut self, now: Time) -> Time {
+        self.scheduled = self.look_at.min(self.retry_at).max(now.saturating_add(Span::from_micros(50)));
+        self.scheduled
+    }
+
+    pub fn look_due(&self, now: Time) -> bool {
+        self.look_at <= now
+    }
+
+    /// The subflows to look at: none, while it has nothing to send.
+    pub fn pairs(&self) -> impl Iterator<Item = Pair> {
+        let count = if self.quiet.is_some() { 0 } else { self.subflows.len() };
+        self.subflows[..count].iter().map(|subflow| subflow.pair)
+    }
+
+    /// Its state now; of its subflows those of [`Connection::pairs`]. Returns whether it is still there.
+    pub fn look(
+        &mut self,
+        now: Time,
+        state: Option<&Mptcp>,
+        subflows: &[Option<Tcp>],
+        shared: &mut Shared,
+        kernel: &mut dyn Kernel,
+    ) -> bool {
+        // another one may have its name by now
+        let same = |state: &&Mptcp| !state.fallback && ports(&state.pair) == self.ports();
+        let Some(state) = state.filter(same) else { return false };
+        let first = self.una.is_none();
+        let una = self.una.replace(state.snd_una).unwrap_or(state.snd_una);
+        let acked = state.acked.unwrap_or(self.acked.saturating_add(state.snd_una.wrapping_sub(una))).max(self.acked);
+        let moved = acked > self.acked && !first;
+        self.acked = acked;
+        // what a kernel without data to acknowledge yet reports is not ordered
+        let backlog = Some(state.write_seq.wrapping_sub(state.snd_una)).filter(|bytes| *bytes < 1 << 40).unwrap_or(0);
+        self.rest(now, moved || backlog > 0, shared);
+
+        let mut gone = Vec::new();
+        for (place, tcp) in subflows.iter().enumerate() {
+            match tcp {
+                Some(tcp) if is_open(tcp) => self.measure(now, place, tcp, shared),
+                _ => gone.push(self.subflows[place].pair),
+            }
+        }
+        for pair in gone {
+            self.remove(now, pair);
+        }
+        if self.quiet.is_none() {
+            let progress = Progress { acked: Bytes::new(self.acked), backlog: Bytes::new(backlog) };
+            // `act` asks for all permits
+            let _ = self.lanes.progress(now, progress);
+            self.ready |= now.since(self.began) >= shared.settings.timing.open_after;
+        }
+        self.refresh(now, shared, kernel);
+        self.plan_look(now, shared);
+        true
+    }
+
+    /// The states could not be read: the next try.
+    pub fn unreadable(&mut self, now: Time, shared: &mut Shared) {
+        self.plan_look(now, shared);
+    }
+
+    fn rest(&mut self, now: Time, busy: bool, shared: &mut Shared) {
+        if busy && self.quiet.is_none() {
+            return;
+        }
+        let since = *self.quiet.get_or_insert(now);
+        if busy {
+            self.quiet = None;
+        }
+        let over = shared.settings.timing.idle.is_some_and(|idle| now.since(since) >= idle) && !self.long;
+        if over && (busy || self.was_long) {
+            let _ = self.lanes.anew(now);
+            (self.began, self.ready) = (now, false);
+        }
+    }
+
+    fn measure(&mut self, now: Time, place: usize, tcp: &Tcp, shared: &mut Shared) {
+        let subflow = &mut self.subflows[place];
+        // what the kernel has, whoever told it
+        subflow.backup = tcp.subflow.map_or(subflow.backup, |info| info.backup_local);
+        let (Some(lane), Some(index)) = (subflow.lane, subflow.index) else { return };
+        // what came before its lane went down says nothing of now
+        if !shared.usable(lane) {
+            return;
+        }
+        let answered = !subflow.seen || tcp.acked > subflow.acked;
+        (subflow.seen, subflow.acked) = (true, tcp.acked);
+        // an expiry of the retransmission timer without an answer since: as in the simulator, one is a failure
+        if tcp.backoff > 0 && tcp.unacked > 0 {
+            if subflow.alive {
+                self.fail(place, shared);
+                shared.history.failed(now, self.host, lane);
+            }
+        } else if answered && !tcp.srtt.is_zero() {
+            let srtt = span(tcp.srtt);
+            subflow.alive = true;
+            (subflow.srtt, subflow.measured) = (Some(srtt), now);
+            let base = shared.measured(now, self.host, lane, srtt);
+            let min_rtt = tcp.min_rtt.map(span).into_iter().chain(base).min();
+            let _ = self.lanes.observe(now, index, Observation { srtt, latest: None, min_rtt });
+        }
+    }
+
+    fn fail(&mut self, place: usize, shared: &mut Shared) {
+        let subflow = &mut self.subflows[place];
+        subflow.alive = false;
+        if let Some(index) = subflow.index {
+            let _ = self.lanes.failed(index);
+        }
+        shared.counters.failures += 1;
+        if let Some(lane) = subflow.lane {
+            let lane = shared.settings.lanes[lane].name.clone();
+            shared.note(Note::Failed { token: self.token.to_string(), lane });
+        }
+    }
+
+    fn remove(&mut self, now: Time, pair: Pair) {
+        let Some(place) = self.subflows.iter().position(|subflow| subflow.pair == pair) else { return };
+        let subflow = self.subflows.remove(place);
+        if let Some(index) = subflow.index {
+            let _ = self.lanes.remove(index);
+        }
+        if let Some(lane) = subflow.lane {
+            self.openings[lane].closed(now);
+        }
+    }
+
+    /// A subflow is established; `backup`: this end has it as one, as far as is known.
+    pub fn joined(&mut self, now: Time, pair: Pair, backup: bool, shared: &mut Shared, kernel: &mut dyn Kernel) {
+        if self.subflows.iter().any(|subflow| subflow.pair == pair) {
+            return;
+        }
+        let lane = shared.lane_of(pair.local.ip());
+        let mut asked = None;
+        if let Some(lane) = lane {
+            asked = self.openings[lane].established();
+            let name = shared.settings.lanes[lane].name.clone();
+            let (local, remote) = (pair.local, pair.remote);
+            shared.note(Note::Opened { token: self.token.to_string(), lane: name, local, remote });
+        }
+        let old = asked.and_then(|asked| asked.replaces);
+        if let Some(place) = self.subflows.iter().position(|subflow| Some(subflow.pair) == old) {
+            // the new one is there: the old one can go
+            let subflow = &mut self.subflows[place];
+            (subflow.pair, subflow.seen, subflow.acked) = (pair, false, 0);
+            let old = old.expect("it was found by it");
+            let _ = kernel.command(&Command::Destroy { token: self.token, pair: old });
+        } else {
+            // one that was not asked for is one whose answer came late; a look tells what the kernel has it for
+            let own = asked.map_or(!self.server_side, |asked| asked.own);
+            self.add(now, pair, own, asked.map_or(backup && own, |asked| asked.backup), shared);
+        }
+        self.quiet = None;
+        self.look_at = now;
+        self.act(now, shared, kernel);
+    }
+
+    /// A subflow is over, for the reason `error`.
+    pub fn subflow_closed(
+        &mut self,
+        now: Time,
+        pair: Pair,
+        error: Option<u8>,
+        shared: &mut Shared,
+        kernel: &mut dyn Kernel,
+    ) {
+        let Some(place) = self.subflows.iter().position(|subflow| subflow.pair == pair) else {
+            // one that was asked for and never came to be
+            if let Some(lane) = shared.lane_of(pair.local.ip()) {
+                self.not_opened(now, lane, error.map(i32::from), shared);
+                self.act(now, shared, kernel);
+            }
+            return;
+        };
+        if error.is_some_and(|errno| errno != 0)
+            && let Some(lane) = self.subflows[place].lane
+        {
+            shared.history.failed(now, self.host, lane);
+            self.fail(place, shared);
+        }
+        self.remove(now, pair);
+        if self.subflows.is_empty() {
+            // most likely the connection's end
+            self.openings.iter_mut().for_each(|opening| opening.closed(now));
+        }
+        self.act(now, shared, kernel);
+    }
+
+    /// What there is now, after events were lost.
+    pub fn reconcile(&mut self, now: Time, found: &[&Tcp], shared: &mut Shared, kernel: &mut dyn Kernel) {
+        let open = |pair: &Pair| found.iter().any(|tcp| tcp.pair == *pair && is_open(tcp));
+        let gone: Vec<Pair> = self.subflows.iter().map(|one| one.pair).filter(|pair| !open(pair)).collect();
+        for pair in gone {
+            self.remove(now, pair);
+        }
+        for tcp in found.iter().filter(|tcp| is_open(tcp)) {
+            let backup = tcp.subflow.is_some_and(|info| info.backup_local);
+            self.joined(now, tcp.pair, backup, shared, kernel);
+        }
+        self.look_at = now;
+    }
+
+    /// Lane `lane` went up or down.
+    pub fn lane_changed(&mut self, now: Time, lane: usize, up: bool, shared: &mut Shared, kernel: &mut dyn Kernel) {
+        for place in 0..self.subflows.len() {
+            let subflow = &mut self.subflows[place];
+            if subflow.lane != Some(lane) {
+                continue;
+            }
+            match (up, subflow.alive, subflow.index) {
+                (true, false, Some(index)) => {
+                    subflow.alive = true;
+                    // without a round trip it says that the lane is alive, and no more
+                    let alive = Observation { srtt: Span::ZERO, latest: None, min_rtt: None };
+                    let _ = self.lanes.observe(now, index, alive);
+                }
+                (false, true, _) => self.fail(place, shared),
+                _ => {}
+            }
+        }
+        if up {
+            self.openings[lane].renew();
+        }
+        self.act(now, shared, kernel);
+    }
+
+    pub fn announced(
+        &mut self,
+        now: Time,
+        id: u8,
+        ip: IpAddr,
+        port: Option<u16>,
+        shared: &mut Shared,
+        kernel: &mut dyn Kernel,
+    ) {
+        self.announced.retain(|one| one.id != id);
+        // as many as there are identifiers; a peer that goes on gains nothing
+        self.announced.push(Announced { id, ip, port });
+        self.announced.sort_unstable_by_key(|one| one.id);
+        self.join_announced(now, ip, port, shared, kernel);
+        self.act(now, shared, kernel);
+    }
+
+    pub fn withdrawn(&mut self, id: u8) {
+        self.announced.retain(|one| one.id != id);
+    }
+
+    /// Takes the decisions that can be taken now, and tells the kernel.
+    pub fn act(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
+        self.retry_at = Time::NEVER;
+        if self.quiet.is_none() {
+            let _ = self.lanes.tick(now);
+        }
+        self.open(now, shared, kernel);
+        let long = self.lanes.is_long();
+        if long != self.was_long {
+            self.was_long = long;
+            let token = self.token.to_string();
+            if long {
+                shared.counters.switched += 1;
+                let age_s = now.since(self.began).as_secs_f64();
+                shared.note(Note::Switched { token, age_s, acked_bytes: self.acked });
+                if !std::mem::replace(&mut self.told, true) {
+                    shared.history.ended(now, self.peer, true);
+                }
+            } else {
+                shared.counters.returned += 1;
+                shared.note(Note::Returned { token });
+            }
+            self.plan_look(now, shared);
+        }
+        self.mark(now, shared, kernel);
+    }
+
+    /// Makes backups of what has no permit to send, after everything else is none: there is no moment without a subflow
+    /// that carries data.
+    fn mark(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
+        for backup in [false, true] {
+            for place in 0..self.subflows.len() {
+                let subflow = &self.subflows[place];
+                let (Some(index), Some(lane)) = (subflow.index, subflow.lane) else { continue };
+                let held = self.lanes.permit(index) != Permit::Normal;
+                let wanted = held && (shared.role(lane) == Role::Short || (subflow.own && !self.server_side));
+                if wanted != backup || wanted == subflow.backup {
+                    continue;
+                }
+                let others = self.subflows.iter().any(|one| one.pair != subflow.pair && one.alive && !one.backup);
+                if backup && !others {
+                    continue;
+                }
+                if now < subflow.retry {
+                    self.retry_at = self.retry_at.min(subflow.retry);
+                    continue;
+                }
+                let answer = kernel.command(&Command::SetBackup { token: self.token, pair: subflow.pair, backup });
+                self.marked(now, place, backup, answer, shared);
+            }
+        }
+    }
+
+    fn marked(&mut self, now: Time, place: usize, backup: bool, answer: Result<(), i32>, shared: &mut Shared) {
+        let subflow = &mut self.subflows[place];
+        match answer {
+            Ok(()) => {
+                (subflow.backup, subflow.tries, subflow.retry) = (backup, 0, Time::ZERO);
+                shared.counters.flips += 1;
+                return;
+            }
+            // an established subflow may not be linked to its connection yet; or one of them is gone, which a look tells
+            Err(_) if subflow.tries < TRIES => {
+                subflow.retry = now.saturating_add(RETRY.saturating_mul(1 << subflow.tries));
+                subflow.tries += 1;
+                shared.counters.retries += 1;
+            }
+            Err(errno) => {
+                subflow.retry = now.saturating_add(GIVE_UP);
+                shared.counters.command_failures += 1;
+                let command = format!("set-backup={backup}");
+                shared.note(Note::Refused { token: self.token.to_string(), command, errno });
+            }
+        }
+        self.retry_at = self.retry_at.min(subflow.retry);
+        self.look_at = self.look_at.min(subflow.retry);
+        self.quiet = None;
+    }
+
+    /// When the next look is due.
+    pub fn plan_look(&mut self, now: Time, shared: &mut Shared) {
+        let timing = shared.settings.timing;
+        let first = self.began.saturating_add(self.first_look(timing.open, timing.open_after));
+        let (class, at) = if let Some(since) = self.quiet {
+            let interval = timing.poll_interval.max(now.since(since).min(RESTING));
+            (Class::Resting, now.saturating_add(shared.interval(Class::Resting, interval)))
+        } else if self.lanes.is_long() || self.long {
+            (Class::Watched, now.saturating_add(shared.interval(Class::Watched, timing.watch_interval)))
+        } else if first > now {
+            (Class::Resting, first)
+        } else {
+            let polled = now.saturating_add(shared.interval(Class::Judged, timing.poll_interval));
+            // by age alone nothing changes before the deadline
+            let by_age = matches!(self.judge, Judge::Deadline(_)) && self.lanes.deadline() > now;
+            (Class::Judged, if by_age { self.lanes.deadline() } else { polled })
+        };
+        shared.reclass(self.class, class);
+        self.class = class;
+        self.look_at = at;
+    }
+
+    fn first_look(&self, open: Open, open_after: Span) -> Span {
+        match (open, self.judge) {
+            // without a probe there is nothing to do before
+            (Open::WhenLong, Judge::Deadline(judge)) => judge.after,
+            _ => open_after,
+        }
+    }
+
+    /// Observations of lanes that carry nothing: from other connections, or by a new join.
+    fn refresh(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
+        if !compares(&self.judge) || self.was_long || !self.ready || self.quiet.is_some() {
+            return;
+        }
+        for place in 0..self.subflows.len() {
+            let subflow = &mut self.subflows[place];
+            let (Some(lane), Some(index), true) = (subflow.lane, subflow.index, subflow.seen) else { continue };
+            let old = now.since(subflow.measured) >= shared.settings.timing.probe_interval;
+            if shared.role(lane) != Role::Long || !subflow.backup || !subflow.alive {
+                continue;
+            }
+            if let Some((when, srtt)) = shared.fresh(now, self.host, lane).filter(|(when, _)| *when > subflow.measured)
+            {
+                subflow.measured = when;
+                let min_rtt = shared.history.measured(now, self.host, lane, srtt);
+                let _ = self.lanes.observe(now, index, Observation { srtt, latest: None, min_rtt });
+            } else if old && subflow.own {
+                self.probe(now, place, shared, kernel);
+            }
+        }
+    }
+
+    /// The connection is over.
+    pub fn end(&mut self, now: Time, shared: &mut Shared) {
+        shared.classes[self.class as usize] -= 1;
+        if !self.told {
+            let long = shared.settings.history.is_some_and(|history| self.acked >= history.long.get());
+            shared.history.ended(now, self.peer, long);
+        }
+        let age_s = now.since(self.began).as_secs_f64();
+        shared.note(Note::Over { token: self.token.to_string(), age_s, long: self.was_long });
+    }
+
+    pub fn status(&self, now: Time, settings: &Settings) -> ConnectionStatus {
+        let subflow = |one: &Subflow| SubflowStatus {
+            lane: one.lane.map(|lane| settings.lanes[lane].name.clone()),
+            local: one.pair.local,
+            remote: one.pair.remote,
+            backup: one.backup,
+            alive: one.alive,
+            srtt_us: one.srtt.map(|srtt| srtt.as_secs_f64() * 1e6),
+        };
+        ConnectionStatus {
+            token: self.token.to_string(),
+            local: self.pair.local,
+            remote: self.pair.remote,
+            server_side: self.server_side,
+            age_s: now.since(self.began).as_secs_f64(),
+            long: self.was_long,
+            adopted: self.adopted,
+            rule: self.rule.map(|rule| settings.rules[rule].name.clone()),
+            acked_bytes: self.acked,
+            subflows: self.subflows.iter().map(subflow).collect(),
+        }
+    }
+
+    /// Where a subflow from `lane` goes to, if that is known.
+    pub fn remote(&self, lane: usize, settings: &Settings) -> Option<SocketAddr> {
+        if lane == self.home {
+            return Some(self.pair.remote);
+        }
+        super::opening::remote(self.pair.remote, lane, &self.announced, settings)
+    }
+}
+
+fn new_lanes(judge: Judge, began: Time, long: bool, settings: &Settings) -> Lanes {
+    let lanes = Lanes::new(judge, began).expect("the configuration's check validates judges");
+    let lanes = lanes.patient(settings.timing.patience);
+    if long { lanes.long_from_the_start() } else { lanes }
+}
+
+fn span(duration: std::time::Duration) -> Span {
+    Span::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX / 1_000))
+}

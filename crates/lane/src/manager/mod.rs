@@ -1,0 +1,545 @@
+//! What the daemon does, without doing it: events and looks at sockets come in, commands go out through [`Kernel`].
+//!
+//! There is no clock here and no I/O; time is an argument. The decisions are those of [`headway_control::lanes`], which the
+//! simulator calls, too. This adds what a kernel needs around them: subflows are opened late (a short connection must not
+//! pay for them), permits become backup flags, joins are the measurement of a lane, commands are tried again while a
+//! connection is not ready, and whatever happens a subflow stays that carries the data.
+//!
+//! How permits become flags: what [`Permit::Normal`](headway_control::lanes::Permit::Normal) allows is no backup, all else
+//! is one. The kernel's scheduler uses backups only while there is nothing else, and takes *either* end's word for it, so
+//! one end marks only what its own direction of data asks for:
+//! * short lanes, once its own data is judged long,
+//! * long lanes, before that, only if it opened them itself for a probe.
+//!
+//! What is left out: windows (a `Sip` is a backup here), coupling, and several first lanes: a connection begins where its
+//! application and the routing table put it.
+//!
+//! Sources: thesis §5.2; `Documentation/networking/mptcp.rst` and `net/mptcp/{pm_userspace,sched}.c` of Linux.
+
+mod connection;
+mod note;
+mod opening;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use headway_control::lanes::{Judge, Peer, Role};
+use headway_linux::diag::{Mptcp, Tcp};
+use headway_linux::mptcp::{Command, Event};
+use headway_linux::{Pair, Token};
+use headway_units::{Span, Time};
+
+use crate::settings::{self, Settings, Treatment};
+use crate::snapshot::{Counters, LaneStatus, Snapshot};
+use connection::{Arrival, Connection};
+pub use note::Note;
+
+/// What the manager asks of the kernel, one thing at a time; each answer is there when the call returns.
+pub trait Kernel {
+    /// Runs a command.
+    ///
+    /// # Errors
+    /// The kernel refuses it, with this errno.
+    fn command(&mut self, command: &Command) -> Result<(), i32>;
+
+    /// The state of connections, in the same order; `None`: there is none of this name.
+    ///
+    /// # Errors
+    /// They cannot be read now.
+    fn connections(&mut self, tokens: &[Token]) -> Result<Vec<Option<Mptcp>>, Unreadable>;
+
+    /// The state of subflows, in the same order; `None`: there is none between these ends.
+    ///
+    /// # Errors
+    /// They cannot be read now.
+    fn subflows(&mut self, pairs: &[Pair]) -> Result<Vec<Option<Tcp>>, Unreadable>;
+
+    /// Listens at an address for joins, if nobody does.
+    ///
+    /// # Errors
+    /// It cannot, with this errno.
+    fn listen(&mut self, at: SocketAddr) -> Result<(), i32>;
+
+    /// The path of a cgroup (v2) below the mount point, with `/` in front; `None` if there is none.
+    fn cgroup(&mut self, id: u64) -> Option<PathBuf>;
+}
+
+/// Socket states cannot be read now; whoever does the reading has told why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable;
+
+/// A lane as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LaneState {
+    /// Its addresses that are usable.
+    pub addresses: Vec<IpAddr>,
+    /// Index of its interface; 0: none is known.
+    pub interface: u32,
+    /// Whether its interface is up and has a carrier.
+    pub up: bool,
+}
+
+/// Connections that need looks, by how often they need them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// Not looked at yet, or nothing to send.
+    Resting,
+    /// Not judged yet.
+    Judged,
+    /// Judged long.
+    Watched,
+}
+
+/// By so much the manager itself may hurry: intervals grow so that looks per second stay below.
+const LOOKS_PER_SECOND: [u64; 3] = [1_000, 4_000, 2_000];
+/// Destinations whose lanes' last measurements are kept, besides the history.
+const DESTINATIONS: usize = 10_000;
+/// Connections in one [`Snapshot`].
+const LISTED: usize = 1_000;
+
+/// Everything that connections share.
+struct Shared {
+    settings: Settings,
+    lanes: Vec<LaneState>,
+    history: headway_control::lanes::History,
+    /// The latest round trip by destination and lane.
+    measured: BTreeMap<(u64, usize), (Time, Span)>,
+    /// The queueing delay by lane, of the latest measurement.
+    delay: Vec<Option<Span>>,
+    /// The earliest time of the next opening of a subflow.
+    next_open: Time,
+    classes: [u64; 3],
+    counters: Counters,
+    notes: Vec<Note>,
+}
+
+/// All managed connections of a network namespace.
+pub struct Manager {
+    shared: Shared,
+    connections: BTreeMap<Token, Connection>,
+    due: BTreeSet<(Time, Token)>,
+    /// Of connections before a change of settings: when they began.
+    before: BTreeMap<Token, Time>,
+    started: Time,
+}
+
+impl Manager {
+    /// A manager without connections and with all lanes down; tell it of lanes by [`Manager::lane`] and of connections
+    /// that are there already by [`Manager::resync`].
+    pub fn new(settings: Settings, now: Time) -> Manager {
+        let lanes = vec![LaneState::default(); settings.lanes.len()];
+        let delay = vec![None; settings.lanes.len()];
+        let history = remember(&settings);
+        let shared = Shared {
+            settings,
+            lanes,
+            history,
+            measured: BTreeMap::new(),
+            delay,
+            next_open: Time::ZERO,
+            classes: [0; 3],
+            counters: Counters::default(),
+            notes: Vec::new(),
+        };
+        Manager { shared, connections: BTreeMap::new(), due: BTreeSet::new(), before: BTreeMap::new(), started: now }
+    }
+
+    /// Goes on by other settings. All lanes are down and all connections forgotten, but for their ages, until
+    /// [`Manager::lane`] and [`Manager::resync`] tell of them again. Counters stay; what was learnt of lanes does not.
+    pub fn reconfigure(&mut self, settings: Settings) {
+        self.before = self.connections.iter().map(|(&token, connection)| (token, connection.began())).collect();
+        self.connections.clear();
+        self.due.clear();
+        let mut counters = self.shared.counters;
+        counters.reloads += 1;
+        let mut fresh = Manager::new(settings, self.started);
+        fresh.shared.counters = counters;
+        self.shared = fresh.shared;
+    }
+
+    /// The settings it goes by.
+    pub fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    /// Counts since the start; the caller adds what it counts itself.
+    pub fn counters(&mut self) -> &mut Counters {
+        &mut self.shared.counters
+    }
+
+    /// What happened since the last call, in order; at most some thousand, the others are lost.
+    pub fn notes(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.shared.notes)
+    }
+
+    /// When [`Manager::run`] has something to do; `None`: not before the next event.
+    pub fn next(&self) -> Option<Time> {
+        self.due.first().map(|&(time, _)| time)
+    }
+
+    /// An event of the kernel.
+    pub fn event(&mut self, now: Time, event: &Event, kernel: &mut dyn Kernel) {
+        match *event {
+            // a priority is the other end's wish, which the kernel follows by itself
+            Event::Created(_) | Event::ListenerCreated(_) | Event::ListenerClosed(_) | Event::SubflowPriority(_) => {}
+            Event::Established(c) => {
+                match self.connections.get(&c.token) {
+                    // the event was on its way while everything was read anew
+                    Some(known) if known.pair == c.pair => return,
+                    // another connection of that name, whose end was not told
+                    Some(_) => self.over(now, c.token),
+                    None => {}
+                }
+                let arrival = Arrival { token: c.token, pair: c.pair, server_side: c.server_side, adopted: false };
+                self.arrived(now, arrival, None, kernel);
+            }
+            Event::Closed(token) => self.over(now, token),
+            Event::Announced { token, id, ip, port } => {
+                self.with(now, token, kernel, |connection, now, shared, kernel| {
+                    connection.announced(now, id, ip, port, shared, kernel);
+                });
+            }
+            Event::Removed { token, id } => {
+                self.with(now, token, kernel, |connection, _, _, _| connection.withdrawn(id));
+            }
+            Event::SubflowEstablished(s) => {
+                self.with(now, s.token, kernel, |connection, now, shared, kernel| {
+                    connection.joined(now, s.pair, false, shared, kernel);
+                });
+            }
+            Event::SubflowClosed(s) => {
+                self.with(now, s.token, kernel, |connection, now, shared, kernel| {
+                    connection.subflow_closed(now, s.pair, s.error, shared, kernel);
+                });
+            }
+        }
+    }
+
+    /// Lane number `lane` of the settings is now in this state.
+    pub fn lane(&mut self, now: Time, lane: usize, state: LaneState, kernel: &mut dyn Kernel) {
+        let Some(before) = self.shared.lanes.get_mut(lane) else { return };
+        if *before == state {
+            return;
+        }
+        let changed = usable(before) != usable(&state);
+        let up = usable(&state);
+        *before = state;
+        if changed {
+            let name = self.shared.settings.lanes[lane].name.clone();
+            self.shared.note(Note::Lane { lane: name, up });
+            let tokens: Vec<Token> = self.connections.keys().copied().collect();
+            for token in tokens {
+                self.with(now, token, kernel, |connection, now, shared, kernel| {
+                    connection.lane_changed(now, lane, up, shared, kernel);
+                });
+            }
+        }
+    }
+
+    /// All MPTCP connections and subflows that there are: what is new is taken over, what is gone is forgotten. For the
+    /// start, after a reload, and after events were lost.
+    pub fn resync(&mut self, now: Time, connections: &[Mptcp], subflows: &[Tcp], kernel: &mut dyn Kernel) {
+        let mut of: BTreeMap<Token, Vec<&Tcp>> = BTreeMap::new();
+        for tcp in subflows {
+            if let Some(info) = &tcp.subflow {
+                of.entry(info.token).or_default().push(tcp);
+            }
+        }
+        let living: BTreeMap<Token, (u16, u16)> = connections.iter().map(|one| (one.token, ports(&one.pair))).collect();
+        let living =
+            |(token, known): &(&Token, &Connection)| living.get(token).is_some_and(|ports| *ports == known.ports());
+        let gone: Vec<Token> = self.connections.iter().filter(|one| !living(one)).map(|(&token, _)| token).collect();
+        for token in gone {
+            self.over(now, token);
+        }
+        for found in connections {
+            let joined = of.remove(&found.token).unwrap_or_default();
+            if self.connections.contains_key(&found.token) {
+                self.with(now, found.token, kernel, |connection, now, shared, kernel| {
+                    connection.reconcile(now, &joined, shared, kernel);
+                });
+                continue;
+            }
+            // half open, closing, or plain TCP by now: nothing can be done for it
+            let Some(first) = joined.iter().find(|tcp| tcp.subflow.is_some_and(|info| !info.join)) else { continue };
+            if found.fallback || !is_open(first) {
+                continue;
+            }
+            let server_side = first.subflow.is_some_and(|info| !info.initiator);
+            let arrival = Arrival { token: found.token, pair: first.pair, server_side, adopted: true };
+            self.arrived(now, arrival, Some((found, &joined)), kernel);
+        }
+        self.before.clear();
+    }
+
+    /// Does all that is due by `now`.
+    pub fn run(&mut self, now: Time, kernel: &mut dyn Kernel) {
+        // as many as fit into few messages to the kernel; the rest in the next round
+        while self.due.first().is_some_and(|&(time, _)| time <= now) {
+            let mut round = Vec::new();
+            while let Some(&(time, token)) = self.due.first()
+                && time <= now
+                && round.len() < 128
+            {
+                self.due.pop_first();
+                round.push(token);
+            }
+            self.round(now, &round, kernel);
+        }
+    }
+
+    fn round(&mut self, now: Time, round: &[Token], kernel: &mut dyn Kernel) {
+        let looked: Vec<Token> = round.iter().filter(|token| self.connections[token].look_due(now)).copied().collect();
+        let mut pairs = Vec::new();
+        for token in &looked {
+            pairs.extend(self.connections[token].pairs());
+        }
+        let states = if looked.is_empty() {
+            Ok((Vec::new(), Vec::new()))
+        } else {
+            self.shared.counters.polls += (looked.len() + pairs.len()) as u64;
+            kernel.connections(&looked).and_then(|connections| Ok((connections, kernel.subflows(&pairs)?)))
+        };
+        let mut subflows = states.as_ref().map_or(&[][..], |(_, subflows)| subflows);
+        let mut states = states.as_ref().map_or(&[][..], |(connections, _)| connections).iter();
+        let readable = states.len() == looked.len() && subflows.len() == pairs.len();
+        for &token in round {
+            let Some(mut connection) = self.connections.remove(&token) else { continue };
+            let mut alive = true;
+            if connection.look_due(now) {
+                if readable {
+                    let (own, rest) = subflows.split_at(connection.pairs().count());
+                    subflows = rest;
+                    let state = states.next().expect("as many as looked at");
+                    alive = connection.look(now, state.as_ref(), own, &mut self.shared, kernel);
+                } else {
+                    connection.unreadable(now, &mut self.shared);
+                }
+            }
+            if alive {
+                connection.act(now, &mut self.shared, kernel);
+                self.due.insert((connection.next(now), token));
+                self.connections.insert(token, connection);
+            } else {
+                self.shared.counters.vanished += 1;
+                connection.end(now, &mut self.shared);
+            }
+        }
+    }
+
+    fn arrived(&mut self, now: Time, arrival: Arrival, found: Option<(&Mptcp, &[&Tcp])>, kernel: &mut dyn Kernel) {
+        let side = if arrival.server_side { self.shared.settings.server } else { self.shared.settings.client };
+        let Some(home) = self.shared.lane_of(arrival.pair.local.ip()).filter(|_| side) else {
+            self.shared.counters.left += 1;
+            return;
+        };
+        if self.connections.len() >= self.shared.settings.limits.connections {
+            self.shared.counters.refused += 1;
+            return;
+        }
+        // whose it is has to be asked for, so only where a rule wants to know
+        let owner = if !self.shared.settings.rules.iter().any(|rule| !rule.users.is_empty() || !rule.cgroups.is_empty())
+        {
+            None
+        } else if let Some((mptcp, _)) = found {
+            Some((mptcp.uid, mptcp.cgroup))
+        } else {
+            let state = kernel.connections(&[arrival.token]).unwrap_or_default();
+            state.into_iter().flatten().next().map(|mptcp| (mptcp.uid, mptcp.cgroup))
+        };
+        let cgroup = owner.and_then(|(_, id)| kernel.cgroup(id?));
+        let uid = owner.map(|(uid, _)| uid);
+        let (rule, treatment) = self.shared.treatment(&arrival, uid, cgroup.as_deref());
+        let (judge, long) = match treatment {
+            Treatment::Leave => {
+                self.shared.counters.left += 1;
+                return;
+            }
+            Treatment::Judged(judge) => (judge, false),
+            Treatment::Long => (self.shared.settings.judge, true),
+        };
+        self.shared.counters.managed += 1;
+        self.shared.counters.adopted += u64::from(arrival.adopted);
+        let since = self.before.get(&arrival.token).copied().unwrap_or(now);
+        let token = arrival.token;
+        let mut connection = Connection::new(since, arrival, home, rule, judge, long, &mut self.shared, now);
+        if let Some((mptcp, joined)) = found {
+            connection.adopt(now, mptcp, joined, &mut self.shared);
+        }
+        connection.act(now, &mut self.shared, kernel);
+        self.due.insert((connection.next(now), token));
+        self.connections.insert(token, connection);
+    }
+
+    fn over(&mut self, now: Time, token: Token) {
+        if let Some(mut connection) = self.connections.remove(&token) {
+            self.due.remove(&(connection.scheduled(), token));
+            connection.end(now, &mut self.shared);
+        }
+    }
+
+    fn with(
+        &mut self,
+        now: Time,
+        token: Token,
+        kernel: &mut dyn Kernel,
+        does: impl FnOnce(&mut Connection, Time, &mut Shared, &mut dyn Kernel),
+    ) {
+        if let Some(connection) = self.connections.get_mut(&token) {
+            self.due.remove(&(connection.scheduled(), token));
+            does(connection, now, &mut self.shared, kernel);
+            self.due.insert((connection.next(now), token));
+        }
+    }
+
+    /// The state at one moment, for people and metrics.
+    pub fn snapshot(&self, now: Time) -> Snapshot {
+        let mut subflows = vec![0; self.shared.lanes.len()];
+        for connection in self.connections.values() {
+            connection.lanes_used().for_each(|lane| subflows[lane] += 1);
+        }
+        let lanes = self.shared.settings.lanes.iter().zip(&self.shared.lanes).zip(&self.shared.delay).zip(subflows);
+        let lanes = lanes.map(|(((lane, state), delay), subflows)| LaneStatus {
+            name: lane.name.clone(),
+            role: role(lane.role).to_owned(),
+            interface: lane.interface.clone(),
+            addresses: state.addresses.clone(),
+            up: usable(state),
+            subflows,
+            queueing_delay_us: delay.map(|delay| delay.as_secs_f64() * 1e6),
+        });
+        let mut listed: Vec<&Connection> = self.connections.values().collect();
+        listed.sort_by_key(|connection| connection.began());
+        let connections = listed.into_iter().take(LISTED).map(|one| one.status(now, &self.shared.settings));
+        Snapshot {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            netns: None,
+            uptime_s: now.since(self.started).as_secs_f64(),
+            lanes: lanes.collect(),
+            connections: connections.collect(),
+            managed: self.connections.len(),
+            counters: self.shared.counters,
+        }
+    }
+}
+
+impl Shared {
+    fn lane_of(&self, ip: IpAddr) -> Option<usize> {
+        self.lanes.iter().position(|lane| lane.addresses.contains(&ip))
+    }
+
+    fn role(&self, lane: usize) -> Role {
+        self.settings.lanes[lane].role
+    }
+
+    fn usable(&self, lane: usize) -> bool {
+        usable(&self.lanes[lane])
+    }
+
+    fn note(&mut self, note: Note) {
+        // whoever reads them has fallen behind; the counters still tell
+        if self.notes.len() < 4096 {
+            self.notes.push(note);
+        }
+    }
+
+    /// The first rule that matches, and what it says.
+    fn treatment(&self, arrival: &Arrival, uid: Option<u32>, cgroup: Option<&Path>) -> (Option<usize>, Treatment) {
+        let port = if arrival.server_side { arrival.pair.local.port() } else { arrival.pair.remote.port() };
+        let ip = arrival.pair.remote.ip();
+        let matches = |rule: &settings::Rule| {
+            (rule.destinations.is_empty() || rule.destinations.iter().any(|net| net.contains(&ip)))
+                && (rule.ports.is_empty() || rule.ports.iter().any(|ports| ports.contains(&port)))
+                && (rule.users.is_empty() || uid.is_some_and(|uid| rule.users.contains(&uid)))
+                && (rule.cgroups.is_empty()
+                    || cgroup.is_some_and(|path| rule.cgroups.iter().any(|above| path.starts_with(above))))
+                && rule.server_side.is_none_or(|side| side == arrival.server_side)
+        };
+        match self.settings.rules.iter().position(matches) {
+            Some(rule) => (Some(rule), self.settings.rules[rule].then),
+            None => (None, Treatment::Judged(self.settings.judge)),
+        }
+    }
+
+    /// A look's interval, grown with the number of those that need one.
+    fn interval(&self, class: Class, least: Span) -> Span {
+        let fair = Span::from_micros(
+            self.classes[class as usize].saturating_mul(1_000_000) / LOOKS_PER_SECOND[class as usize],
+        );
+        least.max(fair)
+    }
+
+    fn reclass(&mut self, from: Class, to: Class) {
+        self.classes[from as usize] -= 1;
+        self.classes[to as usize] += 1;
+    }
+
+    /// Takes in a round trip of a lane, whoever measured it, and tells the smallest one known.
+    fn measured(&mut self, now: Time, host: u64, lane: usize, srtt: Span) -> Option<Span> {
+        if self.measured.len() >= DESTINATIONS && !self.measured.contains_key(&(host, lane)) {
+            self.measured.clear();
+        }
+        self.measured.insert((host, lane), (now, srtt));
+        let base = self.history.measured(now, host, lane, srtt);
+        self.delay[lane] = base.map(|base| srtt.saturating_sub(base));
+        base
+    }
+
+    /// A round trip of a lane no older than the interval of probes.
+    fn fresh(&self, now: Time, host: u64, lane: usize) -> Option<(Time, Span)> {
+        let &(when, srtt) = self.measured.get(&(host, lane))?;
+        (now.since(when) < self.settings.timing.probe_interval).then_some((when, srtt))
+    }
+}
+
+fn usable(lane: &LaneState) -> bool {
+    lane.up && !lane.addresses.is_empty()
+}
+
+/// What tells a connection from an earlier one of the same name.
+fn ports(pair: &Pair) -> (u16, u16) {
+    (pair.local.port(), pair.remote.port())
+}
+
+fn is_open(tcp: &Tcp) -> bool {
+    const ESTABLISHED: u8 = 1;
+    const CLOSE_WAIT: u8 = 8;
+    matches!(tcp.state, ESTABLISHED | CLOSE_WAIT)
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Short => "short",
+        Role::Long => "long",
+    }
+}
+
+fn remember(settings: &Settings) -> headway_control::lanes::History {
+    let (half_life, capacity) = settings.history.map_or((Span::from_secs(1), 1_000), |h| (h.half_life, h.capacity));
+    headway_control::lanes::History::new(half_life, capacity).expect("the configuration's check validates the history")
+}
+
+/// The number that stands for a host in histories.
+fn host(ip: IpAddr) -> u64 {
+    match ip {
+        IpAddr::V4(ip) => u64::from(u32::from(ip)),
+        // the prefix and the interface's identifier, folded: a collision shares what two hosts' lanes cost
+        IpAddr::V6(ip) => {
+            let bits = u128::from(ip);
+            ((bits >> 64) as u64).rotate_left(32) ^ bits as u64
+        }
+    }
+}
+
+fn peer(arrival: &Arrival) -> Peer {
+    let service = if arrival.server_side { arrival.pair.local.port() } else { arrival.pair.remote.port() };
+    Peer { host: host(arrival.pair.remote.ip()), service }
+}
+
+/// Whether a judge compares what lanes cost, and so needs measurements of them.
+fn compares(judge: &Judge) -> bool {
+    matches!(judge, Judge::LinkCost(_))
+}
