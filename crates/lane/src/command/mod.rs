@@ -7,7 +7,7 @@ mod args;
 mod log;
 mod status;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -152,7 +152,7 @@ fn cleanup(args: &HostArgs) -> Result<(), Failure> {
             Undone::Failed(step, error) => (step, "failed", Some(error)),
         };
         let detail = detail.map_or(String::new(), |detail| format!(" ({detail})"));
-        lines.push_str(&format!("{what}{detail}: {step}\n"));
+        let _ = writeln!(lines, "{what}{detail}: {step}");
         all.push(serde_json::json!({ "step": step, "result": what, "detail": detail.trim() }));
     }
     if args.json {

@@ -16,6 +16,7 @@ use super::RunError;
 use super::kernel::Live;
 use crate::manager::{LaneState, Manager, Note};
 use crate::settings::Settings;
+use crate::setup;
 use crate::snapshot::{Counters, Snapshot};
 
 /// Events that are taken in at a time, before what is due gets its turn.
@@ -73,7 +74,7 @@ impl Namespace {
     pub fn open(name: Option<&str>, settings: &Settings, apply: bool, now: Time) -> Result<Namespace, RunError> {
         let io = |what| move |source| RunError::Io { what, source };
         let place = Place::new(name).map_err(io("/proc/thread-self/ns/net"))?;
-        let opened = place.inside(|| Ok(Self::sockets(&place, settings, apply)));
+        let opened = place.inside(|| Ok(Self::sockets(name, &place, settings, apply)));
         let (kernel, events, changes, interfaces) = opened.map_err(io("network namespace"))??;
         let manager = Manager::new(settings.clone(), now);
         let name = name.map(str::to_owned);
@@ -85,13 +86,14 @@ impl Namespace {
     }
 
     fn sockets(
+        name: Option<&str>,
         place: &Place,
         settings: &Settings,
         apply: bool,
     ) -> Result<(Live, Events, Monitor, Rtnetlink), RunError> {
         let kernel = |what| move |source| RunError::Kernel { what, source };
         if apply {
-            set_up(settings)?;
+            set_up(settings, name)?;
         }
         check_path_manager()?;
         // first of all the events: what happens from here on is told twice rather than never
@@ -222,7 +224,7 @@ impl Namespace {
     /// Goes on by other settings.
     pub fn reconfigure(&mut self, settings: &Settings, apply: bool, now: Time) {
         if apply {
-            let applied = self.place.inside(|| set_up(settings).map_err(io::Error::other));
+            let applied = self.place.inside(|| set_up(settings, self.name.as_deref()).map_err(io::Error::other));
             if let Err(error) = applied {
                 tracing::error!(%error, "routes are not set up in full");
             }
@@ -266,7 +268,9 @@ fn state(lane: &crate::settings::Lane, links: &[Link], addresses: &[Address]) ->
 }
 
 /// Sets up routes, the path manager and its limits in the namespace that the calling thread is in.
-fn set_up(_settings: &Settings) -> Result<(), RunError> {
+fn set_up(settings: &Settings, name: Option<&str>) -> Result<(), RunError> {
+    let done = setup::set_up(settings, name)?;
+    tracing::info!(done = done.done, there = done.there, "routes, rules and the path manager are set up");
     Ok(())
 }
 
