@@ -19,7 +19,7 @@ pub use args::{Cli, LogFormat, LogLevel};
 
 use crate::config::{ConfigError, Configuration};
 use crate::doctor;
-use crate::driver::{self, RunOptions};
+use crate::driver::{self, RunError, RunOptions};
 use crate::http::client;
 use crate::setup::{self, Live, Present, Setup, SetupError, Undone};
 use crate::snapshot::Status;
@@ -116,7 +116,15 @@ fn run(args: &RunArgs) -> Result<(), Failure> {
     let configuration = load(&args.config.config)?;
     let options =
         RunOptions { config: args.config.config.clone(), netns: args.netns.clone(), apply_routes: args.apply_routes };
-    driver::run(configuration.settings, &options).map_err(|error| Failure::failed(format!("error: {error}")))
+    driver::run(configuration.settings, &options).map_err(|error| {
+        let text = format!("error: {error}");
+        match error {
+            RunError::Namespace(_) | RunError::Kernel { .. } | RunError::PathManager(..) | RunError::Sysctl(_) => {
+                Failure::host(text)
+            }
+            RunError::Setup(_) | RunError::Bind(_) | RunError::Io { .. } => Failure::failed(text),
+        }
+    })
 }
 
 fn plan(args: &HostArgs) -> Result<(), Failure> {
