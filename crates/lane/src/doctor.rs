@@ -218,7 +218,12 @@ pub fn judge(facts: &Facts, settings: Option<&Settings>) -> Report {
     match facts.enabled.as_deref() {
         None => report.add("MPTCP", Missing, "not in this kernel", "take a kernel with CONFIG_MPTCP=y"),
         Some("1") => report.add("MPTCP", Ok, "enabled", ""),
-        Some(_) => report.add("MPTCP", Missing, "switched off", "sysctl -w net.mptcp.enabled=1, or run --apply-routes"),
+        Some(_) => report.add(
+            "MPTCP",
+            Missing,
+            "switched off",
+            "sysctl -w net.mptcp.enabled=1, or `headway-lane run --apply-routes`",
+        ),
     }
     match &facts.family {
         None => report.add("path manager", Ok, "answers (generic netlink mptcp_pm)", ""),
@@ -281,7 +286,7 @@ fn kernel(facts: &Facts, report: &mut Report) {
 }
 
 fn userspace(facts: &Facts, report: &mut Report) {
-    let (what, advice) = ("userspace path manager", "run --apply-routes does it");
+    let (what, advice) = ("userspace path manager", "`headway-lane run --apply-routes` does it");
     let known = facts.available.as_ref().is_none_or(|all| all.split_whitespace().any(|one| one == "userspace"));
     match (&facts.path_manager, &facts.pm_type) {
         _ if !known => {
@@ -313,7 +318,7 @@ fn lanes(plan: &setup::Plan, facts: &Facts, report: &mut Report) {
     for way in &facts.ways {
         let Way { lane, from, to, wanted, taken } = way;
         let what = format!("way of {lane}");
-        let advice = "run --apply-routes does it; `headway-lane plan` shows how";
+        let advice = "`headway-lane run --apply-routes` does it; `plan` shows how";
         match taken {
             Some(taken) if taken == wanted => {
                 report.add(&what, Verdict::Ok, format!("from {from} to {to} by {taken}"), "");
@@ -414,7 +419,7 @@ mod tests {
             ),
             "{text}"
         );
-        assert!(text.contains("-> run --apply-routes"), "{text}");
+        assert!(text.contains("-> `headway-lane run --apply-routes` does it"), "{text}");
         assert!(text.contains("missing  lanes                   lane `b`: eth1 is down\n"), "{text}");
         assert!(report(Some("eth1")).contains("ok       way of b"), "{text}");
         assert!(report(None).contains("note     way of b"), "{text}");

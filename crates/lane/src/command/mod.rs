@@ -7,7 +7,7 @@ mod args;
 mod log;
 mod status;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ pub use args::{Cli, LogFormat, LogLevel};
 
 use crate::config::{ConfigError, Configuration};
 use crate::doctor;
-use crate::driver::{self, RunOptions};
+use crate::driver::{self, RunError, RunOptions};
 use crate::http::client;
 use crate::setup::{self, Live, Present, Setup, SetupError, Undone};
 use crate::snapshot::Status;
@@ -116,7 +116,15 @@ fn run(args: &RunArgs) -> Result<(), Failure> {
     let configuration = load(&args.config.config)?;
     let options =
         RunOptions { config: args.config.config.clone(), netns: args.netns.clone(), apply_routes: args.apply_routes };
-    driver::run(configuration.settings, &options).map_err(|error| Failure::failed(format!("error: {error}")))
+    driver::run(configuration.settings, &options).map_err(|error| {
+        let text = format!("error: {error}");
+        match error {
+            RunError::Namespace(_) | RunError::Kernel { .. } | RunError::PathManager(..) | RunError::Sysctl(_) => {
+                Failure::host(text)
+            }
+            RunError::Setup(_) | RunError::Bind(_) | RunError::Io { .. } => Failure::failed(text),
+        }
+    })
 }
 
 fn plan(args: &HostArgs) -> Result<(), Failure> {
@@ -152,7 +160,7 @@ fn cleanup(args: &HostArgs) -> Result<(), Failure> {
             Undone::Failed(step, error) => (step, "failed", Some(error)),
         };
         let detail = detail.map_or(String::new(), |detail| format!(" ({detail})"));
-        lines.push_str(&format!("{what}{detail}: {step}\n"));
+        let _ = writeln!(lines, "{what}{detail}: {step}");
         all.push(serde_json::json!({ "step": step, "result": what, "detail": detail.trim() }));
     }
     if args.json {

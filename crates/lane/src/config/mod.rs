@@ -88,6 +88,11 @@ impl Configuration {
     }
 }
 
+/// What can be written, as a JSON schema (draft 2020-12), with descriptions, ranges and defaults.
+pub fn json_schema() -> serde_json::Value {
+    headway_language::Definitions::default().document::<FileRecord>("headway-lane configuration")
+}
+
 /// The text of the file at `path`, as far as one byte more than is allowed. Only a plain file has an end.
 fn text(path: &Path) -> io::Result<String> {
     let file = File::open(path)?;

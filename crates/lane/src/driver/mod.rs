@@ -20,6 +20,7 @@ use crate::http::{BindError, Server, answer};
 use crate::manager::Note;
 use crate::notify;
 use crate::settings::Settings;
+use crate::setup::SetupError;
 use crate::snapshot::Status;
 use namespace::Namespace;
 
@@ -54,12 +55,12 @@ pub enum RunError {
          `sysctl -w {0}={2}`"
     )]
     PathManager(&'static str, String, &'static str),
-    /// Routes and settings cannot be set up.
-    #[error(transparent)]
-    Setup(#[from] crate::setup::SetupError),
     /// A setting of the kernel cannot be read.
     #[error(transparent)]
     Sysctl(#[from] headway_linux::sysctl::Error),
+    /// Routes, rules or the path manager.
+    #[error("setting up: {0}")]
+    Setup(#[from] SetupError),
     /// The sockets for status and metrics.
     #[error(transparent)]
     Bind(#[from] BindError),

@@ -131,7 +131,7 @@ fn events_reach_all_who_follow_and_slow_readers_are_dropped() {
     let (lines, received) = mpsc::channel();
     let reader = std::thread::spawn(move || {
         let mut all = String::new();
-        let mut buffer = [0; 65536];
+        let mut buffer = [0; 8192];
         while let Ok(read @ 1..) = follower.read(&mut buffer) {
             all.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
             lines.send(all.len()).unwrap();

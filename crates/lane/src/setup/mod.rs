@@ -21,6 +21,8 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::settings::Settings;
+
 pub use apply::{Done, Host, Setup, Undone};
 pub use live::Live;
 pub use plan::plan;
@@ -176,6 +178,20 @@ pub enum SetupError {
     Busy(PathBuf),
 }
 
+/// Sets up the network namespace that the calling thread is in, called `netns` in the record (`None`: the one the process
+/// was started in). Doing it again changes nothing.
+///
+/// # Errors
+/// As [`Setup::apply`].
+pub fn set_up(settings: &Settings, netns: Option<&str>) -> Result<Done, SetupError> {
+    let mut setup = Setup::open(&settings.operations.state, netns)?;
+    let plan = plan(settings, &Present::read(settings)?);
+    for warning in &plan.warnings {
+        tracing::warn!("{warning}");
+    }
+    setup.apply(&plan, &mut Live::open()?)
+}
+
 /// The equivalent command.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -200,10 +216,9 @@ impl fmt::Display for Step {
 
 impl fmt::Display for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.destination.prefix_len() == 0 {
-            f.write_str("default")?
-        } else {
-            write!(f, "{}", self.destination)?
+        match self.destination.prefix_len() {
+            0 => f.write_str("default")?,
+            _ => write!(f, "{}", self.destination)?,
         }
         if let Some(gateway) = self.gateway {
             write!(f, " via {gateway}")?;

@@ -62,20 +62,15 @@ fn path_manager(settings: &Settings, present: &Present, plan: &mut Plan) {
 fn find<'a>(lane: &Lane, present: &'a Present, plan: &mut Plan) -> Option<(&'a Link, Vec<&'a Address>)> {
     let mut warn = |text: String| plan.warnings.push(format!("lane `{}`: {text}", lane.name));
     let index = match &lane.interface {
-        Some(name) => match present.link(name) {
-            Some(link) => link.index,
-            None => {
-                warn(format!("there is no interface {name}"));
-                return None;
-            }
-        },
-        None => match present.addresses.iter().find(|one| lane.addresses.contains(&one.ip)) {
-            Some(address) => address.interface,
-            None => {
-                warn("this host has none of its addresses".to_owned());
-                return None;
-            }
-        },
+        Some(name) => present.link(name).map(|link| link.index),
+        None => present.addresses.iter().find(|one| lane.addresses.contains(&one.ip)).map(|one| one.interface),
+    };
+    let Some(index) = index else {
+        warn(match &lane.interface {
+            Some(name) => format!("there is no interface {name}"),
+            None => "this host has none of its addresses".to_owned(),
+        });
+        return None;
     };
     let link = present.links.iter().find(|link| link.index == index)?;
     if !link.usable() {

@@ -1,0 +1,269 @@
+//! `plan`, `run --apply-routes`, `cleanup`, `doctor` and `status` of the very binary, in network namespaces.
+//!
+//! Needs root, `ip` and a kernel with MPTCP; says so and does nothing otherwise.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// A namespace with two interfaces, gone with this.
+struct Namespace {
+    name: String,
+    folder: tempfile::TempDir,
+}
+
+fn ip(arguments: &str) -> Result<String, String> {
+    let output = Command::new("ip").args(arguments.split(' ')).output().map_err(|error| format!("ip: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("ip {arguments}: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+impl Namespace {
+    /// `None`, with the reason printed, where it cannot be made.
+    fn new() -> Option<Namespace> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("lanecfg-{}-{number}", std::process::id());
+        if !rustix::process::geteuid().is_root() || !fs::exists("/proc/sys/net/mptcp/enabled").unwrap_or(false) {
+            eprintln!("skipped: this needs root and a kernel with MPTCP");
+            return None;
+        }
+        if let Err(error) = ip(&format!("netns add {name}")) {
+            eprintln!("skipped: {error}");
+            return None;
+        }
+        let namespace = Namespace { name, folder: tempfile::tempdir().unwrap() };
+        for (index, path) in ["eth0", "eth1"].iter().enumerate() {
+            namespace.ip(&format!("link add {path} type veth peer name peer{index}"));
+            namespace.ip(&format!("link set peer{index} up"));
+            namespace.ip(&format!("link set {path} up"));
+            namespace.ip(&format!("addr add 10.{index}.0.5/24 dev {path}"));
+            namespace.ip(&format!("-6 addr add fd00:{index}::5/64 dev {path} nodad"));
+        }
+        namespace.ip("route add default via 10.0.0.1");
+        let run = namespace.folder.path().display();
+        let config = format!(
+            "[[lane]]\nname = \"fast\"\nrole = \"short\"\ninterface = \"eth0\"\n\n\
+             [[lane]]\nname = \"bulk\"\nrole = \"long\"\ninterface = \"eth1\"\ngateway = \"10.1.0.1\"\n\n\
+             [operations]\nsocket = \"{run}/lane.sock\"\nstate = \"{run}/state\"\n"
+        );
+        fs::write(namespace.config(), config).unwrap();
+        Some(namespace)
+    }
+
+    fn config(&self) -> PathBuf {
+        self.folder.path().join("lane.toml")
+    }
+
+    fn ip(&self, arguments: &str) -> String {
+        ip(&format!("-n {} {arguments}", self.name)).unwrap()
+    }
+
+    /// The binary with the namespace's configuration.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway-lane"));
+        command.arg(arguments[0]).arg("--config").arg(self.config()).args(&arguments[1..]);
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// The same in the namespace.
+    fn inside(&self, arguments: &[&str]) -> Output {
+        let netns = self.name.clone();
+        let mut all = arguments.to_vec();
+        all.extend(["--netns", &netns]);
+        self.run(&all)
+    }
+
+    /// Everything that is set up, as the system's own tools see it.
+    fn state(&self) -> String {
+        let sysctl = |name: &str| {
+            let output = Command::new("ip")
+                .args(["netns", "exec", &self.name, "cat", &format!("/proc/sys/net/mptcp/{name}")])
+                .output();
+            String::from_utf8_lossy(&output.unwrap().stdout).into_owned()
+        };
+        let routes = ["-4", "-6"].map(|family| {
+            // Counters of IPv6's routes and of time are none of the state.
+            let all = self.ip(&format!("{family} route show table all"));
+            all.lines()
+                .filter(|line| line.contains("183") || line.contains("table 83"))
+                .map(|line| format!("{line}\n"))
+                .collect::<String>()
+        });
+        let limits = ip(&format!("-n {} mptcp limits show", self.name)).unwrap_or_default();
+        [
+            sysctl("path_manager"),
+            sysctl("enabled"),
+            limits,
+            routes.concat(),
+            self.ip("rule show"),
+            self.ip("-6 rule show"),
+        ]
+        .concat()
+    }
+
+    /// A daemon in the namespace, once it answers.
+    fn daemon(&self) -> Daemon {
+        let mut command = self.command(&["run", "--apply-routes", "--netns", &self.name]);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let messages = BufReader::new(child.stderr.take().unwrap());
+        std::thread::spawn(move || messages.lines().map_while(Result::ok).for_each(|line| eprintln!("{line}")));
+        let start = Instant::now();
+        while !self.run(&["status"]).status.success() {
+            assert!(start.elapsed() < Duration::from_secs(20), "the daemon does not answer");
+            assert!(child.try_wait().unwrap().is_none(), "the daemon ended");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Daemon(child)
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = ip(&format!("netns del {}", self.name));
+    }
+}
+
+/// Killed with this.
+struct Daemon(Child);
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn a_plan_changes_nothing_and_a_shell_can_do_it() {
+    let Some(host) = Namespace::new() else { return };
+    let before = host.state();
+    let plan = host.inside(&["plan"]);
+    assert!(plan.status.success(), "{}", text(&plan));
+    assert_eq!(host.state(), before);
+    let script = String::from_utf8(plan.stdout).unwrap();
+    assert!(
+        script.contains("ip route add default via 10.1.0.1 dev eth1 src 10.1.0.5 table 8301 proto 183\n"),
+        "{script}"
+    );
+    for line in script.lines().filter(|line| line.starts_with("ip ") && !line.contains("mptcp")) {
+        host.ip(line.split("  #").next().unwrap().strip_prefix("ip ").unwrap());
+    }
+    // What ip(8) made of the printed commands is what is wanted.
+    let again = String::from_utf8(host.inside(&["plan"]).stdout).unwrap();
+    assert!(!again.lines().any(|line| line.starts_with("ip ") && !line.contains("mptcp")), "{again}");
+    let json: serde_json::Value = serde_json::from_slice(&host.inside(&["plan", "--json"]).stdout).unwrap();
+    assert!(
+        json["steps"].as_array().unwrap().iter().any(|step| step["kind"] == "route" && step["state"] == "there"),
+        "{json}"
+    );
+}
+
+#[test]
+fn what_a_killed_daemon_set_up_is_undone() {
+    let Some(host) = Namespace::new() else { return };
+    let before = host.state();
+    let mut daemon = host.daemon();
+    let after = host.state();
+    assert!(after.starts_with("userspace\n1\n"), "{after}");
+    for wanted in
+        ["default via 10.1.0.1 dev eth1 table 8301 proto 183 src 10.1.0.5", "from 10.0.0.5 lookup 8300 proto 183"]
+    {
+        assert!(after.contains(wanted), "{wanted} in\n{after}");
+    }
+    assert!(!before.contains("183"));
+    let status = text(&host.run(&["status"]));
+    assert!(status.contains("bulk  long   eth1       up"), "{status}");
+    // Another daemon is refused, and does not disturb this one.
+    let second = host.command(&["run"]).args(["--netns", &host.name]).output().unwrap();
+    assert!(!second.status.success() && text(&second).contains("another daemon serves"), "{}", text(&second));
+    daemon.0.kill().unwrap();
+    daemon.0.wait().unwrap();
+    assert_eq!(host.state(), after, "it stays set up without the daemon");
+    // Once more, over what is there: nothing changes.
+    drop(host.daemon());
+    assert_eq!(host.state(), after);
+    let cleanup = host.inside(&["cleanup"]);
+    assert!(cleanup.status.success(), "{}", text(&cleanup));
+    assert_eq!(host.state(), before, "{}", text(&cleanup));
+    let again = host.inside(&["cleanup"]);
+    assert_eq!((again.status.code(), text(&again).as_str()), (Some(0), "nothing is recorded, nothing was done\n"));
+}
+
+#[test]
+fn what_others_took_away_or_changed_is_told_and_left_alone() {
+    let Some(host) = Namespace::new() else { return };
+    drop(host.daemon());
+    host.ip("rule del from 10.1.0.5 lookup 8301");
+    host.ip("link del eth1");
+    let cleanup = text(&host.inside(&["cleanup"]));
+    assert!(cleanup.contains("gone already: ip rule add from 10.1.0.5"), "{cleanup}");
+    assert!(cleanup.contains("gone already: ip route add default via 10.1.0.1"), "{cleanup}");
+    assert!(cleanup.contains("undone: sysctl -w net.mptcp.path_manager=userspace"), "{cleanup}");
+    assert!(!host.state().contains("183"), "{}", host.state());
+}
+
+#[test]
+fn doctor_names_what_is_missing_and_is_content_with_a_running_daemon() {
+    let Some(host) = Namespace::new() else { return };
+    let before = host.inside(&["doctor"]);
+    assert_eq!(before.status.code(), Some(3), "{}", text(&before));
+    let found = text(&before);
+    assert!(found.contains("missing  userspace path manager"), "{found}");
+    assert!(found.contains("packets from 10.1.0.5 to 192.0.2.1 leave by eth0, not by eth1"), "{found}");
+    let _daemon = host.daemon();
+    let after = host.inside(&["doctor", "--json"]);
+    assert_eq!(after.status.code(), Some(0), "{}", text(&after));
+    let report: serde_json::Value = serde_json::from_slice(&after.stdout).unwrap();
+    assert!(
+        report["checks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|check| check["what"] == "way of bulk" && check["verdict"] == "ok")
+    );
+    fs::write(host.config(), fs::read_to_string(host.config()).unwrap().replace("eth1", "eth9")).unwrap();
+    let gone = host.inside(&["doctor"]);
+    assert!(gone.status.code() == Some(3) && text(&gone).contains("there is no interface eth9"), "{}", text(&gone));
+}
+
+#[test]
+fn check_says_ok_or_points_and_exits_with_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lane.toml");
+    let check = |text: &str, more: &[&str]| {
+        fs::write(&path, text).unwrap();
+        Command::new(env!("CARGO_BIN_EXE_headway-lane")).arg("check").arg(&path).args(more).output().unwrap()
+    };
+    let least = include_str!("valid/least.toml");
+    let good = check(least, &[]);
+    let wanted = format!("{}: OK, 2 lanes (1 short, 1 long), both sides, judge link-cost, 0 rules\n", path.display());
+    assert_eq!((good.status.code(), text(&good)), (Some(0), wanted));
+    let shown = check(least, &["--print-defaults"]);
+    let again = check(&String::from_utf8(shown.stdout.clone()).unwrap(), &["--print-defaults"]);
+    assert_eq!(again.stdout, shown.stdout);
+    let bad = check("sied = 1\n", &[]);
+    assert!(bad.status.code() == Some(2) && text(&bad).contains("did you mean `side`?"), "{}", text(&bad));
+    let none = Command::new(env!("CARGO_BIN_EXE_headway-lane")).args(["check", "/nothing/there"]).output().unwrap();
+    assert_eq!(none.status.code(), Some(2));
+    let nobody =
+        Command::new(env!("CARGO_BIN_EXE_headway-lane")).args(["status", "--socket", "/nothing"]).output().unwrap();
+    assert!(
+        nobody.status.code() == Some(1) && text(&nobody).contains("no daemon listens on /nothing"),
+        "{}",
+        text(&nobody)
+    );
+}
