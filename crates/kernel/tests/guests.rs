@@ -136,6 +136,7 @@ impl Lab {
                 setup: vec![vec!["/bin/sh".to_owned(), "-c".to_owned(), setup]],
                 listeners: Vec::new(),
                 expected: Vec::new(),
+                daemons: Vec::new(),
                 flows: Vec::new(),
                 commands: Vec::new(),
                 sample_ns: None,

@@ -28,6 +28,7 @@ fn plan(seed: u64, patience: Duration) -> RunPlan {
         setup: Vec::new(),
         listeners: Vec::new(),
         expected: Vec::new(),
+        daemons: Vec::new(),
         flows: Vec::new(),
         commands: Vec::new(),
         sample_ns: None,
