@@ -48,6 +48,8 @@ pub struct GuestPlan {
     pub config: Config,
     /// Its cards in order, with the outgoing link of each in the graph.
     pub cards: Vec<(LinkId, CardSpec)>,
+    /// By card: when (ns of the guest) its carrier goes, comes back, …, in order.
+    pub carriers: BTreeMap<usize, Vec<u64>>,
     /// Its processors, one for each host.
     pub cpus: Vec<Cpu>,
     /// Bytes of memory.
@@ -177,6 +179,7 @@ impl Guests {
             for (card, &(link, _)) in guest.cards.iter().enumerate() {
                 places.insert(link.0, (index, card));
             }
+            let carrier = |n: usize| guest.carriers.get(&n).cloned().unwrap_or_default();
             specs.push(GuestSpec {
                 hosts: names(&hosts),
                 linux: &plan.linux,
@@ -185,7 +188,7 @@ impl Guests {
                 folder: own.clone(),
                 memory: guest.memory,
                 seed: guest.seed,
-                cards: guest.cards.iter().map(|&(_, card)| card).collect(),
+                cards: guest.cards.iter().enumerate().map(|(n, &(_, card))| (card, carrier(n))).collect(),
                 cpus: guest.cpus.clone(),
                 fast: plan.fast_path,
                 patience: plan.patience,

@@ -56,6 +56,7 @@ fn plan(seed: u64, patience: Duration) -> RunPlan {
                 hosts: vec![host],
             },
             cards: vec![(LinkId(0), card)],
+            carriers: BTreeMap::new(),
             cpus: vec![Cpu::default()],
             memory: 32 << 20,
             seed,

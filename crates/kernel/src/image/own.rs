@@ -26,7 +26,7 @@ impl Own<'_> {
     pub fn sha256(&self) -> String {
         let mut text = hash::bytes(self.agent);
         for (name, program) in self.daemons {
-            text += &format!(" {name} {}", hash::bytes(program));
+            text = format!("{text} {name} {}", hash::bytes(program));
         }
         hash::bytes(text.as_bytes())
     }
