@@ -230,7 +230,7 @@ fn isolate(host: &Host, place: Place, meet: Option<(OwnedFd, OwnedFd)>) -> Resul
         drop(say_apart);
         if place == Place::Guest && !host.daemons.is_empty() {
             sys::unshare_mounts().map_err(because("no mount namespace"))?;
-            attach("tmpfs", RUN, MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=755"))?;
+            attach("tmpfs", "/run", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=755"))?;
         }
         File::from(go).read_to_end(&mut Vec::new()).map_err(because("cannot meet the others"))?;
     }

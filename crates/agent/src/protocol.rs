@@ -21,7 +21,7 @@ pub const REPORT: &str = "report.jsonl";
 /// Where the programs and libraries are mounted that are not among a guest's first files.
 pub const SYSTEM: &str = "/system";
 /// The folder of a host's daemons: their files, `NAME.pid` with the process of each, and `NAME.notify`, the socket it
-/// says there that it is ready. Each host has its own, also among several in one guest.
+/// says there that it is ready. Hosts with daemons have each a `/run` of their own, also among several in one guest.
 pub const RUN: &str = "/run/headway";
 /// Where the user's files are mounted, if the scenario names any.
 pub const FILES: &str = "/files";
