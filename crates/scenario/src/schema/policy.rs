@@ -43,16 +43,16 @@ record! {
         #[range(Span::ZERO..=LONGEST)]
         pub open_after: Option<Span>,
         /// A long lane's round trip older than this is measured anew, for judges that look at it.
-        #[range(above(Span::ZERO))]
+        #[range(Span::from_millis(1)..=LONGEST)]
         pub probe_interval: Option<Span>,
         /// How often a connection is looked at that is not judged yet.
-        #[range(above(Span::ZERO))]
+        #[range(Span::from_millis(1)..=LONGEST)]
         pub poll_interval: Option<Span>,
         /// How often a connection is looked at that was judged long.
-        #[range(above(Span::ZERO))]
+        #[range(Span::from_millis(1)..=LONGEST)]
         pub watch_interval: Option<Span>,
         /// After so long without anything to send a connection comes back to the short lane; `false`: never.
-        #[range(above(Span::ZERO))]
+        #[range(Span::from_millis(1)..=LONGEST)]
         pub idle: Option<OrOff<Span>>,
         /// A whole configuration instead of the one made of `lanes`: a file beside the scenario.
         pub config: Option<String>,
