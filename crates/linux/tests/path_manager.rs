@@ -229,8 +229,9 @@ fn events_that_nobody_reads_are_an_overrun_once() {
     let Some(hosts) = Hosts::new() else { return };
     let mut events = Hosts::within(&hosts.client, || Events::open().unwrap());
     rustix::net::sockopt::set_socket_recv_buffer_size(&events, 0).unwrap();
-    let at = "10.0.1.1:7004".parse().unwrap();
-    for _ in 0..50 {
+    // A port of its own each: a closed MPTCP socket may have its port for a moment still.
+    for port in 7100..7150 {
+        let at = SocketAddr::new(address("10.0.1.1"), port);
         drop(Hosts::within(&hosts.client, || mptcp_socket::listen(at, 1).unwrap()));
     }
     let mut overruns = 0;

@@ -166,6 +166,13 @@ fn rules_decide_by_the_source_and_lookups_tell() {
     assert_eq!(rtnetlink.lookup(address("10.0.1.2"), Some(address("203.0.113.1")), 0).unwrap(), None, "not ours");
 
     for rule in &rules {
+        // Somebody else's is neither taken for ours nor removed.
+        let theirs = Rule { protocol: 202, ..*rule };
+        assert_eq!(rtnetlink.remove_rule(&theirs).unwrap(), Removed::NotThere);
+        assert_eq!(rtnetlink.add_rule(&theirs).unwrap(), Added::Added);
+        assert_eq!(rtnetlink.add_rule(rule).unwrap(), Added::AlreadyThere);
+        assert_eq!(rtnetlink.remove_rule(&theirs).unwrap(), Removed::Removed);
+        assert_eq!(rtnetlink.add_rule(rule).unwrap(), Added::AlreadyThere);
         assert_eq!(rtnetlink.remove_rule(rule).unwrap(), Removed::Removed);
         assert_eq!(rtnetlink.remove_rule(rule).unwrap(), Removed::NotThere);
     }

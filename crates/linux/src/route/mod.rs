@@ -250,12 +250,17 @@ impl Rtnetlink {
     /// Adds a rule.
     ///
     /// # Errors
-    /// As the kernel says; EOPNOTSUPP if it was built without rules.
+    /// [`Error::Kernel`]: EEXIST if the kernel takes another for the same; EOPNOTSUPP if it was built without rules.
     pub fn add_rule(&mut self, rule: &Rule) -> Result<Added, Error> {
-        match self.socket.request(NEW_RULE, CREATE | EXCLUSIVE, |w| rule.write(w), |_| Ok(())) {
-            Err(error) if error.errno() == Some(Errno::EXIST) => Ok(Added::AlreadyThere),
-            result => result.map(|()| Added::Added),
+        let result = self.socket.request(NEW_RULE, CREATE | EXCLUSIVE, |w| rule.write(w), |_| Ok(()));
+        let error = match result {
+            Ok(()) => return Ok(Added::Added),
+            Err(error) => error,
+        };
+        if error.errno() == Some(Errno::EXIST) && self.rules()?.contains(rule) {
+            return Ok(Added::AlreadyThere);
         }
+        Err(error)
     }
 
     /// Removes a rule: the first one that is the same in everything that is given.

@@ -31,7 +31,7 @@ pub struct Rule {
     pub table: u32,
     /// The lowest is asked first.
     pub priority: u32,
-    /// Who made it (`RTPROT_…`), so that it can be told from others. The kernel does not tell rules apart by it.
+    /// Who made it (`RTPROT_…`), so that it can be told from others. Rules that differ in it only are two.
     pub protocol: u8,
     /// It has conditions or does something that is not told here. Such a rule is only listed.
     pub other: bool,

@@ -95,14 +95,14 @@ pub fn userspace_path_manager() {
     ManagedBy::Userspace.write().expect("the kernel has MPTCP");
 }
 
-/// Tries again until it succeeds, for up to two seconds.
+/// Tries again until it succeeds, for up to ten seconds: duplicate address detection alone takes up to two.
 pub fn until<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(2);
+    let deadline = Instant::now() + Duration::from_secs(10);
     loop {
         if let Some(value) = check() {
             return value;
         }
-        assert!(Instant::now() < deadline, "{what}: not within two seconds");
+        assert!(Instant::now() < deadline, "{what}: not within ten seconds");
         thread::sleep(Duration::from_millis(1));
     }
 }
