@@ -1,8 +1,6 @@
 //! The event loop: what the kernel tells goes to a [`Manager`] per network namespace, and what managers want goes to the
 //! kernel. One thread, nothing waits but `poll`.
 
-#![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the live side has a wall clock")]
-
 mod kernel;
 mod namespace;
 
@@ -22,7 +20,6 @@ use crate::http::{BindError, Server, answer};
 use crate::manager::Note;
 use crate::notify;
 use crate::settings::Settings;
-use crate::setup::SetupError;
 use crate::snapshot::Status;
 use namespace::Namespace;
 
@@ -57,12 +54,12 @@ pub enum RunError {
          `sysctl -w {0}={2}`"
     )]
     PathManager(&'static str, String, &'static str),
+    /// Routes and settings cannot be set up.
+    #[error(transparent)]
+    Setup(#[from] crate::setup::SetupError),
     /// A setting of the kernel cannot be read.
     #[error(transparent)]
     Sysctl(#[from] headway_linux::sysctl::Error),
-    /// Routes, rules or the path manager.
-    #[error("setting up: {0}")]
-    Setup(#[from] SetupError),
     /// The sockets for status and metrics.
     #[error(transparent)]
     Bind(#[from] BindError),

@@ -16,7 +16,7 @@ use super::RunError;
 use super::kernel::Live;
 use crate::manager::{LaneState, Manager, Note};
 use crate::settings::Settings;
-use crate::setup;
+use crate::setup::{self, Present, Setup, SetupError};
 use crate::snapshot::{Counters, Snapshot};
 
 /// Events that are taken in at a time, before what is due gets its turn.
@@ -39,6 +39,13 @@ impl Place {
             None => Place::Here,
             Some(name) => Place::There(name.to_owned(), Arc::new(File::open("/proc/thread-self/ns/net")?)),
         })
+    }
+
+    fn name(&self) -> Option<&str> {
+        match self {
+            Place::Here => None,
+            Place::There(name, _) => Some(name),
+        }
     }
 
     /// Does something in the namespace.
@@ -74,7 +81,7 @@ impl Namespace {
     pub fn open(name: Option<&str>, settings: &Settings, apply: bool, now: Time) -> Result<Namespace, RunError> {
         let io = |what| move |source| RunError::Io { what, source };
         let place = Place::new(name).map_err(io("/proc/thread-self/ns/net"))?;
-        let opened = place.inside(|| Ok(Self::sockets(name, &place, settings, apply)));
+        let opened = place.inside(|| Ok(Self::sockets(&place, settings, apply)));
         let (kernel, events, changes, interfaces) = opened.map_err(io("network namespace"))??;
         let manager = Manager::new(settings.clone(), now);
         let name = name.map(str::to_owned);
@@ -86,14 +93,13 @@ impl Namespace {
     }
 
     fn sockets(
-        name: Option<&str>,
         place: &Place,
         settings: &Settings,
         apply: bool,
     ) -> Result<(Live, Events, Monitor, Rtnetlink), RunError> {
         let kernel = |what| move |source| RunError::Kernel { what, source };
         if apply {
-            set_up(settings, name)?;
+            set_up(settings, place.name())?;
         }
         check_path_manager()?;
         // first of all the events: what happens from here on is told twice rather than never
@@ -267,10 +273,14 @@ fn state(lane: &crate::settings::Lane, links: &[Link], addresses: &[Address]) ->
     }
 }
 
-/// Sets up routes, the path manager and its limits in the namespace that the calling thread is in.
-fn set_up(settings: &Settings, name: Option<&str>) -> Result<(), RunError> {
-    let done = setup::set_up(settings, name)?;
-    tracing::info!(done = done.done, there = done.there, "routes, rules and the path manager are set up");
+/// Sets up routes, the path manager and its limits in the namespace `name`, which the calling thread is in.
+fn set_up(settings: &Settings, name: Option<&str>) -> Result<(), SetupError> {
+    let plan = setup::plan(settings, &Present::read(settings)?);
+    for warning in &plan.warnings {
+        tracing::warn!(netns = name, "{warning}");
+    }
+    let done = Setup::open(&settings.operations.state, name)?.apply(&plan, &mut setup::Live::open()?)?;
+    tracing::info!(netns = name, done = done.done, there = done.there, "set up");
     Ok(())
 }
 

@@ -22,6 +22,9 @@ pub(super) const GIVE_UP: Span = Span::from_secs(5);
 /// The rarest look at a connection that has nothing to send.
 const RESTING: Span = Span::from_secs(1);
 
+/// Without a round trip it says that a lane is alive, and no more.
+const ALIVE: Observation = Observation { srtt: Span::ZERO, latest: None, min_rtt: None };
+
 /// A connection that was not known before.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival {
@@ -360,7 +363,11 @@ impl Connection {
         if let Some(place) = self.subflows.iter().position(|subflow| Some(subflow.pair) == old) {
             // the new one is there: the old one can go
             let subflow = &mut self.subflows[place];
-            (subflow.pair, subflow.seen, subflow.acked) = (pair, false, 0);
+            (subflow.pair, subflow.seen, subflow.acked, subflow.alive) = (pair, false, 0, true);
+            subflow.backup = asked.is_some_and(|asked| asked.backup);
+            if let Some(index) = subflow.index {
+                let _ = self.lanes.observe(now, index, ALIVE);
+            }
             let old = old.expect("it was found by it");
             let _ = kernel.command(&Command::Destroy { token: self.token, pair: old });
         } else {
@@ -421,16 +428,14 @@ impl Connection {
     /// Lane `lane` went up or down.
     pub fn lane_changed(&mut self, now: Time, lane: usize, up: bool, shared: &mut Shared, kernel: &mut dyn Kernel) {
         for place in 0..self.subflows.len() {
-            let subflow = &mut self.subflows[place];
-            if subflow.lane != Some(lane) {
+            if self.subflows[place].lane != Some(lane) {
                 continue;
             }
+            let subflow = &mut self.subflows[place];
             match (up, subflow.alive, subflow.index) {
                 (true, false, Some(index)) => {
                     subflow.alive = true;
-                    // without a round trip it says that the lane is alive, and no more
-                    let alive = Observation { srtt: Span::ZERO, latest: None, min_rtt: None };
-                    let _ = self.lanes.observe(now, index, alive);
+                    let _ = self.lanes.observe(now, index, ALIVE);
                 }
                 (false, true, _) => self.fail(place, shared),
                 _ => {}
@@ -440,6 +445,25 @@ impl Connection {
             self.openings[lane].renew();
         }
         self.act(now, shared, kernel);
+        if !up {
+            self.abandon(now, lane, kernel);
+        }
+    }
+
+    /// Ends what is on a lane that is down, so that the kernel sends what waits there by another one now, and not when its
+    /// timer expires. Not the first subflow, which the connection has its name from.
+    fn abandon(&mut self, now: Time, lane: usize, kernel: &mut dyn Kernel) {
+        let carried = |one: &Subflow| one.alive && !one.backup;
+        if !self.subflows.iter().any(carried) {
+            return;
+        }
+        let dead = |one: &&Subflow| one.lane == Some(lane) && !one.alive && one.pair != self.pair;
+        let dead: Vec<Pair> = self.subflows.iter().filter(dead).map(|one| one.pair).collect();
+        for pair in dead {
+            // whatever the answer: there is nothing to be had of it
+            let _ = kernel.command(&Command::Destroy { token: self.token, pair });
+            self.remove(now, pair);
+        }
     }
 
     pub fn announced(
