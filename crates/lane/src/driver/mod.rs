@@ -121,6 +121,15 @@ impl Signals {
     }
 }
 
+/// Who has something to read, or room to write.
+#[derive(Debug, Default)]
+struct Ready {
+    signals: bool,
+    /// In the order of the daemon's namespaces.
+    namespaces: Vec<bool>,
+    server: bool,
+}
+
 struct Daemon {
     settings: Settings,
     options: RunOptions,
@@ -168,25 +177,30 @@ impl Daemon {
 
     /// Waits for something and does it. Returns whether to go on.
     fn turn(&mut self) -> Result<bool, RunError> {
-        self.wait().map_err(|source| RunError::Io { what: "poll", source })?;
-        if Signals::came(&self.signals.stop) {
-            return Ok(false);
-        }
-        if Signals::came(&self.signals.reload) {
-            self.reload();
+        let ready = self.wait().map_err(|source| RunError::Io { what: "poll", source })?;
+        if ready.signals {
+            if Signals::came(&self.signals.stop) {
+                return Ok(false);
+            }
+            if Signals::came(&self.signals.reload) {
+                self.reload();
+            }
         }
         if self.clock.epoch.elapsed() >= Clock::LIFE {
             self.clock.epoch = Instant::now();
             let (settings, now) = (self.settings.clone(), self.clock.now());
             self.namespaces.iter_mut().for_each(|namespace| namespace.begin_anew(&settings, now));
         }
-        for namespace in &mut self.namespaces {
-            namespace.turn(self.clock.now());
+        for (namespace, told) in self.namespaces.iter_mut().zip(ready.namespaces) {
+            namespace.turn(self.clock.now(), told);
         }
         self.tell();
-        let (namespaces, now) = (&self.namespaces, self.clock.now());
-        let status = || Status { namespaces: namespaces.iter().map(|namespace| namespace.snapshot(now)).collect() };
-        self.server.serve(self.clock.epoch.elapsed(), |request| answer(request, status));
+        let elapsed = self.clock.epoch.elapsed();
+        if ready.server || self.server.timeout(elapsed).is_some_and(|left| left.is_zero()) {
+            let (namespaces, now) = (&self.namespaces, self.clock.now());
+            let status = || Status { namespaces: namespaces.iter().map(|namespace| namespace.snapshot(now)).collect() };
+            self.server.serve(elapsed, |request| answer(request, status));
+        }
         if let Some((interval, due)) = &mut self.watchdog
             && Instant::now() >= *due
         {
@@ -196,7 +210,7 @@ impl Daemon {
         Ok(true)
     }
 
-    fn wait(&self) -> io::Result<()> {
+    fn wait(&self) -> io::Result<Ready> {
         let now = self.clock.now();
         let mut timeout = Clock::LIFE;
         for due in self.namespaces.iter().filter_map(Namespace::due) {
@@ -208,9 +222,15 @@ impl Daemon {
         if let Some((_, due)) = self.watchdog {
             timeout = timeout.min(due.saturating_duration_since(Instant::now()));
         }
+        // in this order: signals, each namespace's, the server's
         let signals = [self.signals.stop.as_fd(), self.signals.reload.as_fd()];
-        let readers = signals.into_iter().chain(self.namespaces.iter().flat_map(Namespace::fds));
-        let mut interests: Vec<(BorrowedFd<'_>, PollFlags)> = readers.map(|fd| (fd, PollFlags::IN)).collect();
+        let mut interests: Vec<(BorrowedFd<'_>, PollFlags)> = signals.map(|fd| (fd, PollFlags::IN)).to_vec();
+        let mut counts = Vec::new();
+        for namespace in &self.namespaces {
+            let before = interests.len();
+            interests.extend(namespace.fds().map(|fd| (fd, PollFlags::IN)));
+            counts.push(interests.len() - before);
+        }
         interests.extend(self.server.interests().map(|interest| {
             let mut flags = PollFlags::empty();
             flags.set(PollFlags::IN, interest.read);
@@ -220,9 +240,15 @@ impl Daemon {
         let mut fds: Vec<PollFd<'_>> = interests.iter().map(|(fd, flags)| PollFd::new(fd, *flags)).collect();
         let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
         match poll(&mut fds, Some(&timeout)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(errno) => Err(errno.into()),
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Ready { signals: true, ..Ready::default() }),
+            Err(errno) => return Err(errno.into()),
         }
+        let mut told = fds.iter().map(|fd| !fd.revents().is_empty());
+        let signals = told.by_ref().take(2).fold(false, |any, one| any | one);
+        let namespaces =
+            counts.iter().map(|&count| told.by_ref().take(count).fold(false, |any, one| any | one)).collect();
+        Ok(Ready { signals, namespaces, server: told.any(|one| one) })
     }
 
     /// Reads the configuration again. A wrong one changes nothing.

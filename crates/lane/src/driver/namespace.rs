@@ -88,7 +88,7 @@ impl Namespace {
         let (resync, resolve, more) = (Some(now), Some(now), false);
         let mut namespace =
             Namespace { name, place, kernel, events, changes, interfaces, manager, resync, resolve, more };
-        namespace.turn(now);
+        namespace.turn(now, true);
         Ok(namespace)
     }
 
@@ -137,17 +137,21 @@ impl Namespace {
         [self.manager.next(), self.resync, self.resolve, more].into_iter().flatten().min()
     }
 
-    /// Does what is to be done at `now`.
-    pub fn turn(&mut self, now: Time) {
-        self.take_changes(now);
+    /// Does what is to be done at `now`. `told`: one of its descriptors has something to read.
+    pub fn turn(&mut self, now: Time, told: bool) {
+        if told {
+            self.take_changes(now);
+            self.kernel.refuse_connections();
+        }
         if self.resolve.is_some_and(|due| due <= now) {
             self.resolve(now);
         }
-        self.take_events(now);
+        if told || self.more {
+            self.take_events(now);
+        }
         if self.resync.is_some_and(|due| due <= now) {
             self.read_anew(now);
         }
-        self.kernel.refuse_connections();
         self.manager.run(now, &mut self.kernel);
     }
 
@@ -237,7 +241,7 @@ impl Namespace {
         }
         self.manager.reconfigure(settings.clone());
         (self.resolve, self.resync) = (Some(now), Some(now));
-        self.turn(now);
+        self.turn(now, true);
     }
 
     /// Time begins anew at `now`.

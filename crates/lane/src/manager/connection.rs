@@ -227,10 +227,15 @@ impl Connection {
         self.look_at <= now
     }
 
-    /// The subflows to look at: none, while it has nothing to send.
+    /// The subflows to look at: none, while it has nothing to send; those in use, once it is long.
     pub fn pairs(&self) -> impl Iterator<Item = Pair> {
-        let count = if self.quiet.is_some() { 0 } else { self.subflows.len() };
-        self.subflows[..count].iter().map(|subflow| subflow.pair)
+        self.places().map(|place| self.subflows[place].pair)
+    }
+
+    fn places(&self) -> impl Iterator<Item = usize> {
+        let (quiet, long) = (self.quiet.is_some(), self.was_long);
+        let looked_at = move |one: &Subflow| !quiet && !(long && one.backup && one.alive && one.seen);
+        self.subflows.iter().enumerate().filter(move |(_, one)| looked_at(one)).map(|(place, _)| place)
     }
 
     /// Its state now; of its subflows those of [`Connection::pairs`]. Returns whether it is still there.
@@ -252,10 +257,12 @@ impl Connection {
         self.acked = acked;
         // what a kernel without data to acknowledge yet reports is not ordered
         let backlog = Some(state.write_seq.wrapping_sub(state.snd_una)).filter(|bytes| *bytes < 1 << 40).unwrap_or(0);
+        // before anything changes: those that were asked for
+        let places: Vec<usize> = self.places().collect();
         self.rest(now, moved || backlog > 0, shared);
 
         let mut gone = Vec::new();
-        for (place, tcp) in subflows.iter().enumerate() {
+        for (place, tcp) in places.into_iter().zip(subflows) {
             match tcp {
                 Some(tcp) if is_open(tcp) => self.measure(now, place, tcp, shared),
                 _ => gone.push(self.subflows[place].pair),
@@ -376,7 +383,10 @@ impl Connection {
             self.add(now, pair, own, asked.map_or(backup && own, |asked| asked.backup), shared);
         }
         self.quiet = None;
-        self.look_at = now;
+        if compares(&self.judge) && !self.was_long {
+            // the join was a measurement
+            self.look_at = now;
+        }
         self.act(now, shared, kernel);
     }
 
@@ -585,7 +595,9 @@ impl Connection {
         };
         shared.reclass(self.class, class);
         self.class = class;
-        self.look_at = at;
+        // looks at many connections together cost less than each by itself
+        let exact = at == first || at == self.lanes.deadline();
+        self.look_at = if exact { at } else { together(at) };
     }
 
     fn first_look(&self, open: Open, open_after: Span) -> Span {
@@ -660,6 +672,12 @@ impl Connection {
         }
         super::opening::remote(self.pair.remote, lane, &self.announced, settings)
     }
+}
+
+/// The next instant at which looks are taken that need not be exact.
+fn together(at: Time) -> Time {
+    const GRID: u64 = Span::from_millis(5).picos();
+    Time::from_picos(at.picos().div_ceil(GRID).saturating_mul(GRID))
 }
 
 fn new_lanes(judge: Judge, began: Time, long: bool, settings: &Settings) -> Lanes {

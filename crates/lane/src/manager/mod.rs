@@ -94,7 +94,7 @@ enum Class {
 }
 
 /// By so much the manager itself may hurry: intervals grow so that looks per second stay below.
-const LOOKS_PER_SECOND: [u64; 3] = [1_000, 4_000, 2_000];
+const LOOKS_PER_SECOND: [u64; 3] = [1_000, 4_000, 1_000];
 /// Destinations whose lanes' last measurements are kept, besides the history.
 const DESTINATIONS: usize = 10_000;
 /// Connections in one [`Snapshot`].
@@ -119,7 +119,8 @@ struct Shared {
 /// All managed connections of a network namespace.
 pub struct Manager {
     shared: Shared,
-    connections: BTreeMap<Token, Connection>,
+    /// Boxed, because they are taken out and put back at every look.
+    connections: BTreeMap<Token, Box<Connection>>,
     due: BTreeSet<(Time, Token)>,
     /// Of connections before a change of settings: when they began.
     before: BTreeMap<Token, Time>,
@@ -249,9 +250,9 @@ impl Manager {
             }
         }
         let living: BTreeMap<Token, (u16, u16)> = connections.iter().map(|one| (one.token, ports(&one.pair))).collect();
-        let living =
-            |(token, known): &(&Token, &Connection)| living.get(token).is_some_and(|ports| *ports == known.ports());
-        let gone: Vec<Token> = self.connections.iter().filter(|one| !living(one)).map(|(&token, _)| token).collect();
+        let lives = |token, known: &Connection| living.get(token).is_some_and(|ports| *ports == known.ports());
+        let known = self.connections.iter();
+        let gone: Vec<Token> = known.filter(|(token, known)| !lives(token, known)).map(|(&token, _)| token).collect();
         for token in gone {
             self.over(now, token);
         }
@@ -365,7 +366,7 @@ impl Manager {
         self.shared.counters.adopted += u64::from(arrival.adopted);
         let since = self.before.get(&arrival.token).copied().unwrap_or(now);
         let token = arrival.token;
-        let mut connection = Connection::new(since, arrival, home, rule, judge, long, &mut self.shared, now);
+        let mut connection = Box::new(Connection::new(since, arrival, home, rule, judge, long, &mut self.shared, now));
         if let Some((mptcp, joined)) = found {
             connection.adopt(now, mptcp, joined, &mut self.shared);
         }
@@ -411,7 +412,7 @@ impl Manager {
             subflows,
             queueing_delay_us: delay.map(|delay| delay.as_secs_f64() * 1e6),
         });
-        let mut listed: Vec<&Connection> = self.connections.values().collect();
+        let mut listed: Vec<&Connection> = self.connections.values().map(Box::as_ref).collect();
         listed.sort_by_key(|connection| connection.began());
         let connections = listed.into_iter().take(LISTED).map(|one| one.status(now, &self.shared.settings));
         Snapshot {

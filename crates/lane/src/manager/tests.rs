@@ -428,13 +428,13 @@ fn a_queue_on_the_short_lane_switches_earlier_by_the_rule_of_thumb() {
 fn a_probe_is_repeated_by_a_new_join_that_ends_the_old_one() {
     let mut world = World::new(settings(LinkCost { smoothing: 1.0, ..LinkCost::default() }, Open::Probe));
     world.connect(TOKEN, 100 * MB, false);
-    world.run(at(140));
+    world.run(at(145));
     assert_eq!(
         world.commands(),
         [
             "75: create 10.1.0.1 > 10.1.0.2:5000 backup",
-            "136: create 10.1.0.1 > 10.1.0.2:5000 backup",
-            "137: destroy 10.1.0.1:40002"
+            "140: create 10.1.0.1 > 10.1.0.2:5000 backup",
+            "141: destroy 10.1.0.1:40002"
         ]
     );
     assert_eq!(world.kernel.connections[&TOKEN].sockets.len(), 2);

@@ -8,9 +8,11 @@ use crate::{Pair, Token};
 
 mod events;
 mod manager;
+mod sysctls;
 
 pub use events::Events;
 pub use manager::{Endpoint, Limits, PathManager, unknown_token};
+pub use sysctls::ManagedBy;
 
 /// `MPTCP_PM_NAME`: the generic netlink family.
 pub const FAMILY: &str = "mptcp_pm";
@@ -108,9 +110,9 @@ pub enum Command {
         local_id: u8,
         /// To this address.
         remote: SocketAddr,
-        /// Bound to this interface; 0: none.
+        /// Bound to this interface; 0: none. Some kernels before 6.12 do not heed it.
         interface: u32,
-        /// As a backup.
+        /// As a backup. Some kernels before 6.12 do not heed it: [`crate::diag::SubflowInfo`] tells.
         backup: bool,
     },
     /// Reset a subflow. ESRCH: there is none with these ends.
@@ -130,7 +132,8 @@ pub enum Command {
         /// Whether it is.
         backup: bool,
     },
-    /// Announce an address of this host (ADD_ADDR).
+    /// Announce an address of this host (ADD_ADDR). An address that the connection knows keeps the identifier it has,
+    /// which the kernel chooses itself where a join came in before: EINVAL otherwise.
     Announce {
         /// The connection.
         token: Token,

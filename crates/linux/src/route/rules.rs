@@ -14,20 +14,11 @@ const INVERT: u32 = 2;
 // FRA_…
 const DST: u16 = 1;
 const SRC: u16 = 2;
-const IIFNAME: u16 = 3;
 const PRIORITY: u16 = 6;
-const FWMARK: u16 = 10;
-const FLOW: u16 = 11;
-const TUN_ID: u16 = 12;
 const SUPPRESS_PREFIXLEN: u16 = 14;
 const TABLE: u16 = 15;
-const OIFNAME: u16 = 17;
-const L3MDEV: u16 = 19;
-const UID_RANGE: u16 = 20;
+const PAD: u16 = 18;
 const PROTOCOL: u16 = 21;
-const IP_PROTO: u16 = 22;
-const SPORT_RANGE: u16 = 23;
-const DPORT_RANGE: u16 = 24;
 
 /// A rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,13 +85,11 @@ impl Rule {
                 PRIORITY => rule.priority = attribute.u32()?,
                 TABLE => rule.table = attribute.u32()?,
                 PROTOCOL => rule.protocol = attribute.u8()?,
-                // The kernel always tells these; -1 and 0 are none.
+                // The kernel always tells this one; -1 is none.
                 SUPPRESS_PREFIXLEN => rule.other |= attribute.u32()? != u32::MAX,
-                L3MDEV => rule.other |= attribute.u8()? != 0,
-                IIFNAME | OIFNAME | FWMARK | FLOW | TUN_ID | UID_RANGE | IP_PROTO | SPORT_RANGE | DPORT_RANGE => {
-                    rule.other = true;
-                }
-                _ => {}
+                PAD => {}
+                // All others, those of kernels to come too, are conditions.
+                _ => rule.other = true,
             }
         }
         Ok(Some(rule))

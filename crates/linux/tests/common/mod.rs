@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use headway_linux::{netns, sysctl};
+use headway_linux::mptcp::ManagedBy;
+use headway_linux::netns;
 
 pub mod connection;
 
@@ -89,13 +90,9 @@ impl Hosts {
     }
 }
 
-/// The userspace path manager, on new and old kernels.
+/// Has a daemon manage connections, on new and old kernels.
 pub fn userspace_path_manager() {
-    match sysctl::write("net.mptcp.path_manager", "userspace") {
-        Err(error) if error.is_unknown() => sysctl::write("net.mptcp.pm_type", "1"),
-        result => result,
-    }
-    .expect("the kernel has MPTCP");
+    ManagedBy::Userspace.write().expect("the kernel has MPTCP");
 }
 
 /// Tries again until it succeeds, for up to two seconds.
