@@ -1,5 +1,6 @@
-//! Builds the agent, the program that runs as `/init` inside kernel hosts, as one static file, which the module
-//! `image` embeds. A machine that cannot do this still gets a `headway`; it only cannot make images, and says why.
+//! Builds Headway's own programs for kernel hosts, the agent that is their `/init` and its daemons, as static files
+//! that the module `image` embeds. A machine that cannot do this still gets a `headway`; it only cannot make images,
+//! and says why.
 
 use std::env;
 use std::fs;
@@ -10,24 +11,33 @@ use std::process::Command;
 /// procedural macros, which cannot be static.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
+/// The programs: each is the binary of the package of its name. `image/own.rs` says where they go.
+const PROGRAMS: [&str; 2] = ["headway-agent", "headway-lane"];
+
+/// The folders below `crates/` of what these are made of.
+const CRATES: [&str; 6] = ["agent", "control", "lane", "language", "linux", "units"];
+
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let root = here.ancestors().nth(2).expect("the workspace is two levels up");
-    for input in ["crates/agent/src", "crates/agent/Cargo.toml", "Cargo.lock"] {
+    let inputs = CRATES.iter().flat_map(|name| ["src", "Cargo.toml"].map(|part| format!("crates/{name}/{part}")));
+    for input in inputs.chain(["Cargo.toml", "Cargo.lock"].map(str::to_owned)) {
         println!("cargo::rerun-if-changed={}", root.join(input).display());
     }
     println!("cargo::rerun-if-changed=build.rs");
 
-    let (agent, problem) = match build(root, &out) {
-        Ok(agent) => (agent, String::new()),
+    let (programs, problem) = match build(root, &out) {
+        Ok(programs) => (programs, String::new()),
         Err(problem) => {
-            println!("cargo::warning=without the guest agent, so `headway kernel build` will not work: {problem}");
-            (Vec::new(), problem)
+            println!("cargo::warning=without programs for guests, so `headway kernel build` will not work: {problem}");
+            (PROGRAMS.map(|_| Vec::new()), problem)
         }
     };
-    write(&out.join("agent"), &agent);
-    write(&out.join("agent-problem"), problem.as_bytes());
+    for (name, program) in PROGRAMS.iter().zip(&programs) {
+        write(&out.join(name), program);
+    }
+    write(&out.join("problem"), problem.as_bytes());
 }
 
 /// Leaves a file alone that is as it should be, so that what includes it is not compiled again.
@@ -38,24 +48,25 @@ fn write(path: &Path, content: &[u8]) {
     fs::write(path, content).expect("OUT_DIR can be written");
 }
 
-fn build(root: &Path, out: &Path) -> Result<Vec<u8>, String> {
+fn build(root: &Path, out: &Path) -> Result<[Vec<u8>; PROGRAMS.len()], String> {
     let target = env::var_os("TARGET").and_then(|target| target.into_string().ok()).unwrap_or_default();
     if !(target.starts_with("x86_64-") && target.contains("-linux-")) {
         return Err(format!("kernel hosts need x86-64 Linux, and this is {target}"));
     }
     let folder = out.join("target");
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root).args(["build", "--release", "--locked", "--package", "headway-agent", "--target", TARGET]);
+    cargo.current_dir(root).args(["build", "--release", "--locked", "--target", TARGET]);
+    cargo.args(PROGRAMS.iter().flat_map(|name| ["--package", name, "--bin", name]));
     cargo.arg("--target-dir").arg(&folder);
 
-    // Nothing of how `headway` is built may change the agent: not clippy's wrapper, not flags for coverage or for
+    // Nothing of how `headway` is built may change them: not clippy's wrapper, not flags for coverage or for
     // the processor at hand.
     for (name, _) in env::vars_os() {
         if name.to_str().is_some_and(changes_the_build) {
             cargo.env_remove(name);
         }
     }
-    // Remapped, so that panics do not tell where it was built, and so that it is the same wherever it is.
+    // Remapped, so that panics do not tell where they were built, and so that they are the same wherever that is.
     let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned()];
     let home = env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -88,10 +99,14 @@ fn build(root: &Path, out: &Path) -> Result<Vec<u8>, String> {
         } else {
             ""
         };
-        return Err(format!("its build failed: {}{hint}", why.trim()));
+        return Err(format!("their build failed: {}{hint}", why.trim()));
     }
-    let file = folder.join(TARGET).join("release/headway-agent");
-    fs::read(&file).map_err(|error| format!("its build left nothing to read: {error}"))
+    let mut programs = PROGRAMS.map(|_| Vec::new());
+    for (name, program) in PROGRAMS.iter().zip(&mut programs) {
+        let file = folder.join(TARGET).join("release").join(name);
+        *program = fs::read(&file).map_err(|error| format!("the build of {name} left nothing to read: {error}"))?;
+    }
+    Ok(programs)
 }
 
 fn changes_the_build(name: &str) -> bool {

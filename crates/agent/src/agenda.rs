@@ -105,6 +105,7 @@ mod tests {
             name: "h".to_owned(),
             interfaces: 0,
             setup: Vec::new(),
+            daemons: Vec::new(),
             listeners: Vec::new(),
             expected: Vec::new(),
             flows: vec![flow(10), flow(20), flow(40)],

@@ -1,9 +1,9 @@
-//! The programs a host runs at given times.
+//! The programs a host runs beside its flows.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use headway_agent::protocol::{self, FILES, OUT, Report};
@@ -14,6 +14,11 @@ use crate::sys;
 
 /// The largest file that a command can write: its output must not fill the disk of the machine outside.
 const FILE_BYTES: u64 = 64 << 20;
+
+/// The file of what it writes to its standard output (`stdout`) or error (`stderr`).
+pub fn output(share: &Path, host: usize, name: &str, end: &str) -> PathBuf {
+    share.join(OUT).join(host.to_string()).join(format!("{name}.{end}"))
+}
 
 /// A command that was started.
 pub struct Command {
@@ -34,26 +39,39 @@ impl Command {
         host: usize,
         now: impl FnOnce() -> u64,
     ) -> Result<(Self, OwnedFd), Failure> {
-        let name = &command.name;
-        let folder = share.join(OUT).join(host.to_string());
-        let output = |end: &str| File::create(folder.join(format!("{name}.{end}")));
         let files = Path::new(FILES);
         let mut shell = std::process::Command::new("/bin/sh");
-        shell
-            .args(["-c", &command.shell])
-            .current_dir(if files.is_dir() { files } else { Path::new("/tmp") })
-            .stdin(Stdio::null())
-            .stdout(output("stdout").map_err(because(format!("command `{name}`: its output cannot be written")))?)
-            .stderr(output("stderr").map_err(because(format!("command `{name}`: its output cannot be written")))?);
-        sys::on_its_own(&mut shell, FILE_BYTES);
+        shell.args(["-c", &command.shell]).current_dir(if files.is_dir() { files } else { Path::new("/tmp") });
+        Self::spawn(&command.name, shell, share, host, now)
+    }
+
+    /// Starts a program by this name; also gives what becomes readable when it is over.
+    pub fn spawn(
+        name: &str,
+        mut program: std::process::Command,
+        share: &Path,
+        host: usize,
+        now: impl FnOnce() -> u64,
+    ) -> Result<(Self, OwnedFd), Failure> {
+        let output = |end: &str| {
+            File::create(output(share, host, name, end))
+                .map_err(because(format!("command `{name}`: its output cannot be written")))
+        };
+        program.stdin(Stdio::null()).stdout(output("stdout")?).stderr(output("stderr")?);
+        sys::on_its_own(&mut program, FILE_BYTES);
         let start_ns = now();
-        let child = shell.spawn().map_err(because(format!("command `{name}` cannot be started")))?;
+        let child = program.spawn().map_err(because(format!("command `{name}` cannot be started")))?;
         let group = Pid::from_raw(child.id().cast_signed());
         let over = group
             .ok_or(rustix::io::Errno::SRCH)
             .and_then(|id| rustix::process::pidfd_open(id, PidfdFlags::empty()))
             .map_err(because(format!("command `{name}` cannot be watched")))?;
-        Ok((Self { name: name.clone(), start_ns, child, group, over: false, stopped: false, killed: false }, over))
+        Ok((Self { name: name.to_owned(), start_ns, child, group, over: false, stopped: false, killed: false }, over))
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Its report, after it was seen to be over.

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use headway_agent::protocol::{CONFIG, Config, FILES, Host, Report, SHARE, SYSTEM};
+use headway_agent::protocol::{CONFIG, Config, FILES, Host, RUN, Report, SHARE, SYSTEM};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -202,8 +202,13 @@ fn become_host(config: &Config, number: usize, share: &Path, place: Place, meet:
             return 1;
         }
     };
-    let result =
-        isolate(&config.hosts[number], place, meet).and_then(|()| worker::run(config, number, share, &mut report));
+    // A machine that is to stay as it is has no place for the files of its hosts' daemons but the folder.
+    let folder = match place {
+        Place::Guest => PathBuf::from(RUN),
+        Place::Ordinary => share.join("run").join(number.to_string()),
+    };
+    let result = isolate(&config.hosts[number], place, meet)
+        .and_then(|()| worker::run(config, number, share, &folder, &mut report));
     match result {
         Ok(()) => 0,
         Err(Failure(message)) => {
@@ -223,6 +228,10 @@ fn isolate(host: &Host, place: Place, meet: Option<(OwnedFd, OwnedFd)>) -> Resul
         named = sys::unshare().map_err(because("no network namespace"))?;
         rustix::io::write(&say_apart, &[0]).map_err(because("cannot meet the others"))?;
         drop(say_apart);
+        if place == Place::Guest && !host.daemons.is_empty() {
+            sys::unshare_mounts().map_err(because("no mount namespace"))?;
+            attach("tmpfs", "/run", MountFlags::NOSUID | MountFlags::NODEV, Some(c"mode=755"))?;
+        }
         File::from(go).read_to_end(&mut Vec::new()).map_err(because("cannot meet the others"))?;
     }
     if named {

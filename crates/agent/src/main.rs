@@ -12,6 +12,8 @@ mod command;
 #[cfg(target_os = "linux")]
 mod connection;
 #[cfg(target_os = "linux")]
+mod daemon;
+#[cfg(target_os = "linux")]
 mod init;
 #[cfg(target_os = "linux")]
 mod report;

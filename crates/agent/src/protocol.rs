@@ -1,8 +1,8 @@
 //! What the simulator tells a guest and what the guest tells back.
 //!
 //! Both are files in a folder that the guest mounts from outside: [`Config`] as JSON in [`CONFIG`] before the guest
-//! boots, then one [`Report`] per line in `out/<host>/report.jsonl` for each of its hosts, and each command's output
-//! in `out/<host>/<command>.stdout` and `.stderr`. All times are nanoseconds of the guest's `CLOCK_MONOTONIC`, which
+//! boots, then one [`Report`] per line in `out/<host>/report.jsonl` for each of its hosts, and each command's and
+//! daemon's output in `out/<host>/<command>.stdout` and `.stderr`. All times are nanoseconds of the guest's `CLOCK_MONOTONIC`, which
 //! is the simulation's own time.
 
 use std::collections::BTreeMap;
@@ -20,6 +20,9 @@ pub const OUT: &str = "out";
 pub const REPORT: &str = "report.jsonl";
 /// Where the programs and libraries are mounted that are not among a guest's first files.
 pub const SYSTEM: &str = "/system";
+/// The folder of a host's daemons: their files, `NAME.pid` with the process of each, and `NAME.notify`, the socket it
+/// says there that it is ready. Hosts with daemons have each a `/run` of their own, also among several in one guest.
+pub const RUN: &str = "/run/headway";
 /// Where the user's files are mounted, if the scenario names any.
 pub const FILES: &str = "/files";
 
@@ -48,6 +51,8 @@ pub struct Host {
     pub interfaces: u32,
     /// Programs that set it up, one after the other, as argument lists. One that fails ends the guest with its output.
     pub setup: Vec<Vec<String>>,
+    /// Programs that are started then, one after the other, and run to the end.
+    pub daemons: Vec<Daemon>,
     /// What it listens at.
     pub listeners: Vec<Listener>,
     /// The long connections it will accept, see [`is_long`]. Others may come too.
@@ -123,6 +128,26 @@ pub struct Command {
     pub stop_ns: Option<u64>,
 }
 
+/// A program that runs for as long as the host does. It is started in [`RUN`], with `NOTIFY_SOCKET` and
+/// `RUNTIME_DIRECTORY` set as systemd does, and must say `READY=1` (sd_notify(3)) before the epoch. At the end it is told
+/// to end as commands are. If it ends before, nothing happens but a [`Report::Command`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Daemon {
+    /// Its name.
+    pub name: String,
+    /// What is executed, and its arguments.
+    pub words: Vec<String>,
+    /// Files in [`RUN`] that are written first: name and content.
+    pub files: Vec<(String, String)>,
+}
+
+impl Daemon {
+    /// The name by which its end is reported and its outputs are called; no command has it, for theirs have no dots.
+    pub fn command(&self) -> String {
+        format!("daemon.{}", self.name)
+    }
+}
+
 /// What a host tells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -182,9 +207,9 @@ pub enum Report {
         /// Bytes read in all.
         bytes: u64,
     },
-    /// A command is over, or was ended.
+    /// A command or a daemon is over, or was ended.
     Command {
-        /// [`Command::name`].
+        /// [`Command::name`] or [`Daemon::command`].
         name: String,
         /// When it was started.
         start_ns: u64,

@@ -44,6 +44,12 @@ pub fn unshare() -> io::Result<bool> {
     }
 }
 
+/// Gives this process mounts of its own.
+pub fn unshare_mounts() -> io::Result<()> {
+    // SAFETY: the table of open files stays shared; the working directory, which does not, is `/`.
+    Ok(unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }?)
+}
+
 /// Switches the interface `lo` on.
 pub fn loopback_up() -> io::Result<()> {
     let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None)?;

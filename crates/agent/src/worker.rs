@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use crate::connection::listener::Listener;
 use crate::connection::receiver::{self, Read, Receiver};
 use crate::connection::sender::{CHUNK, Sender, Step};
 use crate::report::{Failure, Writer, because};
-use crate::{setup, sys};
+use crate::{daemon, setup, sys};
 
 /// How long a command has between being told to end and being killed.
 const GRACE_NS: u64 = 100_000_000;
@@ -40,6 +41,7 @@ const LISTENER: u64 = 1 << 56;
 const RECEIVER: u64 = 2 << 56;
 const SENDER: u64 = 3 << 56;
 const COMMAND: u64 = 4 << 56;
+const NOTICE: u64 = 5 << 56;
 
 /// The time now: the simulation's, in a guest.
 pub fn now_ns() -> u64 {
@@ -65,7 +67,10 @@ struct Worker<'a> {
     /// are in order of opening, so that reports are.
     receivers: BTreeMap<u64, Receiver>,
     senders: BTreeMap<u64, Sender>,
+    /// Daemons among them.
     commands: BTreeMap<u64, (Command, OwnedFd)>,
+    /// Where daemons say how they are, which is of no interest once they are ready.
+    notices: Vec<UnixDatagram>,
     opened: u64,
     zeros: Arc<Vec<u8>>,
     /// The long connections that are still to come: their sizes, by where they come from and arrive.
@@ -73,11 +78,13 @@ struct Worker<'a> {
     ended: bool,
 }
 
-/// Sets the host at this place up and runs it to the end.
-pub fn run(config: &Config, place: usize, share: &Path, report: &mut Writer) -> Result<(), Failure> {
+/// Sets the host at this place up and runs it to the end. `folder` is for its daemons.
+pub fn run(config: &Config, place: usize, share: &Path, folder: &Path, report: &mut Writer) -> Result<(), Failure> {
     let host = config.hosts.get(place).ok_or_else(|| Failure(format!("there is no host {place}")))?;
     let agenda = Agenda::new(config, host)?;
     setup::run(&host.setup)?;
+    let start = |asked| daemon::start(asked, share, place, folder, config.epoch_ns);
+    let daemons = host.daemons.iter().map(start).collect::<Result<Vec<_>, _>>()?;
     let listeners = host.listeners.iter().map(Listener::open).collect::<Result<Vec<_>, _>>()?;
     let addresses = Addresses::new(sys::addresses().map_err(because("the addresses cannot be read"))?);
     let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(because("no epoll"))?;
@@ -98,6 +105,7 @@ pub fn run(config: &Config, place: usize, share: &Path, report: &mut Writer) -> 
         receivers: BTreeMap::new(),
         senders: BTreeMap::new(),
         commands: BTreeMap::new(),
+        notices: Vec::new(),
         opened: 0,
         zeros: Arc::new(vec![0; CHUNK]),
         expected: BTreeMap::new(),
@@ -107,6 +115,9 @@ pub fn run(config: &Config, place: usize, share: &Path, report: &mut Writer) -> 
         worker.expected.entry((expected.peer, expected.port)).or_default().push_back(expected.size);
     }
     worker.watch_first()?;
+    for daemon in daemons {
+        worker.take_over(daemon)?;
+    }
     let at_ns = now_ns();
     if at_ns > config.epoch_ns {
         let late = (at_ns - config.epoch_ns) as f64 / 1e6;
@@ -153,6 +164,7 @@ impl Worker<'_> {
                     RECEIVER => self.receive(number, flags, &mut clock)?,
                     SENDER => self.send(number, flags)?,
                     COMMAND => self.command_over(number)?,
+                    NOTICE => daemon::discard(&self.notices[(number & !KIND) as usize]),
                     _ => self.due()?,
                 }
             }
@@ -302,6 +314,16 @@ impl Worker<'_> {
         if let Some(stop_ns) = asked.stop_ns {
             self.agenda.add(stop_ns.max(at_ns), Due::Stop(number as usize));
         }
+        Ok(())
+    }
+
+    /// Keeps a daemon that is ready.
+    fn take_over(&mut self, daemon: daemon::Daemon) -> Result<(), Failure> {
+        let number = self.number(COMMAND);
+        self.watch(&daemon.over, number, EventFlags::IN)?;
+        self.commands.insert(number, (daemon.command, daemon.over));
+        self.watch(&daemon.notices, NOTICE | self.notices.len() as u64, EventFlags::IN)?;
+        self.notices.push(daemon.notices);
         Ok(())
     }
 

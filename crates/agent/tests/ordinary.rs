@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -54,6 +55,7 @@ fn config(ms: u64) -> Config {
         name: "here".to_owned(),
         interfaces: 0,
         setup: Vec::new(),
+        daemons: Vec::new(),
         listeners: Vec::new(),
         expected: Vec::new(),
         flows: Vec::new(),
@@ -392,4 +394,97 @@ fn two_hosts_need_not_know_of_each_other() {
         let reports = text.lines().map(|line| serde_json::from_str(line).expect("a report")).collect();
         assert!(matches!(received(&whole((true, reports)))[..], [(_, 1000, _, true)]));
     }
+}
+
+/// Not a test: what the tests below start as a daemon, since a shell cannot write to the socket. It does what the file
+/// `play` in its folder says, line by line.
+#[test]
+#[ignore = "is a daemon"]
+fn plays_a_daemon() {
+    let Some(folder) = std::env::var_os("RUNTIME_DIRECTORY").map(PathBuf::from) else { return };
+    let socket = UnixDatagram::unbound().expect("a socket");
+    for line in std::fs::read_to_string(folder.join("play")).expect("its part").lines() {
+        match line.split_once(' ').unwrap_or((line, "")) {
+            ("notify", text) => {
+                let to = std::env::var_os("NOTIFY_SOCKET").expect("a place for notices");
+                socket.send_to(text.replace(';', "\n").as_bytes(), to).expect("it is heard");
+            }
+            ("say", text) => println!("{text}"),
+            ("complain", text) => eprintln!("{text}"),
+            ("sleep", ms) => std::thread::sleep(Duration::from_millis(ms.parse().expect("a number"))),
+            ("exit", code) => std::process::exit(code.parse().expect("a number")),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// A daemon that does this, wrapped into a line for a shell where it is `@`.
+fn daemon(wrapped: &str, play: &str) -> protocol::Daemon {
+    let own = std::env::current_exe().expect("this program");
+    let line = wrapped.replace('@', &format!("'{}' --exact plays_a_daemon --ignored --nocapture", own.display()));
+    let words = ["sh", "-c", &line].map(str::to_owned).into();
+    protocol::Daemon { name: "lane".to_owned(), words, files: vec![("play".to_owned(), play.to_owned())] }
+}
+
+#[test]
+fn a_daemon_runs_to_the_end_and_is_told_to_end_then() {
+    let mut config = config(300);
+    // More notices than a socket holds: someone must read them.
+    let notices = "notify STATUS=more\n".repeat(40);
+    let play = format!("say begin\nnotify STATUS=soon\nnotify STATUS=x;READY=1\n{notices}say all\nsleep 100000");
+    config.hosts[0].daemons.push(daemon("exec @", &play));
+    let mut agent = Agent::start(&config);
+    let reports = whole(agent.finish());
+    let (code, start, end) = ran(&reports, "daemon.lane");
+    assert_eq!(code, 128 + 15);
+    assert!(start < config.epoch_ns && end >= config.end_ns);
+    let said = agent.text("daemon.lane.stdout");
+    assert!(said.contains("begin\n") && said.contains("all\n"), "{said}");
+}
+
+#[test]
+fn a_daemon_that_does_not_obey_is_killed() {
+    let mut config = config(200);
+    config.hosts[0].daemons.push(daemon("trap '' TERM; @; sleep 100; sleep 100", "notify READY=1"));
+    let (code, _, end) = ran(&run(&config), "daemon.lane");
+    assert!(code == 128 + 9 && end >= config.end_ns + 100 * MS);
+}
+
+#[test]
+fn a_daemon_may_end_early() {
+    let mut config = config(600);
+    config.hosts[0].daemons.push(daemon("exec @", "notify READY=1\nsleep 100000"));
+    let mut agent = Agent::start(&config);
+    let pid = agent.folder.path().join("run/0/lane.pid");
+    while now() < config.epoch_ns + 100 * MS {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let id = std::fs::read_to_string(pid).expect("its process is known").trim().parse().expect("a number");
+    let id = rustix::process::Pid::from_raw(id).expect("a process");
+    rustix::process::kill_process(id, rustix::process::Signal::KILL).expect("it is there");
+    let (code, _, end) = ran(&whole(agent.finish()), "daemon.lane");
+    assert!(code == 128 + 9 && end < config.end_ns);
+}
+
+#[test]
+fn a_daemon_that_is_not_ready_ends_the_set_up_with_its_last_words() {
+    let fails = |wrapped: &str, play: &str| {
+        let mut config = config(100);
+        config.hosts[0].daemons.push(daemon(wrapped, play));
+        failure(Agent::start(&config).finish())
+    };
+    let early = fails("exec @", "complain no such lane\nexit 3");
+    assert_eq!(early, "daemon `lane` ended with code 3 before it was ready: no such lane");
+    let silent = fails("echo waiting; exec sleep 100", "");
+    let (begin, end) = ("daemon `lane` did not say within ", " ms that it is ready: waiting");
+    assert!(silent.starts_with(begin) && silent.ends_with(end), "{silent}");
+    let other = fails("exec @", "notify READY=0\nsleep 100000");
+    assert!(other.starts_with(begin), "{other}");
+    let mut config = config(100);
+    config.hosts[0].daemons.push(protocol::Daemon { words: vec!["no-such-program".to_owned()], ..daemon("", "") });
+    let missing = failure(Agent::start(&config).finish());
+    assert_eq!(missing, "command `daemon.lane` cannot be started: No such file or directory");
+    config.hosts[0].daemons[0].files[0].0 = "../play".to_owned();
+    let outside = failure(Agent::start(&config).finish());
+    assert_eq!(outside, "daemon `lane`: `../play` is not a file's name");
 }

@@ -193,7 +193,7 @@ impl From<ImageError> for Failure {
         match error {
             // What to do comes in lines of its own.
             ImageError::NoImage
-            | ImageError::NoAgent { .. }
+            | ImageError::NoPrograms { .. }
             | ImageError::Tools { .. }
             | ImageError::NoSource { .. } => {
                 let (text, help) = text.split_once('\n').unwrap_or((&text, "see `headway kernel doctor`"));

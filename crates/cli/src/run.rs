@@ -55,7 +55,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 fn commands(ran: &Ran) -> String {
     /// More rows say less.
     const MOST: usize = 20;
-    let all = &ran.results.commands;
+    // of daemons there is something to say only if they ended early, which is a warning
+    let all: Vec<&Ended> = ran.results.commands.iter().filter(|ended| ended.command.daemon().is_none()).collect();
     if all.is_empty() {
         return String::new();
     }
@@ -74,7 +75,7 @@ fn commands(ran: &Ran) -> String {
     };
     let mut rows = vec![["run", "command", "host", "code", "first line"].map(str::to_owned)];
     // those that failed by themselves first
-    let (well, wrong): (Vec<&Ended>, Vec<&Ended>) = all.iter().partition(|ended| ended.command.code == 0);
+    let (well, wrong): (Vec<&Ended>, Vec<&Ended>) = all.iter().copied().partition(|ended| ended.command.code == 0);
     rows.extend(wrong.into_iter().chain(well).take(MOST).map(row));
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; 5] = std::array::from_fn(width);

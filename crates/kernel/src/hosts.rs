@@ -48,6 +48,8 @@ pub struct GuestPlan {
     pub config: Config,
     /// Its cards in order, with the outgoing link of each in the graph.
     pub cards: Vec<(LinkId, CardSpec)>,
+    /// By card: when (ns of the guest) its carrier goes, comes back, …, in order.
+    pub carriers: BTreeMap<usize, Vec<u64>>,
     /// Its processors, one for each host.
     pub cpus: Vec<Cpu>,
     /// Bytes of memory.
@@ -100,7 +102,7 @@ pub struct HostOutput {
     pub name: String,
     /// What its agent reported.
     pub reports: Vec<Report>,
-    /// What its commands wrote: name of the file, content.
+    /// What its commands and daemons wrote: name of the file, content.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
@@ -125,7 +127,7 @@ struct Member {
     links: Vec<LinkId>,
     folder: PathBuf,
     hosts: Vec<String>,
-    /// Per host the files that its commands write.
+    /// Per host the files that its commands and daemons write.
     outputs: Vec<Vec<String>>,
 }
 
@@ -177,6 +179,7 @@ impl Guests {
             for (card, &(link, _)) in guest.cards.iter().enumerate() {
                 places.insert(link.0, (index, card));
             }
+            let carrier = |n: usize| guest.carriers.get(&n).cloned().unwrap_or_default();
             specs.push(GuestSpec {
                 hosts: names(&hosts),
                 linux: &plan.linux,
@@ -185,7 +188,7 @@ impl Guests {
                 folder: own.clone(),
                 memory: guest.memory,
                 seed: guest.seed,
-                cards: guest.cards.iter().map(|&(_, card)| card).collect(),
+                cards: guest.cards.iter().enumerate().map(|(n, &(_, card))| (card, carrier(n))).collect(),
                 cpus: guest.cpus.clone(),
                 fast: plan.fast_path,
                 patience: plan.patience,
@@ -193,9 +196,9 @@ impl Guests {
             });
             let links = guest.cards.iter().map(|&(link, _)| link).collect();
             let files = |host: &protocol::Host| {
-                let names =
-                    host.commands.iter().flat_map(|c| ["stdout", "stderr"].map(|end| format!("{}.{end}", c.name)));
-                names.collect()
+                let commands = host.commands.iter().map(|command| command.name.clone());
+                let all = commands.chain(host.daemons.iter().map(protocol::Daemon::command));
+                all.flat_map(|name| ["stdout", "stderr"].map(|end| format!("{name}.{end}"))).collect()
             };
             let outputs = guest.config.hosts.iter().map(files).collect();
             members.push(Member { guest: None, links, folder: own, hosts, outputs });
@@ -432,7 +435,7 @@ impl Member {
         }
     }
 
-    /// What a host's commands wrote, by name. Nothing else that a guest may have put there is looked at.
+    /// What a host's commands and daemons wrote, by name. Nothing else that a guest may have put there is looked at.
     fn files(&self, host: usize) -> std::io::Result<Vec<(String, Vec<u8>)>> {
         let mut found = Vec::new();
         for name in &self.outputs[host] {

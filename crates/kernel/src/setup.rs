@@ -25,6 +25,9 @@ const GATEWAY_MAC: &str = "02:00:00:00:00:01";
 const TABLE: u32 = 100;
 /// IPv6 needs an MTU of this (RFC 8200 §5).
 const LEAST_MTU6: u32 = 1280;
+/// Leaves the paths of MPTCP to a program: since Linux 6.16 by name, before by number.
+const USERSPACE: &str = "if [ -e /proc/sys/net/mptcp/path_manager ]; \
+                         then w net/mptcp/path_manager userspace; else w net/mptcp/pm_type 1; fi\n";
 /// What the kernel allows a connection to receive ahead of the application and to keep for sending, at least.
 const LEAST_BUFFER: u64 = 8 << 20;
 /// A receive buffer smaller than two packets holds none.
@@ -79,7 +82,16 @@ pub struct Stack {
 
 /// How MPTCP of a host is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mptcp {
+pub enum Mptcp {
+    /// The kernel manages paths.
+    Kernel(Endpoints),
+    /// A program does, by generic netlink: the kernel has no endpoints.
+    Userspace,
+}
+
+/// What the kernel's path manager opens and announces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoints {
     /// Subflows of a connection.
     pub subflows: u32,
     /// Those that carry data only when no other can; never 0.
@@ -126,6 +138,9 @@ impl Setup {
         let (whole, own): (Vec<Setting>, Vec<Setting>) =
             self.settings().into_iter().partition(|setting| setting.of == Of::Kernel && self.shared);
         let mut first = script(&own);
+        if self.mptcp == Some(Mptcp::Userspace) {
+            first += USERSPACE;
+        }
         if !whole.is_empty() {
             let _ = writeln!(first, "busybox nsenter -t 1 -n /bin/sh -c {} || :", quoted(&script(&whole)));
         }
@@ -266,8 +281,8 @@ impl Setup {
                 line(format!("route add {to} via {GATEWAY6} dev eth{i}{table}{metrics}"));
             }
         }
-        if let Some(mptcp) = &self.mptcp {
-            text += &self.endpoints(mptcp);
+        if let Some(Mptcp::Kernel(endpoints)) = &self.mptcp {
+            text += &self.endpoints(endpoints);
         }
         text
     }
@@ -283,7 +298,7 @@ impl Setup {
     /// route to an announced address says which own one is used, so subflows go from interface i to interface i. To
     /// let the opener connect from its further addresses by itself would not do: it would take the other end's first
     /// address for all of them.
-    fn endpoints(&self, mptcp: &Mptcp) -> String {
+    fn endpoints(&self, mptcp: &Endpoints) -> String {
         let extra = mptcp.subflows.saturating_sub(1);
         // Who does both also announces where it opens, and the other end tries in vain to connect there, since nobody
         // listens; the place this takes for a moment must not be that of another subflow.
@@ -531,7 +546,7 @@ route add ::/0 via fe80::1 dev eth0
     #[test]
     fn one_end_announces_and_the_other_connects() {
         let lines = |opens, accepts, backup: &[u32]| {
-            let mptcp = Mptcp { subflows: 3, backup: backup.to_vec(), opens, accepts };
+            let mptcp = Endpoints { subflows: 3, backup: backup.to_vec(), opens, accepts };
             Setup { interfaces: 3, ..setup() }.endpoints(&mptcp)
         };
         assert_eq!(lines(true, false, &[]), "mptcp limits set subflows 2 add_addr_accepted 2\n");
@@ -546,6 +561,15 @@ route add ::/0 via fe80::1 dev eth0
             "mptcp limits set subflows 2 add_addr_accepted 2\nmptcp endpoint add 10.1.0.1 dev eth1 backup\n"
         );
         assert!(lines(true, true, &[]).starts_with("mptcp limits set subflows 4 add_addr_accepted 2\n"));
+    }
+
+    #[test]
+    fn a_program_that_manages_paths_has_them_to_itself() {
+        let programs = Setup { mptcp: Some(Mptcp::Userspace), interfaces: 2, ..setup() }.programs();
+        let text = &programs[0][2];
+        assert!(text.contains("\nw net/mptcp/enabled '1'\n"), "{text}");
+        assert!(text.contains("w net/mptcp/path_manager userspace; else w net/mptcp/pm_type 1; fi\n"), "{text}");
+        assert!(!text.contains("\nmptcp ") && text.contains("rule add from 10.1.0.1 lookup 101"), "{text}");
     }
 
     #[test]

@@ -4,249 +4,19 @@
 #![expect(clippy::disallowed_methods, reason = "threads that are a load, and what tells one process from another")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use headway_agent::protocol::{Command, Config, Expected, Flow, Host, Listener, Report, is_long};
-use headway_engine::Streams;
-use headway_fabric::{Graph, Limit, LinkId, NodeId, QueueSpec, Wire};
+use headway_agent::protocol::Report;
 use headway_kernel::image::Image;
-use headway_kernel::{CardSpec, Cpu, EPOCH_NS, GuestError, GuestPlan, Guests, HostOutput, RunPlan, Watch, Work};
-use headway_transport::{Measure, Simulation, Stopped};
-use headway_units::{Bytes, Rate, Span, Time};
+use headway_kernel::{EPOCH_NS, Watch};
+use headway_units::Span;
 
-/// Guests are pinned to processors and compared beside load: one test at a time.
-static ALONE: Mutex<()> = Mutex::new(());
+mod lab;
 
-macro_rules! image_or_skip {
-    () => {
-        match Image::find(None) {
-            Ok(image) => image,
-            Err(error) => {
-                eprintln!("skipped: {error}");
-                return;
-            }
-        }
-    };
-}
-
-const SECOND: u64 = 1_000_000_000;
-
-/// Hosts in a row of switches, or with cables of their own between two.
-struct Lab {
-    graph: Graph,
-    hosts: Vec<NodeId>,
-    plans: Vec<GuestPlan>,
-    seconds: u64,
-    threads: usize,
-    processors: Vec<usize>,
-    captures: Vec<(Watch, PathBuf)>,
-    patience: Duration,
-}
-
-/// 100 Mb/s, and so much delay, loss and room for packets.
-fn wire(delay: Span, loss: f64, packets: u32) -> Wire {
-    let queue = QueueSpec::DropTail { limit: Some(Limit::Packets(packets)), mark: None };
-    Wire { rate: Rate::from_mbps(100), delay, gap: Bytes::new(20), loss, queue }
-}
-
-fn address(host: usize, interface: usize) -> String {
-    format!("10.{interface}.0.{}", host + 1)
-}
-
-impl Lab {
-    /// Two hosts with `cables` between them.
-    fn pair(cables: &[Wire], seconds: u64) -> Lab {
-        let mut graph = Graph::new();
-        let hosts: Vec<NodeId> = (0..2).map(|n| graph.add_host(format!("h{n}"), Span::ZERO).unwrap()).collect();
-        for &cable in cables {
-            graph.connect(hosts[0], hosts[1], cable, cable).unwrap();
-        }
-        Lab::of(graph, hosts, seconds)
-    }
-
-    /// Two hosts with a switch between them.
-    fn switched(cable: Wire, latency: Span, seconds: u64) -> Lab {
-        let mut graph = Graph::new();
-        let hosts: Vec<NodeId> = (0..2).map(|n| graph.add_host(format!("h{n}"), Span::ZERO).unwrap()).collect();
-        let switch = graph.add_switch("switch", latency).unwrap();
-        for &host in &hosts {
-            graph.connect(host, switch, cable, cable).unwrap();
-        }
-        Lab::of(graph, hosts, seconds)
-    }
-
-    fn of(graph: Graph, hosts: Vec<NodeId>, seconds: u64) -> Lab {
-        let mut lab = Lab {
-            graph,
-            hosts,
-            plans: Vec::new(),
-            seconds,
-            threads: 1,
-            processors: Vec::new(),
-            captures: Vec::new(),
-            patience: Duration::from_secs(60),
-        };
-        for n in 0..lab.hosts.len() {
-            let plan = lab.guest(&[n]);
-            lab.plans.push(plan);
-        }
-        lab
-    }
-
-    /// A guest with these hosts.
-    fn guest(&self, members: &[usize]) -> GuestPlan {
-        let mut cards = Vec::new();
-        let mut hosts = Vec::new();
-        for (place, &n) in members.iter().enumerate() {
-            let links = self.graph.interfaces(self.hosts[n]);
-            let mut setup = String::from(
-                "set -e\nfor b in rmem wmem; do echo 4096 131072 6291456 > /proc/sys/net/ipv4/tcp_$b; done\nexec ip -batch - <<end\n",
-            );
-            for (i, &link) in links.iter().enumerate() {
-                let own = address(n, i);
-                let _ = write!(
-                    setup,
-                    "link set eth{i} up\naddress add {own}/32 dev eth{i}\n\
-                     neigh add 169.254.0.1 lladdr 02:00:00:00:00:01 dev eth{i} nud permanent\n\
-                     route add 10.{i}.0.0/16 via 169.254.0.1 dev eth{i} onlink src {own}\n"
-                );
-                let wire = &self.graph.link(link).wire;
-                cards.push((
-                    link,
-                    CardSpec {
-                        mac: [2, 0, i as u8, 0, 0, n as u8 + 1],
-                        mtu: 1500,
-                        rate: wire.rate,
-                        gap: wire.gap,
-                        segmentation: true,
-                        checksums: true,
-                        cpu: place,
-                    },
-                ));
-            }
-            setup += "end\n";
-            hosts.push(Host {
-                name: format!("h{n}"),
-                interfaces: links.len() as u32,
-                setup: vec![vec!["/bin/sh".to_owned(), "-c".to_owned(), setup]],
-                listeners: Vec::new(),
-                expected: Vec::new(),
-                flows: Vec::new(),
-                commands: Vec::new(),
-                sample_ns: None,
-            });
-        }
-        GuestPlan {
-            config: Config {
-                epoch_ns: EPOCH_NS,
-                end_ns: EPOCH_NS + self.seconds * SECOND,
-                files: false,
-                names: BTreeMap::new(),
-                hosts,
-            },
-            cards,
-            cpus: vec![Cpu::default(); members.len()],
-            memory: 32 << 20,
-            seed: 11 + members[0] as u64,
-        }
-    }
-
-    fn host(&mut self, name: &str) -> &mut Host {
-        let hosts = self.plans.iter_mut().flat_map(|plan| &mut plan.config.hosts);
-        hosts.into_iter().find(|host| host.name == name).expect("a host of the lab")
-    }
-
-    fn command(&mut self, host: &str, name: &str, start_ns: u64, stop_ns: Option<u64>, shell: &str) {
-        let command = Command {
-            name: name.to_owned(),
-            shell: shell.to_owned(),
-            start_ns: EPOCH_NS + start_ns,
-            stop_ns: stop_ns.map(|stop| EPOCH_NS + stop),
-        };
-        self.host(host).commands.push(command);
-    }
-
-    /// A flow from h0 to h1.
-    fn flow(&mut self, id: u64, start_ns: u64, size: Option<u64>, mptcp: bool) {
-        let from: SocketAddr = format!("{}:{}", address(0, 0), 20_000 + id).parse().unwrap();
-        let to = format!("{}:80", address(1, 0)).parse().unwrap();
-        self.host("h0").flows.push(Flow {
-            id,
-            start_ns: EPOCH_NS + start_ns,
-            size,
-            sampled: true,
-            mptcp,
-            control: None,
-            connections: vec![(from, to)],
-        });
-        if is_long(size) {
-            self.host("h1").expected.push(Expected { peer: from, port: 80, size });
-        }
-        let listener = Listener { port: 80, mptcp, control: None };
-        if self.host("h1").listeners.is_empty() {
-            self.host("h1").listeners.push(listener);
-        }
-    }
-
-    fn run(&self, image: &Image) -> Result<(Vec<HostOutput>, Work, u64), GuestError> {
-        let mut addresses = BTreeMap::new();
-        for (n, &host) in self.hosts.iter().enumerate() {
-            for (i, &link) in self.graph.interfaces(host).iter().enumerate() {
-                addresses.insert(address(n, i).parse().unwrap(), link);
-            }
-        }
-        let plan = RunPlan {
-            linux: image.linux.clone(),
-            initramfs: image.initramfs.clone(),
-            system: image.system.clone(),
-            fast_path: image.about.fast_path,
-            guests: self.plans.clone(),
-            addresses,
-            files: None,
-            captures: self.captures.clone(),
-            processors: self.processors.clone(),
-            threads: self.threads,
-            patience: self.patience,
-        };
-        let guests = Guests::boot(&plan, &Arc::new(AtomicBool::new(false)))?;
-        let measure =
-            Measure { interval: Span::from_secs(1), kinds: Vec::new(), traffics: Vec::new(), links: Vec::new() };
-        let mut simulation = Simulation::new(self.graph.clone(), Vec::new(), measure, Streams::new(1));
-        let watched: Vec<LinkId> = guests.watched_links().collect();
-        simulation.attach(Box::new(guests));
-        for link in watched {
-            simulation.watch(link);
-        }
-        let end = Time::ZERO + Span::from_secs(self.seconds);
-        match simulation.run(end, &mut std::iter::empty()) {
-            Ok(()) => {}
-            Err(Stopped::External(error)) => return Err(*error.downcast::<GuestError>().expect("guests' own error")),
-            Err(other) => panic!("{other}"),
-        }
-        let guests = simulation.detach::<Guests>();
-        let (outputs, work) = guests.finish(end)?;
-        Ok((outputs, work, simulation.finish().2.digest))
-    }
-}
-
-fn output(outputs: &[HostOutput], host: &str, file: &str) -> String {
-    let host = outputs.iter().find(|output| output.name == host).expect("a host of the lab");
-    let (_, bytes) = host.files.iter().find(|(name, _)| name == file).expect("a command's output");
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn reports<'a>(outputs: &'a [HostOutput], host: &str) -> &'a [Report] {
-    &outputs.iter().find(|output| output.name == host).expect("a host of the lab").reports
-}
-
-fn alone() -> impl Sized {
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use lab::{Lab, SECOND, address, alone, image, output, reports, wire};
 
 /// The round-trip times that `ping` printed, in milliseconds.
 fn pings(text: &str) -> Vec<f64> {
@@ -255,7 +25,7 @@ fn pings(text: &str) -> Vec<f64> {
 
 #[test]
 fn a_ping_takes_what_arithmetic_says() {
-    let image = image_or_skip!();
+    let Some(image) = image() else { return };
     let _alone = alone();
     let delay = Span::from_millis(5);
     for (payload, switch) in [(56, false), (1400, false), (56, true), (1400, true)] {
@@ -278,7 +48,7 @@ fn a_ping_takes_what_arithmetic_says() {
 
 #[test]
 fn a_long_flow_fills_the_wire() {
-    let image = image_or_skip!();
+    let Some(image) = image() else { return };
     let _alone = alone();
     let mut lab = Lab::pair(&[wire(Span::from_micros(500), 0.0, 1000)], 3);
     lab.flow(1, 0, None, false);
@@ -303,7 +73,7 @@ fn a_long_flow_fills_the_wire() {
 
 #[test]
 fn a_short_flow_takes_what_arithmetic_says() {
-    let image = image_or_skip!();
+    let Some(image) = image() else { return };
     let _alone = alone();
     let mut lab = Lab::pair(&[wire(Span::from_millis(5), 0.0, 100)], 1);
     lab.flow(1, 100_000_000, Some(10 * 1448), false);
@@ -322,7 +92,7 @@ fn a_short_flow_takes_what_arithmetic_says() {
 
 #[test]
 fn mptcp_uses_both_cables() {
-    let image = image_or_skip!();
+    let Some(image) = image() else { return };
     let _alone = alone();
     let cable = wire(Span::from_millis(1), 0.0, 100);
     let mut lab = Lab::pair(&[cable, cable], 3);
@@ -375,7 +145,7 @@ fn everything(lab: &Lab, image: &Image, folder: &Path) -> (String, Vec<u8>, Vec<
 
 #[test]
 fn every_run_leaves_the_same_bytes() {
-    let image = image_or_skip!();
+    let Some(image) = image() else { return };
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let mut lab = busy(folder.path());
@@ -437,7 +207,7 @@ fn another_user() {
 fn an_ordinary_user_gets_the_same_bytes() {
     use std::os::unix::process::CommandExt;
     const NOBODY: u32 = 65_534;
-    let image = image_or_skip!();
+    let Some(image) = image() else { return };
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: only root can become another user");
         return;
@@ -477,7 +247,7 @@ fn readable() -> std::fs::Permissions {
 
 #[test]
 fn hosts_in_one_guest_are_hosts_of_their_own() {
-    let image = image_or_skip!();
+    let Some(image) = image() else { return };
     let _alone = alone();
     let mut lab = Lab::switched(wire(Span::from_millis(1), 0.0, 100), Span::ZERO, 2);
     lab.plans = vec![lab.guest(&[0, 1])];
@@ -502,7 +272,7 @@ fn refused(lab: &Lab, image: &Image) -> String {
 
 #[test]
 fn guests_that_fail_say_so() {
-    let image = image_or_skip!();
+    let Some(image) = image() else { return };
     let _alone = alone();
     let cable = wire(Span::from_millis(1), 0.0, 100);
     let lab = || Lab::pair(&[cable], 2);
@@ -549,7 +319,7 @@ fn guests_that_fail_say_so() {
 
 #[test]
 fn commands_end_as_they_should() {
-    let image = image_or_skip!();
+    let Some(image) = image() else { return };
     let _alone = alone();
     let mut lab = Lab::pair(&[wire(Span::from_millis(1), 0.0, 100)], 2);
     lab.command("h0", "code", 100_000_000, None, "exit 7");

@@ -193,7 +193,7 @@ pub struct Sample {
 /// What became of a program that a host ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRecord {
-    /// The traffic it belongs to.
+    /// The traffic it belongs to; see [`CommandRecord::daemon`] for those of none.
     pub traffic: Arc<str>,
     /// The host that ran it.
     pub host: Arc<str>,
@@ -209,6 +209,16 @@ pub struct CommandRecord {
     pub stdout: Output,
     /// What it wrote to its standard error.
     pub stderr: Output,
+}
+
+impl CommandRecord {
+    /// How the traffic of daemons begins, which have none: the daemon's name follows. Names of traffics have no dots.
+    pub const DAEMON: &str = "daemon.";
+
+    /// The daemon's name, if it was one: a program that ran from set-up to the end, or was to.
+    pub fn daemon(&self) -> Option<&str> {
+        self.traffic.strip_prefix(Self::DAEMON)
+    }
 }
 
 /// What a program wrote.

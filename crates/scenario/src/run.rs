@@ -124,7 +124,8 @@ pub struct Ended {
     pub job: Job,
     /// What became of it, without what it wrote but for the first line, see [`Ended::line`].
     pub command: CommandRecord,
-    /// The first line it wrote: to its standard error if it failed, otherwise to its standard output.
+    /// The first line it wrote: to its standard error if it failed, otherwise to its standard output. Of a daemon the last
+    /// lines.
     pub line: String,
 }
 
@@ -449,13 +450,7 @@ impl Tally {
             *self.failed.entry((failed.traffic.clone(), failed.reason.clone())).or_default() += failed.flows;
         }
         for command in &outcome.commands {
-            let failed = command.code != 0 && !command.stderr.kept.is_empty();
-            let wrote = if failed { &command.stderr.kept } else { &command.stdout.kept };
-            let line = wrote.split(|&byte| byte == b'\n').next().unwrap_or_default();
-            let line: String = String::from_utf8_lossy(&line[..line.len().min(400)])
-                .chars()
-                .map(|c| if c.is_control() { ' ' } else { c })
-                .collect();
+            let line = if command.daemon().is_some() { last_lines(command) } else { first_line(command) };
             let mut command = command.clone();
             command.stdout.kept = Vec::new();
             command.stderr.kept = Vec::new();
@@ -485,9 +480,17 @@ impl Tally {
         }
         // By traffic: how many failed, and one of them.
         let mut wrong: BTreeMap<&str, (usize, &Ended)> = BTreeMap::new();
+        // By daemon and host: in how many runs it ended by itself, and one of them.
+        let mut early: BTreeMap<(&str, &str), (usize, &Ended)> = BTreeMap::new();
         let mut cut = BTreeSet::new();
         for ended in &self.commands {
             let command = &ended.command;
+            if let Some(daemon) = command.daemon() {
+                if !command.ended {
+                    early.entry((daemon, &*command.host)).or_insert((0, ended)).0 += 1;
+                }
+                continue;
+            }
             // what was told to end dies of that
             if command.code != 0 && !(command.ended && [128 + 15, 128 + 9].contains(&command.code)) {
                 wrong.entry(&command.traffic).or_insert((0, ended)).0 += 1;
@@ -502,12 +505,41 @@ impl Tally {
             let line = if first.line.is_empty() { String::new() } else { format!(": {}", first.line) };
             warnings.push(format!("the command of `{traffic}` on `{host}` ended with code {code}{more}{line}"));
         }
+        for ((daemon, host), (count, first)) in early {
+            let more = if count == 1 { String::new() } else { format!(", and in {} more runs", count - 1) };
+            let (at, code) = (first.command.end, first.command.code);
+            let words = if first.line.is_empty() { String::new() } else { format!(": {}", first.line) };
+            warnings.push(format!("the daemon `{daemon}` of `{host}` ended at {at} with code {code}{more}{words}"));
+        }
         for traffic in cut {
             let most = Output::MOST / 1_000_000;
             warnings.push(format!("a command of `{traffic}` wrote more than {most} MB, of which the rest is not kept"));
         }
         (self.commands, warnings)
     }
+}
+
+/// As one line of at most so many bytes for a message.
+fn printable(text: &[u8], most: usize) -> String {
+    let text = String::from_utf8_lossy(&text[..text.len().min(most)]);
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// The first line of what it wrote: to its standard error if it failed.
+fn first_line(command: &CommandRecord) -> String {
+    let failed = command.code != 0 && !command.stderr.kept.is_empty();
+    let wrote = if failed { &command.stderr.kept } else { &command.stdout.kept };
+    printable(wrote.split(|&byte| byte == b'\n').next().unwrap_or_default(), 400)
+}
+
+/// The last lines of what it wrote, to its standard error if there is something, with ` | ` between.
+fn last_lines(command: &CommandRecord) -> String {
+    const MOST: usize = 3;
+    let (out, error) = (&command.stdout.kept, &command.stderr.kept);
+    let wrote = if error.is_empty() { out } else { error };
+    let lines: Vec<&[u8]> = wrote.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(MOST)..];
+    last.iter().map(|line| printable(line, 200)).collect::<Vec<_>>().join(" | ")
 }
 
 fn sweep_value(value: &Scalar) -> SweepValue {

@@ -93,6 +93,18 @@ pub struct CardCounters {
     pub malformed: u64,
 }
 
+/// Whether there is light on the cable.
+#[derive(Debug)]
+struct Carrier {
+    /// The guest is offered to know of it.
+    told: bool,
+    /// When (ns) it goes, comes back, … from now on.
+    turns: VecDeque<u64>,
+    up: bool,
+    /// The guest is to read it again.
+    changed: bool,
+}
+
 /// One card.
 #[derive(Debug)]
 pub(crate) struct Card {
@@ -103,6 +115,7 @@ pub(crate) struct Card {
     memory: Option<GuestMemoryMmap>,
     rings: [Queue; 2],
     features: u64,
+    carrier: Carrier,
     /// Interrupts to deliver, per ring.
     pub interrupts: [bool; 2],
     /// Picoseconds until the wire is free.
@@ -118,8 +131,9 @@ pub(crate) struct Card {
 }
 
 impl Card {
-    /// A card without a guest. `events`: whether the guest is served at each doorbell.
-    pub fn new(spec: CardSpec, events: bool) -> Card {
+    /// A card without a guest. `events`: whether the guest is served at each doorbell; `carrier`: when (ns) its carrier
+    /// goes, comes back, …, in order.
+    pub fn new(spec: CardSpec, events: bool, carrier: Vec<u64>) -> Card {
         let ring = || Queue::new(RING).expect("256 is a power of two");
         Card {
             spec,
@@ -127,6 +141,7 @@ impl Card {
             memory: None,
             rings: [ring(), ring()],
             features: 0,
+            carrier: Carrier { told: !carrier.is_empty(), turns: carrier.into(), up: true, changed: false },
             interrupts: [false; 2],
             free: 0,
             sending: VecDeque::new(),
@@ -139,6 +154,11 @@ impl Card {
 
     pub fn spec(&self) -> &CardSpec {
         &self.spec
+    }
+
+    /// Whether the guest is to be told to read the configuration again; asked once.
+    pub fn take_config_changed(&mut self) -> bool {
+        std::mem::take(&mut self.carrier.changed)
     }
 
     /// The shortest time (ns) for which a frame occupies the wire.
@@ -154,6 +174,9 @@ impl Card {
         let mut offered = feature::PROTOCOL | feature::VERSION_1 | feature::MAC | feature::MTU;
         if self.events {
             offered |= feature::EVENT_IDX;
+        }
+        if self.carrier.told {
+            offered |= feature::STATUS;
         }
         if self.spec.checksums {
             offered |= feature::CSUM | feature::GUEST_CSUM;
@@ -224,7 +247,7 @@ impl Card {
             Request::GetConfig { offset, size } => {
                 let mut space = [0u8; 64];
                 space[..6].copy_from_slice(&self.spec.mac);
-                space[6] = 1; // link up
+                space[6] = u8::from(self.carrier.up); // VIRTIO_NET_S_LINK_UP
                 space[8] = 1; // one pair of rings
                 space[10..12].copy_from_slice(&self.spec.mtu.to_le_bytes());
                 let (from, len) = (*offset as usize, *size as usize);
@@ -327,7 +350,8 @@ impl Card {
     pub fn next(&self, cpu: &Busy) -> u64 {
         let sent = self.sending.front().map_or(u64::MAX, |&(time, _)| time);
         let arrived = self.arrived.front().map_or(u64::MAX, |&(time, _)| time.max(cpu.until));
-        sent.min(arrived)
+        let carrier = self.carrier.turns.front().copied().unwrap_or(u64::MAX);
+        sent.min(arrived).min(carrier)
     }
 
     /// When (ns) the buffer that is on the wire goes back.
@@ -337,6 +361,11 @@ impl Card {
 
     /// Does what is due at `now` (ns). Returns whether the guest is to be interrupted.
     pub fn act(&mut self, now: u64, cpu: &mut Busy) -> bool {
+        while self.carrier.turns.front().is_some_and(|&time| time <= now) {
+            self.carrier.turns.pop_front();
+            self.carrier.up = !self.carrier.up;
+            self.carrier.changed = self.features & feature::STATUS != 0;
+        }
         let Some(memory) = &self.memory else {
             self.sending.clear();
             self.arrived.clear();
@@ -386,7 +415,7 @@ impl Card {
                 cpu.until = now.max(cpu.until) + cpu.cost.interrupt + given * cpu.cost.packet;
             }
         }
-        self.interrupts.contains(&true)
+        self.carrier.changed || self.interrupts.contains(&true)
     }
 }
 

@@ -39,7 +39,7 @@ fn card(events: bool) -> (Card, GuestMemoryMmap) {
     let file = memory_file();
     let copy = FileOffset::new(File::from(file.try_clone().unwrap()), 0);
     let memory = GuestMemoryMmap::from_ranges_with_files([(GuestAddress(BASE), SIZE as usize, Some(copy))]).unwrap();
-    let mut card = Card::new(spec(), events);
+    let mut card = Card::new(spec(), events, Vec::new());
     let region = Region { address: BASE, size: SIZE, offset: 0 };
     card.configure(&mut Request::SetMemory(vec![(region, file)])).unwrap();
     for ring in 0..2 {
@@ -155,7 +155,7 @@ fn a_busy_processor_gathers_what_arrives_meanwhile() {
 
 #[test]
 fn configuration_that_makes_no_sense_is_refused() {
-    let mut card = Card::new(spec(), true);
+    let mut card = Card::new(spec(), true, Vec::new());
     let mut refused = |request: Request| {
         let mut request = request;
         card.configure(&mut request).unwrap_err()
@@ -236,4 +236,24 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn the_carrier_goes_and_comes_back_at_its_times() {
+    let state = |card: &mut Card| {
+        let config = card.configure(&mut Request::GetConfig { offset: 0, size: 8 }).unwrap().unwrap();
+        config[12 + 6]
+    };
+    let mut card = Card::new(spec(), true, vec![100, 250]);
+    let mut cpu = Busy::default();
+    let offered = card.offered();
+    card.configure(&mut Request::SetFeatures(offered)).unwrap();
+    assert_eq!((card.next(&cpu), state(&mut card)), (100, 1));
+    assert!(!card.act(99, &mut cpu) && !card.take_config_changed());
+    card.act(100, &mut cpu);
+    assert_eq!((card.take_config_changed(), card.next(&cpu), state(&mut card)), (true, 250, 0));
+    card.act(250, &mut cpu);
+    assert_eq!((card.take_config_changed(), card.next(&cpu), state(&mut card)), (true, u64::MAX, 1));
+    let without = Card::new(spec(), true, Vec::new());
+    assert_eq!(offered & !without.offered(), feature::STATUS, "who has nothing to tell does not offer to");
 }

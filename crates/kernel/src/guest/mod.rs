@@ -42,7 +42,8 @@ pub(crate) struct GuestSpec<'a> {
     pub memory: u64,
     /// Where its random numbers start.
     pub seed: u64,
-    pub cards: Vec<CardSpec>,
+    /// Each with the times (ns) at which its carrier goes, comes back, …
+    pub cards: Vec<(CardSpec, Vec<u64>)>,
     pub cpus: Vec<Cpu>,
     /// Whether the kernel has our fast path.
     pub fast: bool,
@@ -107,9 +108,10 @@ impl Guest {
         let failed = |source: io::Error| GuestError::Start { hosts: spec.hosts.clone(), source };
         let listen = |name: String| listen(&spec.folder, &name);
         let clock = listen("clock".to_owned()).map_err(failed)?;
-        let ports = spec.cards.iter().enumerate().map(|(n, &card)| {
+        let ports = spec.cards.iter().enumerate().map(|(n, (card, carrier))| {
             let listener = Some(listen(format!("card{n}"))?);
-            Ok(Port { listener, socket: None, backchannel: None, card: Card::new(card, !spec.fast), known: false })
+            let card = Card::new(*card, !spec.fast, carrier.clone());
+            Ok(Port { listener, socket: None, backchannel: None, card, known: false })
         });
         let ports = ports.collect::<io::Result<Vec<Port>>>().map_err(failed)?;
         let mut process = Process::start(&spec).map_err(failed)?;
@@ -242,6 +244,10 @@ impl Guest {
 
     /// Delivers the interrupts of card `n` at `now`, while the guest waits.
     fn interrupt(&mut self, n: usize, now: u64) -> Result<(), GuestError> {
+        if self.ports[n].card.take_config_changed() {
+            self.calls += 1;
+            self.call(n, now, &vhost::config_changed())?;
+        }
         for ring in 0..2 {
             if !std::mem::take(&mut self.ports[n].card.interrupts[ring]) {
                 continue;
@@ -253,31 +259,40 @@ impl Guest {
                 continue;
             }
             self.ports[n].known = true;
-            let Some(channel) = &self.ports[n].backchannel else { continue };
-            self.page.set_time(now);
-            send_all(channel, &vhost::call(ring as u32)).map_err(|error| self.broken(&error))?;
-            self.deadline = Instant::now() + self.patience;
-            // it answers on the same channel, and may say something about time before
-            loop {
-                let channel = self.ports[n].backchannel.as_ref().expect("looked at above");
-                let mut ready = [PollFd::new(channel, PollFlags::IN), PollFd::new(&self.clock, PollFlags::IN)];
-                wait(&mut ready, TICK).map_err(|error| self.broken(&error))?;
-                let (answered, said) = (!ready[0].revents().is_empty(), !ready[1].revents().is_empty());
-                if answered {
-                    let mut answer = [0; vhost::CALL_ANSWER];
-                    receive_all(channel, &mut answer).map_err(|error| self.broken(&error))?;
-                    break;
-                }
-                if said {
-                    self.hear()?;
-                    if self.state == State::Gone {
-                        return Ok(());
-                    }
-                }
-                self.patiently()?;
+            self.call(n, now, &vhost::call(ring as u32))?;
+            if self.state == State::Gone {
+                return Ok(());
             }
-            self.take_request();
         }
+        Ok(())
+    }
+
+    /// Says something about card `n` to the guest, which waits, and waits for its answer.
+    fn call(&mut self, n: usize, now: u64, message: &[u8]) -> Result<(), GuestError> {
+        let Some(channel) = &self.ports[n].backchannel else { return Ok(()) };
+        self.page.set_time(now);
+        send_all(channel, message).map_err(|error| self.broken(&error))?;
+        self.deadline = Instant::now() + self.patience;
+        // it answers on the same channel, and may say something about time before
+        loop {
+            let channel = self.ports[n].backchannel.as_ref().expect("looked at above");
+            let mut ready = [PollFd::new(channel, PollFlags::IN), PollFd::new(&self.clock, PollFlags::IN)];
+            wait(&mut ready, TICK).map_err(|error| self.broken(&error))?;
+            let (answered, said) = (!ready[0].revents().is_empty(), !ready[1].revents().is_empty());
+            if answered {
+                let mut answer = [0; vhost::CALL_ANSWER];
+                receive_all(channel, &mut answer).map_err(|error| self.broken(&error))?;
+                break;
+            }
+            if said {
+                self.hear()?;
+                if self.state == State::Gone {
+                    return Ok(());
+                }
+            }
+            self.patiently()?;
+        }
+        self.take_request();
         Ok(())
     }
 

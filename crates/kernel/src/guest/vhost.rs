@@ -24,6 +24,7 @@ pub(crate) mod feature {
     pub const HOST_TSO4: u64 = 1 << 11;
     pub const HOST_TSO6: u64 = 1 << 12;
     pub const HOST_ECN: u64 = 1 << 13;
+    pub const STATUS: u64 = 1 << 16;
     pub const EVENT_IDX: u64 = 1 << 29;
     pub const PROTOCOL: u64 = 1 << 30;
     pub const VERSION_1: u64 = 1 << 32;
@@ -180,6 +181,12 @@ pub(crate) fn call(ring: u32) -> Vec<u8> {
     let mut payload = ring.to_ne_bytes().to_vec();
     payload.extend_from_slice(&0u32.to_ne_bytes());
     message(VRING_CALL, VERSION | NEED_REPLY, &payload)
+}
+
+/// The message that tells the guest to read a card's configuration again; it is answered with as many bytes as [`call`].
+pub(crate) fn config_changed() -> Vec<u8> {
+    const CONFIG_CHANGE: u32 = 2;
+    message(CONFIG_CHANGE, VERSION | NEED_REPLY, &[])
 }
 
 /// The length of the answer to [`call`].

@@ -30,8 +30,10 @@ pub struct About {
     pub initramfs: Part,
     /// The files outside, which guests mount; the hash is over all of them.
     pub system: Part,
-    /// SHA-256 of the agent, the program `/init`.
-    pub agent_sha256: String,
+    /// SHA-256 over Headway's own programs: the agent, which is `/init`, and the daemons. Images of before there were
+    /// daemons have the agent's here, which is no such hash.
+    #[serde(alias = "agent_sha256")]
+    pub own_sha256: String,
     /// What was taken into the image by name.
     pub programs: Vec<Program>,
     /// Ticks per second of the kernel's timers (TCP's among them).

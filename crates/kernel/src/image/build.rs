@@ -13,7 +13,7 @@ use super::kernel::{Kernel, Recipe};
 use super::machine::{Machine, install};
 use super::source::Origin;
 use super::step::Steps;
-use super::{Image, agent, hash};
+use super::{Image, hash, own};
 
 /// What to make an image of.
 #[derive(Debug, Clone, Default)]
@@ -58,7 +58,7 @@ pub fn build(
         check_name(name)?;
     }
     let machine = Machine::here();
-    let agent = agent::agent()?;
+    let own = own::own()?;
     let missing = machine.missing_tools();
     if !missing.is_empty() {
         return Err(ImageError::Tools {
@@ -75,8 +75,8 @@ pub fn build(
     let inputs = Inputs {
         name: options.name.clone().unwrap_or_else(|| default_name(&recipe.origin.version)),
         sha256: recipe.sha256(),
-        agent_sha256: agent::sha256().to_owned(),
-        files: gather(&machine, agent, &options.programs)?,
+        own_sha256: own.sha256(),
+        files: gather(&machine, own, &options.programs)?,
         recipe: &recipe,
         force: options.force,
     };
@@ -88,7 +88,7 @@ struct Inputs<'a> {
     name: String,
     /// [`About::inputs_sha256`].
     sha256: String,
-    agent_sha256: String,
+    own_sha256: String,
     files: Files,
     recipe: &'a Recipe,
     force: bool,
@@ -157,7 +157,7 @@ fn assemble(
             linux: hash::file(&linux)?,
             initramfs: initramfs.clone(),
             system: system.clone(),
-            agent_sha256: String::new(),
+            own_sha256: String::new(),
             programs: Vec::new(),
             hz: config.hz(),
             fast_path: kernel.fast_path,
@@ -168,7 +168,7 @@ fn assemble(
     about.name.clone_from(&inputs.name);
     about.initramfs = initramfs;
     about.system = system;
-    about.agent_sha256 = inputs.agent_sha256;
+    about.own_sha256 = inputs.own_sha256;
     about.programs = inputs.files.programs;
     let path = within.join("image.json");
     let text = serde_json::to_string_pretty(&about).expect("texts and numbers become JSON");
@@ -250,7 +250,7 @@ mod tests {
             Inputs {
                 name: name.to_owned(),
                 sha256: hash::bytes(inputs.as_bytes()),
-                agent_sha256: hash::bytes(agent.as_bytes()),
+                own_sha256: hash::bytes(agent.as_bytes()),
                 files: Files { first, system, programs: Vec::new() },
                 recipe: &self.recipe,
                 force,

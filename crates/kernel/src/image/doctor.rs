@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::files::PROGRAMS;
 use super::machine::{Machine, PACKAGE, TOOLS, install};
-use super::{Image, agent, probe};
+use super::{Image, own, probe};
 
 /// What building needs while it runs: sources of 1.65 GB, objects of 0.15 GB, and some air.
 const DISK: u64 = 2_200_000_000;
@@ -148,8 +148,12 @@ fn memory() -> Finding {
 }
 
 fn embedded() -> Finding {
-    match agent::agent() {
-        Ok(agent) => good("agent", format!("part of this headway, {}", size(agent.len() as u64))),
+    match own::own() {
+        Ok(own) => {
+            let daemons = own.daemons.iter().map(|(name, program)| format!(", {name} {}", size(program.len() as u64)));
+            let daemons: String = daemons.collect();
+            good("agent", format!("part of this headway, {}{daemons}", size(own.agent.len() as u64)))
+        }
         Err(error) => {
             let text = error.to_string();
             let (found, remedy) = text.split_once('\n').unwrap_or((&text, "build headway again"));

@@ -51,12 +51,12 @@ pub enum ImageError {
         /// The name.
         name: String,
     },
-    /// This program was built without the agent.
+    /// This program was built without those for guests.
     #[error(
-        "this headway was built without the program that runs inside kernel hosts: {why}\nbuild headway again once \
+        "this headway was built without the programs that run inside kernel hosts: {why}\nbuild headway again once \
              that is remedied"
     )]
-    NoAgent {
+    NoPrograms {
         /// Why.
         why: String,
     },

@@ -1,7 +1,7 @@
-//! The files of a kernel host: the agent, a shell and its tools, programs for networks, and what the user adds; each
-//! with the libraries it needs.
+//! The files of a kernel host: the agent and daemons, a shell and its tools, programs for networks, and what the user
+//! adds; each with the libraries it needs.
 //!
-//! Only the first two, and what is under `/var`, are first files, which take memory of every guest twice while it
+//! Only the agent and the shell, and what is under `/var`, are first files, which take memory of every guest twice while it
 //! boots. The rest stays outside, in a folder that guests mount at [`SYSTEM`] and read as they need it; links in
 //! the first files lead there.
 
@@ -17,6 +17,7 @@ use super::archive::Archive;
 use super::error::{ImageError, io};
 use super::hash;
 use super::machine::{Machine, install};
+use super::own::Own;
 
 /// Programs every image has, with Debian's packages. The first has the small tools.
 pub const PROGRAMS: [(&str, &str); 6] = [
@@ -102,7 +103,7 @@ pub struct Files {
 }
 
 /// Gathers them from this machine.
-pub fn gather(machine: &Machine, agent: &[u8], add: &[String]) -> Result<Files, ImageError> {
+pub fn gather(machine: &Machine, own: Own<'_>, add: &[String]) -> Result<Files, ImageError> {
     let lacking: Vec<_> = PROGRAMS.iter().filter(|(name, _)| machine.program(name).is_none()).collect();
     if !lacking.is_empty() {
         let missing = lacking.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -127,7 +128,10 @@ pub fn gather(machine: &Machine, agent: &[u8], add: &[String]) -> Result<Files, 
     for (path, text) in TEXTS {
         gathering.first.file(path, 0o644, text);
     }
-    gathering.first.file("init", 0o755, agent);
+    gathering.first.file("init", 0o755, own.agent);
+    for (name, program) in own.daemons {
+        gathering.system.file(&format!("bin/{name}"), 0o755, *program);
+    }
     for (name, _) in PROGRAMS {
         gathering.named(name)?;
     }
@@ -440,23 +444,35 @@ mod tests {
         fs::write(&script, "#!/bin/sh\n").unwrap();
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
         let add = [script.display().to_string()];
-        let files = gather(&machine, b"agent", &add).unwrap();
+        let own = Own { agent: b"agent", daemons: &[("headway-test", b"daemon")] };
+        let files = gather(&machine, own, &add).unwrap();
         let programs: Vec<&str> = files.programs.iter().map(|program| program.path.as_str()).collect();
         assert_eq!(
             programs,
             ["/bin/busybox", "/bin/ip", "/bin/ss", "/bin/tc", "/bin/ethtool", "/bin/iperf3", "/bin/mine"]
         );
-        for path in ["init", "bin/busybox", "bin/sh", "dev/console", "etc/passwd", "sbin", "tmp", "bin/ip", "lib"] {
+        for path in [
+            "init",
+            "bin/busybox",
+            "bin/sh",
+            "dev/console",
+            "etc/passwd",
+            "sbin",
+            "tmp",
+            "bin/ip",
+            "lib",
+            "bin/headway-test",
+        ] {
             assert!(files.first.has(path), "{path}");
         }
-        for path in ["bin/ip", "bin/mine", "lib64/ld-linux-x86-64.so.2"] {
+        for path in ["bin/ip", "bin/mine", "bin/headway-test", "lib64/ld-linux-x86-64.so.2"] {
             assert!(files.system.has(path), "{path}");
         }
         // What takes memory of every guest.
         assert!(files.first.bytes().len() < 4_000_000);
-        let again = gather(&machine, b"agent", &add).unwrap();
+        let again = gather(&machine, own, &add).unwrap();
         assert_eq!((files.first.bytes(), files.system.bytes()), (again.first.bytes(), again.system.bytes()));
-        let unknown = gather(&machine, b"agent", &["no-such-program".to_owned()]);
+        let unknown = gather(&machine, own, &["no-such-program".to_owned()]);
         assert!(matches!(unknown, Err(ImageError::Program { name, .. }) if name == "no-such-program"));
     }
 }

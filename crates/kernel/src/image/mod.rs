@@ -7,7 +7,8 @@
 //! ```text
 //! <cache>/kernels/NAME/linux            the kernel, a static program (User-Mode Linux)
 //! <cache>/kernels/NAME/initramfs.cpio   its first files; `/init` is Headway's agent
-//! <cache>/kernels/NAME/system/          programs and libraries, which guests mount at `/system` (hostfs, read-only)
+//! <cache>/kernels/NAME/system/          programs, our daemons among them, and libraries, which guests mount at
+//!                                       `/system` (hostfs, read-only)
 //! <cache>/kernels/NAME/config           its complete configuration
 //! <cache>/kernels/NAME/image.json       what all this was made of, see [`About`]
 //! <cache>/kernels/NAME.log              what the last build of it printed
@@ -24,7 +25,6 @@
 )]
 
 mod about;
-mod agent;
 mod archive;
 mod build;
 mod cache;
@@ -35,6 +35,7 @@ mod files;
 mod hash;
 mod kernel;
 mod machine;
+mod own;
 mod patches;
 mod probe;
 mod source;
@@ -75,10 +76,10 @@ impl Image {
     /// There is none, or it was not made by this version of Headway.
     pub fn find(name: Option<&str>) -> Result<Image, ImageError> {
         let named = std::env::var("HEADWAY_KERNEL").ok().filter(|name| !name.is_empty());
-        Image::find_in(Machine::here().kernels()?, name.or(named.as_deref()), agent::sha256())
+        Image::find_in(Machine::here().kernels()?, name.or(named.as_deref()), own::sha256())
     }
 
-    fn find_in(kernels: &Path, name: Option<&str>, agent: &str) -> Result<Image, ImageError> {
+    fn find_in(kernels: &Path, name: Option<&str>, own: &str) -> Result<Image, ImageError> {
         let image = if let Some(name) = name {
             cache::check_name(name)?;
             if !kernels.join(name).is_dir() {
@@ -92,7 +93,7 @@ impl Image {
             let newest = images.into_iter().max_by_key(|image| source::version_numbers(&image.about.version));
             newest.ok_or(ImageError::NoImage)?
         };
-        if image.about.agent_sha256 == agent { Ok(image) } else { Err(ImageError::Stale { name: image.name }) }
+        if image.about.own_sha256 == own { Ok(image) } else { Err(ImageError::Stale { name: image.name }) }
     }
 
     /// All images, sorted by name. Those that are damaged are left out.
@@ -107,9 +108,9 @@ impl Image {
         Ok(cache::names(kernels)?.iter().filter_map(|name| Image::open(kernels, name).ok()).collect())
     }
 
-    /// Whether its agent is the one that this version of Headway talks to.
+    /// Whether its agent and daemons are those of this version of Headway.
     pub fn is_current(&self) -> bool {
-        self.about.agent_sha256 == agent::sha256()
+        self.about.own_sha256 == own::sha256()
     }
 
     /// Bytes on disk.

@@ -54,9 +54,6 @@ pub enum RunError {
          `sysctl -w {0}={2}`"
     )]
     PathManager(&'static str, String, &'static str),
-    /// Routes and settings cannot be set up.
-    #[error(transparent)]
-    Setup(#[from] crate::setup::SetupError),
     /// A setting of the kernel cannot be read.
     #[error(transparent)]
     Sysctl(#[from] headway_linux::sysctl::Error),

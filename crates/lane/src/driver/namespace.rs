@@ -16,7 +16,7 @@ use super::RunError;
 use super::kernel::Live;
 use crate::manager::{LaneState, Manager, Note};
 use crate::settings::Settings;
-use crate::setup::{self, Present, Setup, SetupError};
+use crate::setup::{self, SetupError};
 use crate::snapshot::{Counters, Snapshot};
 
 /// Events that are taken in at a time, before what is due gets its turn.
@@ -279,11 +279,7 @@ fn state(lane: &crate::settings::Lane, links: &[Link], addresses: &[Address]) ->
 
 /// Sets up routes, the path manager and its limits in the namespace `name`, which the calling thread is in.
 fn set_up(settings: &Settings, name: Option<&str>) -> Result<(), SetupError> {
-    let plan = setup::plan(settings, &Present::read(settings)?);
-    for warning in &plan.warnings {
-        tracing::warn!(netns = name, "{warning}");
-    }
-    let done = Setup::open(&settings.operations.state, name)?.apply(&plan, &mut setup::Live::open()?)?;
+    let done = setup::set_up(settings, name)?;
     tracing::info!(netns = name, done = done.done, there = done.there, "set up");
     Ok(())
 }

@@ -234,7 +234,7 @@ impl Connection {
 
     fn places(&self) -> impl Iterator<Item = usize> {
         let (quiet, long) = (self.quiet.is_some(), self.was_long);
-        let looked_at = move |one: &Subflow| !quiet && !(long && one.backup && one.alive && one.seen);
+        let looked_at = move |one: &Subflow| !(quiet || long && one.backup && one.alive && one.seen);
         self.subflows.iter().enumerate().filter(move |(_, one)| looked_at(one)).map(|(place, _)| place)
     }
 

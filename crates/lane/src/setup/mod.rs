@@ -21,6 +21,8 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::settings::Settings;
+
 pub use apply::{Done, Host, Setup, Undone};
 pub use live::Live;
 pub use plan::plan;
@@ -174,6 +176,20 @@ pub enum SetupError {
     /// Another process sets up or cleans up.
     #[error("another process is at {} now", .0.display())]
     Busy(PathBuf),
+}
+
+/// Sets up the network namespace that the calling thread is in, called `netns` in the record (`None`: the one the process
+/// was started in). Doing it again changes nothing.
+///
+/// # Errors
+/// As [`Setup::apply`].
+pub fn set_up(settings: &Settings, netns: Option<&str>) -> Result<Done, SetupError> {
+    let mut setup = Setup::open(&settings.operations.state, netns)?;
+    let plan = plan(settings, &Present::read(settings)?);
+    for warning in &plan.warnings {
+        tracing::warn!("{warning}");
+    }
+    setup.apply(&plan, &mut Live::open()?)
 }
 
 /// The equivalent command.

@@ -6,9 +6,9 @@ use headway_units::Span;
 
 use super::{Checker, tree};
 use crate::schema::{
-    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, HostsRecord, JudgeRecord, LaneOpen,
-    LaneStart, LanesRecord, LinuxHostsRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind,
-    TrafficKind, TransportRecord,
+    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, HostsRecord, JudgeRecord,
+    LaneDaemonRecord, LaneOpen, LaneStart, LanesRecord, LinuxHostsRecord, PolicyRecord, Protocol, ScenarioRecord,
+    ShapeRecord, SizeKind, TrafficKind, TransportRecord,
 };
 use crate::stack;
 
@@ -46,6 +46,7 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         let shape = &scenario.topology.shape;
         transport(policy, &policy.transport, shape, &["policy", &index, "transport"], checker);
         queue(policy, &index, checker);
+        daemon(policy, &index, checker);
         for (name, own) in policy.traffic.iter() {
             let known = scenario.traffic.iter().map(|traffic| traffic.name.as_str());
             let path = ["policy", &index, "traffic", name];
@@ -296,6 +297,40 @@ fn transport(
             let message = format!("`policy.{name}.transport.backup` has subflow {subflow} twice");
             checker.problem(&path, message, "once more", None);
         }
+    }
+}
+
+/// What is said to the daemon of kernel hosts, which must have something to do.
+fn daemon(policy: &PolicyRecord, index: &str, checker: &mut Checker) {
+    let Some(record) = policy.linux.as_ref().and_then(|linux| linux.daemon.as_ref()) else { return };
+    let path = ["policy", index, "linux", "daemon"];
+    let of = |transport: &TransportRecord| match &transport.protocol {
+        Protocol::Tcp(_) => (false, false),
+        Protocol::Mptcp(mptcp) => (true, mptcp.lanes.is_some()),
+    };
+    let all = || std::iter::once(&policy.transport).chain(policy.traffic.iter().map(|(_, own)| own)).map(of);
+    let name = &policy.name;
+    if record.config.is_none() && !all().any(|(_, lanes)| lanes) {
+        let message = format!("policy `{name}` has settings for the daemon of lanes, and no lanes");
+        let help = "put `lanes` into the transport, or name a whole configuration with `config`";
+        checker.problem(&path, message, "", Some(help));
+    }
+    if record.config.is_some() && !all().any(|(mptcp, _)| mptcp) {
+        let message = format!("policy `{name}` has a daemon for the paths of MPTCP, and no MPTCP");
+        checker.problem(&path, message, "", Some("take transport = { kind = \"mptcp\" }"));
+    }
+    let alone = LaneDaemonRecord {
+        open_after: None,
+        probe_interval: None,
+        poll_interval: None,
+        watch_interval: None,
+        idle: None,
+        config: record.config.clone(),
+    };
+    if record.config.is_some() && *record != alone {
+        let message = format!("policy `{name}` has a whole configuration for the daemon, and single settings");
+        let help = "`config` says everything: put the settings into that file";
+        checker.problem(&[&path[..], &["config"]].concat(), message, "", Some(help));
     }
 }
 

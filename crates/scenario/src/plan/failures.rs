@@ -1,5 +1,7 @@
 //! Failures: from names to links.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use headway_fabric::{Graph, LinkId, NodeId, NodeKind};
 use headway_transport::Failure;
 use headway_units::Time;
@@ -21,6 +23,32 @@ pub(super) fn build(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<
         })
     };
     scenario.failure.iter().enumerate().map(each).collect()
+}
+
+/// By outgoing link of a host: the times at which its carrier goes, comes back, …, in order and before `end`.
+pub(super) fn carriers(failures: &[Failure], end: Time) -> BTreeMap<LinkId, Vec<Time>> {
+    // per link: how many failures begin or end there
+    let mut changes: BTreeMap<LinkId, BTreeMap<Time, i32>> = BTreeMap::new();
+    for failure in failures.iter().filter(|failure| failure.carrier) {
+        let links: BTreeSet<LinkId> = failure.links.iter().copied().collect();
+        for &link in links.iter().filter(|link| links.contains(&link.reverse())) {
+            let own = changes.entry(link).or_default();
+            *own.entry(failure.at).or_default() += 1;
+            if let Some(until) = failure.until {
+                *own.entry(until).or_default() -= 1;
+            }
+        }
+    }
+    let times = |changes: BTreeMap<Time, i32>| {
+        let mut dark = 0;
+        let mut turns = |(time, change)| {
+            let before = dark > 0;
+            dark += change;
+            (before != (dark > 0)).then_some(time)
+        };
+        changes.into_iter().take_while(|&(time, _)| time < end).filter_map(&mut turns).collect()
+    };
+    changes.into_iter().map(|(link, changes)| (link, times(changes))).collect()
 }
 
 /// The path of a key of failure number `index`.
@@ -93,4 +121,38 @@ fn neighbours(graph: &Graph, node: NodeId) -> String {
     let shown = names[..names.len() - more].join(", ");
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("the cables of `{}` go to {shown}{more}", graph.node(node).name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carriers_go_and_come_back_once_however_many_failures_overlap() {
+        let ms = |at: u64| Time::from_picos(at * 1_000_000_000);
+        let links = |forth: u32| vec![LinkId(forth), LinkId(forth).reverse()];
+        let failure = |links: Vec<LinkId>, at: u64, until: Option<u64>| Failure {
+            links,
+            at: ms(at),
+            until: until.map(ms),
+            reroute: None,
+            carrier: true,
+        };
+        let all = [
+            failure(links(0), 10, Some(30)),
+            failure(links(0), 20, Some(50)),
+            failure(links(0), 50, Some(60)),
+            failure(links(0), 80, None),
+            failure(links(0), 90, Some(95)),
+            failure(vec![LinkId(2)], 1, None),
+            Failure { carrier: false, ..failure(links(4), 1, None) },
+            failure(links(6), 1, Some(200)),
+        ];
+        let found = carriers(&all, ms(100));
+        let both = |times: &[u64]| times.iter().map(|&at| ms(at)).collect::<Vec<_>>();
+        for (link, times) in [(0, both(&[10, 60, 80])), (1, both(&[10, 60, 80])), (6, both(&[1])), (7, both(&[1]))] {
+            assert_eq!(found[&LinkId(link)], times, "link {link}");
+        }
+        assert_eq!(found.len(), 4);
+    }
 }

@@ -145,7 +145,8 @@ impl Plan {
             }
             names.extend(one.reported().into_iter().map(Arc::from));
         }
-        let kernels = Kernels::new(scenario, policy, &network, &traffics, folder)?;
+        let failures = failures::build(scenario, &network)?;
+        let kernels = Kernels::new(scenario, policy, &network, &traffics, &failures, folder)?;
         let sends = |traffic: u16| kernels.as_ref().is_some_and(|kernels| kernels.sends(traffic));
         let modelled = |place: usize| scenario.traffic[place].command().is_none() && !sends(place as u16);
         let profiles = profile::build(scenario, record, policy, modelled)?;
@@ -163,7 +164,6 @@ impl Plan {
         let end = (Time::ZERO + scenario.duration).saturating_add(scenario.drain);
         let measure = measure(scenario, &network)?;
         let models = host::models(scenario, &network)?;
-        let failures = failures::build(scenario, &network)?;
         Ok(Plan { network, profiles, traffics, trees, names, classes, kernels, models, failures, measure, end })
     }
 

@@ -15,8 +15,8 @@ pub use failure::{Direction, FailureRecord};
 pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
 pub use policy::{
     AddressPairs, BacklogRecord, BaseRtt, BytesSentRecord, DeadlineRecord, DeliveryRateRecord, HistoryRecord,
-    JudgeRecord, LaneOpen, LaneStart, LanesRecord, LeftoversRecord, LinkCostRecord, LinuxPolicyRecord, MptcpRecord,
-    PolicyRecord, Protocol, ReplicateRecord, ReturnRecord, Scheduler, TcpRecord,
+    JudgeRecord, LaneDaemonRecord, LaneOpen, LaneStart, LanesRecord, LeftoversRecord, LinkCostRecord,
+    LinuxPolicyRecord, MptcpRecord, PolicyRecord, Protocol, ReplicateRecord, ReturnRecord, Scheduler, TcpRecord,
 };
 pub use queue::{CodelRecord, DropTailRecord, DrrRecord, FqCodelRecord, QueueRecord, RedRecord, SharedBufferRecord};
 pub use quick::{KernelHostsRecord, KernelQuickRecord, QuickRecord};

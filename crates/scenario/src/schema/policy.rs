@@ -4,7 +4,7 @@ use headway_units::{Bytes, Rate, Span};
 
 use super::LONGEST;
 use super::transport::TransportRecord;
-use headway_language::{Map, Name, Ratio, above, choice, record, words};
+use headway_language::{Map, Name, OrOff, Ratio, above, choice, record, words};
 
 use crate::settings::Settings;
 
@@ -31,6 +31,31 @@ record! {
         pub qdisc: Option<String>,
         /// Kernel settings of every host.
         pub sysctl: Settings = Settings::new(),
+        /// What `headway-lane`, which does lanes there, is told beyond `lanes`.
+        pub daemon: Option<LaneDaemonRecord>,
+    }
+}
+
+record! {
+    /// What `headway-lane` is told beyond `lanes`. What is left out is as the daemon has it.
+    pub struct LaneDaemonRecord {
+        /// The age of a connection at which it is looked at for the first time, and its subflows on long lanes open.
+        #[range(Span::ZERO..=LONGEST)]
+        pub open_after: Option<Span>,
+        /// A long lane's round trip older than this is measured anew, for judges that look at it.
+        #[range(Span::from_millis(1)..=LONGEST)]
+        pub probe_interval: Option<Span>,
+        /// How often a connection is looked at that is not judged yet.
+        #[range(Span::from_millis(1)..=LONGEST)]
+        pub poll_interval: Option<Span>,
+        /// How often a connection is looked at that was judged long.
+        #[range(Span::from_millis(1)..=LONGEST)]
+        pub watch_interval: Option<Span>,
+        /// After so long without anything to send a connection comes back to the short lane; `false`: never.
+        #[range(Span::from_millis(1)..=LONGEST)]
+        pub idle: Option<OrOff<Span>>,
+        /// A whole configuration instead of the one made of `lanes`: a file beside the scenario.
+        pub config: Option<String>,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Kernel hosts of a plan: which there are, how they are set up, what they send and run.
 
+mod daemon;
 mod policy;
 mod reports;
 mod start;
@@ -9,20 +10,26 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use headway_agent::protocol;
 use headway_fabric::{LinkId, NodeId};
 use headway_kernel::Watch;
-use headway_kernel::setup::{self, MOST_CARDS, MOST_HOSTS, Mptcp, Setup};
+use headway_kernel::setup::{self, Endpoints, MOST_CARDS, MOST_HOSTS, Mptcp, Setup};
+use headway_transport::Failure;
 use headway_units::{Span, Time};
 
 use super::Fault;
+use super::failures::carriers;
 use super::network::Network;
 use super::traffic::Planned;
 use crate::schema::{CommandRecord, HostKind, LinuxHostsRecord, PolicyRecord, ScenarioRecord, Series, TransportRecord};
+use policy::Multipath;
 pub(super) use policy::Resolved;
 pub(super) use reports::Joined;
 pub(crate) use start::Machine;
 pub(super) use start::Started;
 
+/// What to do about hosts without a lane for long flows.
+const LANES: &str = "a lane is an interface: take fewer short ones, more subflows, or hosts with more interfaces";
 /// Listeners of flows are at this port and the following ones, one for each traffic.
 const FIRST_SERVICE: u16 = 5_000;
 
@@ -63,6 +70,8 @@ pub(crate) struct Kernels {
     sample_ns: Option<u64>,
     mtu: u16,
     end: Time,
+    /// When the carrier of an interface goes, comes back, …
+    carriers: BTreeMap<LinkId, Vec<Time>>,
 }
 
 /// A host that is a kernel.
@@ -72,6 +81,7 @@ struct Host {
     record: Arc<LinuxHostsRecord>,
     links: Vec<LinkId>,
     setup: Setup,
+    daemon: Option<protocol::Daemon>,
 }
 
 /// Hosts that share a kernel.
@@ -114,7 +124,13 @@ struct Want<'a> {
 impl Kernels {
     /// The programs that set its hosts up, as text.
     pub fn setup(&self) -> String {
-        self.hosts.values().flat_map(|host| host.setup.programs()).map(|program| program.join(" ") + "\n").collect()
+        let daemon = |host: &Host| {
+            let files = host.daemon.iter().flat_map(|daemon| &daemon.files).map(|(_, text)| text.clone());
+            host.daemon.iter().map(|daemon| daemon.words.join(" ") + "\n").chain(files).collect::<String>()
+        };
+        let programs =
+            |host: &Host| host.setup.programs().iter().map(|words| words.join(" ") + "\n").collect::<String>();
+        self.hosts.values().map(|host| programs(host) + &daemon(host)).collect()
     }
 
     /// Whether all hosts of `traffic` are kernels; none of them are otherwise.
@@ -128,6 +144,7 @@ impl Kernels {
         policy: usize,
         network: &Network,
         planned: &[Planned],
+        failures: &[Failure],
         folder: &Path,
     ) -> Result<Option<Kernels>, Fault> {
         let place = Places::new(scenario, network);
@@ -143,19 +160,20 @@ impl Kernels {
                                 a program that waits, with traffic of kind = \"command\"";
                     return Err(fault.help(help));
                 }
-                let own = resolve(record, &number, scenario, traffic)?;
+                let own = resolve(record, &number, scenario, traffic, folder)?;
                 if place.is_sampled(scenario, traffic) {
                     sampled.insert(traffic.index);
                 }
                 resolved.insert(traffic.index, own);
             }
         }
-        let (commands, of_commands) = place.commands(scenario, record, &number, network)?;
+        let (commands, of_commands) = place.commands(scenario, record, &number, network, folder)?;
         let captures = place.captures(scenario, network)?;
         if resolved.is_empty() && commands.is_empty() {
             return Ok(None);
         }
         let mtu = scenario.topology.mtu.get() as u16;
+        let end = Time::ZERO + scenario.duration.checked_add(scenario.drain).unwrap_or(scenario.duration);
         let mut kernels = Kernels {
             hosts: BTreeMap::new(),
             guests: Vec::new(),
@@ -166,7 +184,8 @@ impl Kernels {
             files: scenario.files.as_ref().map(|name| folder.join(name)),
             sample_ns: sample_ns(scenario, !sampled.is_empty())?,
             mtu,
-            end: Time::ZERO + scenario.duration.checked_add(scenario.drain).unwrap_or(scenario.duration),
+            end,
+            carriers: carriers(failures, end),
         };
         let mut wants: BTreeMap<NodeId, Vec<Want>> = BTreeMap::new();
         for traffic in planned.iter().filter(|traffic| resolved.contains_key(&traffic.index)) {
@@ -293,6 +312,7 @@ impl<'a> Places<'a> {
         policy: &PolicyRecord,
         number: &str,
         network: &Network,
+        folder: &Path,
     ) -> Result<(Vec<Command>, Vec<(&'a str, Resolved)>), Fault> {
         let (mut commands, mut resolved) = (Vec::new(), Vec::new());
         for (index, traffic) in scenario.traffic.iter().enumerate() {
@@ -319,7 +339,7 @@ impl<'a> Places<'a> {
             }
             let (transport, at) = transport(policy, number, name);
             let at: Vec<&str> = at.iter().map(String::as_str).collect();
-            resolved.push((name, Resolved::new(policy, transport, &at)?));
+            resolved.push((name, Resolved::new(policy, transport, &at, folder)?));
         }
         Ok((commands, resolved))
     }
@@ -388,7 +408,8 @@ impl<'a> Places<'a> {
         let first = &wants[0];
         // What is the same for all sockets of a host: everything but the congestion control, and MPTCP's path manager.
         let mut mptcp: Option<Mptcp> = None;
-        let mut of_mptcp = "";
+        let mut of_mptcp: Option<(&Multipath, &str)> = None;
+        let mut daemon = None;
         for want in wants {
             let differ = |other: &str| {
                 let message = format!(
@@ -404,16 +425,29 @@ impl<'a> Places<'a> {
             }
             let Some(own) = &want.resolved.mptcp else { continue };
             let subflows = own.subflows.unwrap_or(interfaces).min(interfaces).min(8);
-            if let Some(known) = &mut mptcp {
-                if (known.subflows, &known.backup) != (subflows, &own.backup) {
-                    return Err(differ(of_mptcp));
+            if let Some((known, other)) = of_mptcp {
+                let alike = known.subflows.unwrap_or(interfaces).min(interfaces).min(8) == subflows
+                    && (&known.backup, &known.daemon) == (&own.backup, &own.daemon);
+                if !alike {
+                    return Err(differ(other));
                 }
-                known.opens |= want.opens;
-                known.accepts |= want.accepts;
             } else {
-                of_mptcp = want.traffic;
-                let (opens, accepts) = (want.opens, want.accepts);
-                mptcp = Some(Mptcp { subflows, backup: own.backup.clone(), opens, accepts });
+                of_mptcp = Some((own, want.traffic));
+                mptcp = Some(if let Some(lanes) = &own.daemon {
+                    let program = lanes.program(subflows).map_err(|what| {
+                        let message = format!("policy `{}` on host `{name}` {what}", policy.name);
+                        Fault::new(&["policy", policy_number], message).help(LANES)
+                    })?;
+                    daemon = Some(program);
+                    Mptcp::Userspace
+                } else {
+                    let backup = own.backup.clone();
+                    Mptcp::Kernel(Endpoints { subflows, backup, opens: false, accepts: false })
+                });
+            }
+            if let Some(Mptcp::Kernel(endpoints)) = &mut mptcp {
+                endpoints.opens |= want.opens;
+                endpoints.accepts |= want.accepts;
             }
         }
         // Sockets of flows are given theirs; those of commands have what the host has.
@@ -450,7 +484,7 @@ impl<'a> Places<'a> {
             sysctls,
             lines: record.setup.clone(),
         };
-        Ok(Host { name, record: Arc::clone(record), links, setup })
+        Ok(Host { name, record: Arc::clone(record), links, setup, daemon })
     }
 
     /// Which of `hosts` share a kernel. That depends on places in groups alone, so that runs in which fewer take part
@@ -514,10 +548,11 @@ fn resolve(
     number: &str,
     scenario: &ScenarioRecord,
     traffic: &Planned,
+    folder: &Path,
 ) -> Result<Resolved, Fault> {
     let (record, at) = transport(policy, number, &traffic.name);
     let at: Vec<&str> = at.iter().map(String::as_str).collect();
-    let resolved = Resolved::new(policy, record, &at)?;
+    let resolved = Resolved::new(policy, record, &at, folder)?;
     if let Some(own) = &resolved.mptcp
         && let Some(wanted) = own.subflows
         && let Some(fewest) = traffic.fewest_interfaces
@@ -534,7 +569,7 @@ fn resolve(
     let sampled_cost = scenario.measure.series.contains(&Series::LinkCost)
         && scenario.measure.traffic.as_ref().is_none_or(|names| names.iter().any(|name| **name == *traffic.name));
     if sampled_cost {
-        let message = format!("the link cost of traffic `{}` cannot be recorded: kernels have no lanes", traffic.name);
+        let message = format!("the link cost of traffic `{}` cannot be recorded: kernels do not tell it", traffic.name);
         return Err(Fault::new(&["measure", "series"], message));
     }
     Ok(resolved)

@@ -5,11 +5,14 @@
 
 mod parts;
 
+use std::path::Path;
+
 use headway_control::congestion::Congestion;
 use headway_kernel::setup::{MOST_EXTRA_SUBFLOWS, Stack};
 use headway_transport::{Profile, Recovery};
 use headway_units::{Bytes, Span};
 
+use super::daemon::Daemon;
 use crate::plan::Fault;
 use crate::schema::{
     self, AddressPairs, DelayedAckRecord, LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, TransportRecord,
@@ -42,11 +45,18 @@ pub(crate) struct Multipath {
     pub subflows: Option<u32>,
     /// Those that carry data only when no other can.
     pub backup: Vec<u32>,
+    /// Who manages the paths, if it is not the kernel.
+    pub daemon: Option<Daemon>,
 }
 
 impl Resolved {
-    /// Resolves `transport` of `policy`, which stands at `at`.
-    pub fn new(policy: &PolicyRecord, transport: &TransportRecord, at: &[&str]) -> Result<Resolved, Fault> {
+    /// Resolves `transport` of `policy`, which stands at `at`; files it names are in `folder`.
+    pub fn new(
+        policy: &PolicyRecord,
+        transport: &TransportRecord,
+        at: &[&str],
+        folder: &Path,
+    ) -> Result<Resolved, Fault> {
         let refusal = Refusal { policy: &policy.name, at };
         let none = LinuxTransportRecord {
             control: None,
@@ -71,11 +81,6 @@ impl Resolved {
             let what = "parameters of a control, and a kernel's have settings of their own";
             let help = "for kernel hosts, put the kernel's settings into `linux.sysctl` of the policy";
             return Err(refusal.without_help("control-parameters", what).help(help));
-        }
-        if matches!(&transport.protocol, Protocol::Mptcp(record) if record.lanes.is_some()) {
-            let help = "lanes of kernel hosts are a matter of a daemon, which this version does not have; \
-                        --policy runs the other policies";
-            return Err(refusal.without_help("lanes", "lanes, and a kernel has none").help(help));
         }
         let min_rto = linux.min_rto.unwrap_or(own.min_rto);
         if !min_rto.picos().is_multiple_of(MILLISECOND) || min_rto > MAX_RTO {
@@ -122,7 +127,10 @@ impl Resolved {
         };
         let mptcp = match &transport.protocol {
             Protocol::Tcp(_) => None,
-            Protocol::Mptcp(record) => Some(multipath(record, linux, &refusal)?),
+            Protocol::Mptcp(record) => {
+                let daemon = Daemon::new(policy, record, folder, &refusal)?;
+                Some(Multipath { daemon, ..multipath(record, linux, &refusal)? })
+            }
         };
         Ok(Resolved { control, stack, mptcp })
     }
@@ -178,22 +186,27 @@ fn multipath(record: &MptcpRecord, linux: &LinuxTransportRecord, refusal: &Refus
     if let Some(most) = subflows.filter(|&n| n > MOST_EXTRA_SUBFLOWS + 1) {
         return Err(refusal.without_help("subflows", &format!("{most} subflows, more than a kernel opens")));
     }
+    if record.syn_fallback {
+        let what = "`syn-fallback`, and a kernel connects as its application says";
+        return Err(refusal.without_help("syn-fallback", what));
+    }
     if record.backup.contains(&0) {
         let what = "subflow 0 as a backup, and a kernel's first subflow never is one";
         return Err(refusal.without_help("backup", what));
     }
     let mut backup = record.backup.clone();
     backup.sort_unstable();
-    Ok(Multipath { subflows, backup })
+    Ok(Multipath { subflows, backup, daemon: None })
 }
 
-struct Refusal<'a> {
-    policy: &'a str,
-    at: &'a [&'a str],
+/// Whose transport is refused, and where it stands.
+pub(crate) struct Refusal<'a> {
+    pub policy: &'a str,
+    pub at: &'a [&'a str],
 }
 
 impl Refusal<'_> {
-    fn without_help(&self, key: &str, what: &str) -> Fault {
+    pub fn without_help(&self, key: &str, what: &str) -> Fault {
         Fault::new(&[self.at, &[key]].concat(), format!("policy `{}` has {what}", self.policy))
     }
 
@@ -216,7 +229,7 @@ mod tests {
         let document = Document::parse(&text, "x.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         let scenario = document.scenario(&document.points()[0]).unwrap_or_else(|problems| panic!("{problems}"));
         let policy = &scenario.policy[0];
-        Resolved::new(policy, &policy.transport, &["policy", "0", "transport"])
+        Resolved::new(policy, &policy.transport, &["policy", "0", "transport"], Path::new("."))
             .map_err(|fault| format!("{}: {}", fault.path.join("."), fault.message))
     }
 
@@ -312,7 +325,7 @@ mod tests {
         assert_eq!(resolved.control, "cubic");
         assert!(resolved.stack.sack);
         assert_eq!(resolved.stack.min_rto_ms, 5);
-        assert_eq!(resolved.mptcp, Some(Multipath { subflows: Some(2), backup: vec![1, 2] }));
+        assert_eq!(resolved.mptcp, Some(Multipath { subflows: Some(2), backup: vec![1, 2], daemon: None }));
     }
 
     #[test]
@@ -341,7 +354,11 @@ mod tests {
             ("{ kind = \"tcp\", pacing = \"always\" }", "pacing"),
             ("{ kind = \"mptcp\" }", "control"),
             ("{ kind = \"mptcp\", control = \"new-reno\", join-after = \"1KB\" }", "join-after"),
-            ("{ kind = \"mptcp\", control = \"new-reno\", subflows = 2, lanes = { judge = \"deadline\" } }", "lanes"),
+            ("{ kind = \"mptcp\", control = \"new-reno\", syn-fallback = true }", "syn-fallback"),
+            (
+                "{ kind = \"mptcp\", control = \"new-reno\", subflows = 2, lanes = { judge = \"deadline\", back = {} } }",
+                "lanes.back",
+            ),
             ("{ kind = \"mptcp\", control = \"new-reno\", backup = [0] }", "backup"),
         ] {
             let refused = resolve(transport).expect_err(transport);

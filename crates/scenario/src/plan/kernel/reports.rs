@@ -75,6 +75,9 @@ impl Joined {
         for command in &kernels.commands {
             joined.commands.push(outcome(command, outputs, network, nanos(kernels.end))?);
         }
+        for output in outputs {
+            joined.commands.extend(daemons(output, nanos(kernels.end)));
+        }
         Ok(joined)
     }
 
@@ -248,11 +251,7 @@ fn outcome(command: &Command, outputs: &[HostOutput], network: &Network, end_ns:
     let Some((start, end, code)) = report.next_back() else {
         return Err(format!("host `{host}` does not say what became of the program of `{}`", command.traffic));
     };
-    let wrote = |end: &str| {
-        let name = format!("{}.{end}", command.traffic);
-        let file = output.and_then(|output| output.files.iter().find(|(known, _)| *known == name));
-        Output::new(file.map(|(_, content)| content.clone()).unwrap_or_default())
-    };
+    let wrote = |end: &str| output.map_or_else(|| Output::new(Vec::new()), |own| wrote(own, &command.traffic, end));
     let told = command.stop.map_or(end_ns, |stop| nanos(Time::ZERO + stop).min(end_ns));
     Ok(CommandRecord {
         traffic: command.traffic.clone(),
@@ -264,6 +263,32 @@ fn outcome(command: &Command, outputs: &[HostOutput], network: &Network, end_ns:
         stdout: wrote("stdout"),
         stderr: wrote("stderr"),
     })
+}
+
+/// What the command or daemon `name` wrote to its standard output or error.
+fn wrote(output: &HostOutput, name: &str, end: &str) -> Output {
+    let file = output.files.iter().find(|(known, _)| *known == format!("{name}.{end}"));
+    Output::new(file.map(|(_, content)| content.clone()).unwrap_or_default())
+}
+
+/// What became of a host's daemons, whose reports are those of commands with names of their own.
+fn daemons(output: &HostOutput, end_ns: u64) -> Vec<CommandRecord> {
+    let of = |report: &Report| match report {
+        Report::Command { name, start_ns, end_ns: at, code } if name.starts_with(CommandRecord::DAEMON) => {
+            Some(CommandRecord {
+                traffic: name.as_str().into(),
+                host: output.name.as_str().into(),
+                start: time(*start_ns),
+                end: time(*at),
+                code: *code,
+                ended: *at >= end_ns,
+                stdout: wrote(output, name, "stdout"),
+                stderr: wrote(output, name, "stderr"),
+            })
+        }
+        _ => None,
+    };
+    output.reports.iter().filter_map(of).collect()
 }
 
 impl Joined {

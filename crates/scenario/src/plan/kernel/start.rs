@@ -236,6 +236,7 @@ impl Kernels {
                 })
                 .collect(),
             expected: Vec::new(),
+            daemons: own.daemon.iter().cloned().collect(),
             flows,
             commands,
             sample_ns: self.sample_ns,
@@ -252,6 +253,7 @@ impl Kernels {
     ) -> GuestPlan {
         let record = &self.hosts[&guest.hosts[0]].record;
         let mut cards = Vec::new();
+        let mut carriers = BTreeMap::new();
         for (cpu, member) in members.iter().enumerate() {
             let host = &self.hosts[member];
             for (interface, &link) in (0..).zip(&host.links) {
@@ -265,20 +267,24 @@ impl Kernels {
                     checksums: record.checksums,
                     cpu,
                 };
+                if let Some(times) = self.carriers.get(&link) {
+                    carriers.insert(cards.len(), times.iter().map(|&time| nanos(time)).collect());
+                }
                 cards.push((link, card));
             }
         }
-        let nanos = |span: Span| span.picos() / 1000;
-        let cpu = Cpu { packet: nanos(record.cpu_per_packet), interrupt: nanos(record.cpu_per_interrupt) };
+        let whole = |span: Span| span.picos() / 1000;
+        let cpu = Cpu { packet: whole(record.cpu_per_packet), interrupt: whole(record.cpu_per_interrupt) };
         GuestPlan {
             config: Config {
                 epoch_ns: EPOCH_NS,
-                end_ns: self::nanos(self.end),
+                end_ns: nanos(self.end),
                 files: self.files.is_some(),
                 names: self.names(),
                 hosts,
             },
             cards,
+            carriers,
             cpus: vec![cpu; members.len()],
             memory: super::memory(record),
             seed,

@@ -1,0 +1,61 @@
+//! Headway's own programs for kernel hosts, which are part of this program.
+
+use std::sync::OnceLock;
+
+use super::error::ImageError;
+use super::hash;
+
+/// The agent, `/init` of every guest. Empty if it could not be built, as all of them are then.
+static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/headway-agent"));
+/// Daemons by their names; they are in `/bin` of every guest.
+static DAEMONS: [(&str, &[u8]); 1] = [("headway-lane", include_bytes!(concat!(env!("OUT_DIR"), "/headway-lane")))];
+/// Why they could not be built.
+static PROBLEM: &str = include_str!(concat!(env!("OUT_DIR"), "/problem"));
+
+/// The programs that every image has: static, each a whole file.
+#[derive(Debug, Clone, Copy)]
+pub struct Own<'a> {
+    /// `/init`.
+    pub agent: &'a [u8],
+    /// Names in `/bin`, and files.
+    pub daemons: &'a [(&'a str, &'a [u8])],
+}
+
+impl Own<'_> {
+    /// SHA-256 over all of them, with their names.
+    pub fn sha256(&self) -> String {
+        let mut text = hash::bytes(self.agent);
+        for (name, program) in self.daemons {
+            text = format!("{text} {name} {}", hash::bytes(program));
+        }
+        hash::bytes(text.as_bytes())
+    }
+}
+
+/// Those of this version of Headway.
+pub fn own() -> Result<Own<'static>, ImageError> {
+    if AGENT.is_empty() {
+        return Err(ImageError::NoPrograms { why: PROBLEM.to_owned() });
+    }
+    Ok(Own { agent: AGENT, daemons: &DAEMONS })
+}
+
+/// [`Own::sha256`] of those, as images made by this version of Headway have it.
+pub fn sha256() -> &'static str {
+    static SHA256: OnceLock<String> = OnceLock::new();
+    SHA256.get_or_init(|| Own { agent: AGENT, daemons: &DAEMONS }.sha256())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_and_name_changes_the_hash() {
+        let of = |agent: &'static str, daemons: &[(&str, &[u8])]| Own { agent: agent.as_bytes(), daemons }.sha256();
+        let all = [of("a", &[("d", b"1")]), of("b", &[("d", b"1")]), of("a", &[("d", b"2")]), of("a", &[("e", b"1")])];
+        let different: std::collections::BTreeSet<&String> = all.iter().collect();
+        assert_eq!(different.len(), all.len());
+        assert_eq!(all[0], of("a", &[("d", b"1")]));
+    }
+}
