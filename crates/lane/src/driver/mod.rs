@@ -20,6 +20,7 @@ use crate::http::{BindError, Server, answer};
 use crate::manager::Note;
 use crate::notify;
 use crate::settings::Settings;
+use crate::setup::SetupError;
 use crate::snapshot::Status;
 use namespace::Namespace;
 
@@ -57,6 +58,9 @@ pub enum RunError {
     /// A setting of the kernel cannot be read.
     #[error(transparent)]
     Sysctl(#[from] headway_linux::sysctl::Error),
+    /// Routes, rules or the path manager.
+    #[error("setting up: {0}")]
+    Setup(#[from] SetupError),
     /// The sockets for status and metrics.
     #[error(transparent)]
     Bind(#[from] BindError),
