@@ -92,7 +92,7 @@ choice! {
 record! {
     /// A connection older than this is long.
     pub struct DeadlineRecord {
-        /// The age.
+        /// The age at which a connection is long.
         #[range(above(Span::ZERO))]
         pub deadline: Span = headway_control::lanes::Deadline::default().after,
     }

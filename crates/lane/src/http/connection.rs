@@ -248,3 +248,29 @@ fn request(bytes: &[u8], tcp: bool) -> Option<Result<Request, Response>> {
     let path = path.split('?').next().unwrap_or_default().to_owned();
     Some(Ok(Request { path, tcp }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_request_a_refusal_or_not_whole(
+            mut head in prop::sample::select(vec!["", "GET /status HTTP/1.1\r\n", "GET  ", "GET /\u{1}"]).prop_map(|text| text.as_bytes().to_vec()),
+            rest in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            head.extend(rest);
+            if let Some(Err(refusal)) = request(&head, false) {
+                prop_assert!(matches!(refusal.status, 400 | 405 | 431));
+            }
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_a_question_mark_is_left_out() {
+        let asked = request(b"GET /metrics?name[]=a HTTP/1.1\r\n\r\n", true);
+        assert_eq!(asked, Some(Ok(Request { path: "/metrics".to_owned(), tcp: true })));
+        assert_eq!(request(b"GET /metrics HTTP/1.1\r\n", true), None);
+    }
+}
