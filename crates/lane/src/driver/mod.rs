@@ -260,7 +260,7 @@ impl Daemon {
                 tracing::info!(config = %self.options.config.display(), "configuration read: {}", settings.summary());
                 let now = self.clock.now();
                 for namespace in &mut self.namespaces {
-                    namespace.reconfigure(&settings, self.options.apply_routes, now);
+                    namespace.reconfigure(&settings, now);
                 }
                 self.settings = settings;
             }

@@ -23,6 +23,8 @@ use crate::snapshot::{Counters, Snapshot};
 const EVENTS: usize = 1024;
 /// What could not be read is tried again after this.
 const AGAIN: Span = Span::from_millis(200);
+/// Routes that could not be set up are tried again after this.
+const LATER: Span = Span::from_secs(10);
 
 /// Where the calling thread is to be.
 #[derive(Debug, Clone)]
@@ -74,6 +76,10 @@ pub(super) struct Namespace {
     resolve: Option<Time>,
     /// Events were left for the next turn.
     more: bool,
+    /// Set up routes.
+    apply: bool,
+    /// Not all of them could be.
+    incomplete: bool,
 }
 
 impl Namespace {
@@ -85,9 +91,11 @@ impl Namespace {
         let (kernel, events, changes, interfaces) = opened.map_err(io("network namespace"))??;
         let manager = Manager::new(settings.clone(), now);
         let name = name.map(str::to_owned);
-        let (resync, resolve, more) = (Some(now), Some(now), false);
-        let mut namespace =
-            Namespace { name, place, kernel, events, changes, interfaces, manager, resync, resolve, more };
+        let (resync, resolve, more, incomplete) = (Some(now), Some(now), false, false);
+        #[rustfmt::skip]
+        let mut namespace = Namespace {
+            name, place, kernel, events, changes, interfaces, manager, resync, resolve, more, apply, incomplete,
+        };
         namespace.turn(now, true);
         Ok(namespace)
     }
@@ -222,6 +230,12 @@ impl Namespace {
         self.resolve = None;
         let states: Vec<LaneState> =
             self.manager.settings().lanes.iter().map(|lane| state(lane, &links, &addresses)).collect();
+        // routes go with their interface, and do not come back with it
+        let mut lanes = states.iter().zip(self.manager.lanes());
+        let changed = lanes.any(|(now, before)| now.up && now != before && before.interface != 0);
+        if self.apply && (changed || self.incomplete) {
+            self.set_up(now);
+        }
         self.kernel.interfaces = states
             .iter()
             .flat_map(|state| state.addresses.iter().map(|ip| (*ip, state.interface)))
@@ -232,16 +246,23 @@ impl Namespace {
     }
 
     /// Goes on by other settings.
-    pub fn reconfigure(&mut self, settings: &Settings, apply: bool, now: Time) {
-        if apply {
-            let applied = self.place.inside(|| set_up(settings, self.name.as_deref()).map_err(io::Error::other));
-            if let Err(error) = applied {
-                tracing::error!(%error, "routes are not set up in full");
-            }
-        }
+    pub fn reconfigure(&mut self, settings: &Settings, now: Time) {
         self.manager.reconfigure(settings.clone());
+        if self.apply {
+            self.set_up(now);
+        }
         (self.resolve, self.resync) = (Some(now), Some(now));
         self.turn(now, true);
+    }
+
+    fn set_up(&mut self, now: Time) {
+        let settings = self.manager.settings();
+        let applied = self.place.inside(|| set_up(settings, self.name.as_deref()).map_err(io::Error::other));
+        self.incomplete = applied.is_err();
+        if let Err(error) = applied {
+            tracing::error!(%error, "routes are not set up in full; trying again");
+            self.resolve = Some(now.saturating_add(LATER));
+        }
     }
 
     /// Time begins anew at `now`.

@@ -166,6 +166,11 @@ impl Manager {
         &self.shared.settings
     }
 
+    /// The lanes as they were told last, in the order of the settings.
+    pub fn lanes(&self) -> &[LaneState] {
+        &self.shared.lanes
+    }
+
     /// Counts since the start; the caller adds what it counts itself.
     pub fn counters(&mut self) -> &mut Counters {
         &mut self.shared.counters
