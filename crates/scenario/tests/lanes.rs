@@ -40,13 +40,18 @@ fn switched(outcome: &Outcome) -> usize {
     (0..48).map(|nth| 20 * nth).find(|&at| rate(outcome, 1, at, at + 20) > 10.0).expect("it switches")
 }
 
-/// Every flow has arrived, and daemons ran to the end.
+/// Every flow has arrived, daemons ran to the end, and there is nothing to warn of.
 fn check(ran: &Ran) {
     for outcome in &ran.outcomes {
         let left = outcome.flows.iter().filter(|flow| flow.end.is_none()).count();
         assert_eq!(left, 0, "of {} flows", outcome.flows.len());
     }
     assert!(ran.results.warnings.is_empty(), "{:?}", ran.results.warnings);
+    check_daemons(ran);
+}
+
+/// Daemons ran to the end, and ended when they were told to.
+fn check_daemons(ran: &Ran) {
     let daemons = ran.outcomes.iter().flat_map(|outcome| &outcome.commands);
     let ends: Vec<(i32, bool)> = daemons
         .filter(|command| command.daemon() == Some("lane"))
@@ -159,7 +164,7 @@ fn a_configuration_is_read_again_and_a_wrong_one_is_not_taken() {
 #[test]
 fn hosts_of_one_guest_have_a_daemon_each() {
     let Some(image) = image() else { return };
-    let kill = program("kill", "100ms", "kill -KILL $(cat /run/headway/lane.pid)");
+    let kill = program("kill", "10ms", "kill -KILL $(cat /run/headway/lane.pid)");
     let sets = [
         "hosts.left={count=2,linux={hosts-per-guest=2}}",
         "hosts.right.count=2",
@@ -175,26 +180,34 @@ fn hosts_of_one_guest_have_a_daemon_each() {
     assert_eq!(long, [("left-host0", "0"), ("left-host1", "0+1")], "who has no daemon stays on the short lane");
 }
 
+/// As fast as the daemon may open subflows by default: a thousand per second. The flows have no end, for Linux opens no
+/// subflow of a connection whose application has closed it, which those of short flows do at once.
 #[test]
 fn a_thousand_connections_are_switched() {
     let Some(image) = image() else { return };
     let sets = [
-        "topology.link={rate=\"1Gbps\",delay=\"500us\"}",
-        "topology.queue={kind=\"drop-tail\",limit=\"20MB\"}",
-        "hosts.left.linux={memory=\"256MB\"}",
-        "hosts.right.linux={memory=\"256MB\"}",
-        "traffic.long.size=60KB",
+        "topology.queue.limit=20MB",
+        "hosts.left.linux={memory=\"512MB\"}",
+        "hosts.right.linux={memory=\"512MB\"}",
+        "traffic.long.size=unlimited",
         "traffic.long.arrival={kind=\"periodic\",period=\"50us\"}",
         "traffic.long.stop=50ms",
+        "traffic.short.stop=20ms",
+        "policy.lanes.transport.send-buffer=16KB",
         "policy.lanes.transport.lanes.deadline=100ms",
-        "drain=1400ms",
+        "policy.lanes.linux={qdisc=\"fq limit 100000 flow_limit 1000 nopacing\"}",
+        "duration=1400ms",
+        "drain=0s",
     ];
-    let ask = program("ask", "800ms", "headway-lane status | grep \"judged long\"");
+    let ask = program("ask", "1300ms", "headway-lane status | grep \"judged long\"");
     let ran = run(&image, &format!("{LANES}{ask}"), &sets, 1).unwrap();
-    check(&ran);
+    check_daemons(&ran);
     let outcome = &ran.outcomes[0];
     assert_eq!(flows(outcome, "long").len(), 1000);
+    // one or the other waits for its first packet, lost in the crowd
+    let delivered = flows(outcome, "long").iter().filter(|flow| flow.delivered > 0).count();
+    assert!(delivered >= 990, "{delivered} delivered something");
     let count: u32 = said(outcome, "ask").split(' ').next().unwrap().parse().expect("a number");
-    assert!(count >= 500, "{count} were long");
-    assert!(rate(outcome, 1, 100, 600) > 100.0);
+    assert!((980..=1001).contains(&count), "{count} were long");
+    assert!(rate(outcome, 1, 400, 1200) > 90.0);
 }
