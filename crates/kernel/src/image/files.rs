@@ -33,12 +33,13 @@ pub const PROGRAMS: [(&str, &str); 6] = [
 /// before those in PATH; it has no `nstat`.
 const BETTER: [&str; 10] = ["dash", "nstat", "env", "timeout", "nice", "nohup", "setsid", "taskset", "time", "xargs"];
 
-const FOLDERS: [(&str, u32); 16] = [
+const FOLDERS: [(&str, u32); 17] = [
     ("bin", 0o755),
     ("dev", 0o755),
     ("dev/pts", 0o755),
     ("dev/shm", 0o1777),
     ("etc", 0o755),
+    ("etc/headway", 0o755),
     ("files", 0o755),
     ("proc", 0o555),
     ("root", 0o700),
@@ -52,8 +53,9 @@ const FOLDERS: [(&str, u32); 16] = [
     ("var/log", 0o755),
 ];
 
-/// One folder for programs, one for libraries, as Debian has it since version 12.
-const LINKS: [(&str, &str); 8] = [
+/// One folder for programs, one for libraries, as Debian has it since version 12. And where our daemon looks for its
+/// configuration if nobody says otherwise.
+const LINKS: [(&str, &str); 9] = [
     ("sbin", "bin"),
     ("usr/bin", "../bin"),
     ("usr/sbin", "../bin"),
@@ -62,6 +64,7 @@ const LINKS: [(&str, &str); 8] = [
     ("usr/local/bin", "../../bin"),
     ("usr/local/sbin", "../../bin"),
     ("var/run", "../run"),
+    ("etc/headway/lane.toml", "/run/headway/lane.toml"),
 ];
 
 const DEVICES: [(&str, u32, u32); 7] = [
