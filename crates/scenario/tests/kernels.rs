@@ -41,7 +41,7 @@ fn run(image: &Arc<Image>, text: &str, sets: &[&str], threads: usize) -> Result<
     let folder = Folder::create(place.path().join("results"), &manifest, text).unwrap();
     let abort = Arc::new(AtomicBool::new(false));
     let kernel = Some(KernelOptions { image: Arc::clone(image), abort, processors: Vec::new() });
-    let options = Options { seed: scenario.seed, threads, verify: false, kernel };
+    let options = Options { seed: scenario.seed, threads, verify: false, kernel, abort: Arc::default() };
     let stop = AtomicBool::new(false);
     let results = experiment.simulate(&folder, &manifest, &BTreeSet::new(), &options, &stop, &mut |_, _| {})?;
     let outcomes: Result<Vec<Outcome>, Error> = manifest.jobs().map(|job| folder.load(job)).collect();
@@ -174,7 +174,7 @@ fn an_abort_ends_a_run_under_way() {
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::create(place.path().join("results"), &manifest, SMALL).unwrap();
     let kernel = KernelOptions { image, abort: Arc::new(AtomicBool::new(true)), processors: Vec::new() };
-    let options = Options { seed: 1, threads: 1, verify: false, kernel: Some(kernel) };
+    let options = Options { seed: 1, threads: 1, verify: false, kernel: Some(kernel), abort: Arc::default() };
     let done: BTreeSet<Job> = BTreeSet::new();
     let stop = AtomicBool::new(false);
     let error = experiment.simulate(&folder, &manifest, &done, &options, &stop, &mut |_, _| {}).unwrap_err();
