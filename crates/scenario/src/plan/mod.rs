@@ -134,7 +134,8 @@ impl Plan {
     ) -> Result<Plan, Fault> {
         let record: &PolicyRecord = &scenario.policy[policy];
         let network = Arc::clone(network);
-        let flows = scenario.traffic.iter().enumerate().filter_map(|(index, one)| Some((index, one, one.flows()?)));
+        let all = || scenario.traffic.iter().enumerate().filter(|(_, one)| one.takes_part(scenario));
+        let flows = all().filter_map(|(index, one)| Some((index, one, one.flows()?)));
         let traffics = flows
             .map(|(index, one, flows)| Planned::build(&one.name, flows, index, scenario, &network, folder))
             .collect::<Result<Vec<_>, _>>()?;
@@ -145,7 +146,9 @@ impl Plan {
         for (index, one) in scenario.traffic.iter().enumerate() {
             let short = one.flows().and_then(|flows| flows.short);
             if let Some(record) = one.tree() {
-                trees.push(Tree::build(&one.name, record, (index, names.len()), scenario, &network, folder)?);
+                if one.takes_part(scenario) {
+                    trees.push(Tree::build(&one.name, record, (index, names.len()), scenario, &network, folder)?);
+                }
             } else if let Some(short) = short {
                 classes[index] = Some((short, names.len()));
             } else {

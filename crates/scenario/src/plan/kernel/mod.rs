@@ -348,7 +348,7 @@ impl<'a> Places<'a> {
     ) -> Result<(Vec<Command>, Vec<(&'a str, Resolved)>), Fault> {
         let (mut commands, mut resolved) = (Vec::new(), Vec::new());
         for (index, traffic) in scenario.traffic.iter().enumerate() {
-            let Some(record) = traffic.command() else { continue };
+            let Some(record) = traffic.command().filter(|_| traffic.takes_part(scenario)) else { continue };
             let name = &*traffic.name;
             let fault = |key: &str, message: String| Fault::new(&["traffic", &index.to_string(), key], message);
             let hosts = network.group(&record.on);
