@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use headway_agent::protocol::{self, CONFIG, Config, Report};
+use headway_agent::protocol::{self, CONFIG, Config, RUN, Report};
 use headway_fabric::{Graph, NodeId};
 use headway_kernel::setup::Setup;
 use headway_kernel::share::{self, RunFolder, ShareError};
@@ -212,6 +212,7 @@ fn agents(plan: &LabPlan, spaces: &Spaces, folder: &Path, stop: &AtomicBool) -> 
     let daemons = if plan.hosts.iter().any(|own| !own.host.daemons.is_empty()) { DAEMONS } else { Duration::ZERO };
     let epoch = now() + nanos(HEAD_START + daemons) + nanos(HEAD_START_PER_HOST) * plan.hosts.len() as u64;
     let ahead = epoch.saturating_sub(EPOCH_NS);
+    let _place = RunPlace::new()?;
     let mut agents = Vec::new();
     for (place, (share, own)) in shares.iter().zip(&plan.hosts).enumerate() {
         let config = config(plan, own, ahead);
@@ -242,6 +243,33 @@ fn agents(plan: &LabPlan, spaces: &Spaces, folder: &Path, stop: &AtomicBool) -> 
     agents.iter().map(|agent| output(agent, ahead)).collect()
 }
 
+/// Where an agent that is not in a guest keeps the files of its host's daemons, in the folder it shares with us.
+const DAEMONS_FOLDER: &str = "run/0";
+
+/// The machine's folder that hosts have their own in place of; removed again if it was not there before.
+struct RunPlace {
+    ours: bool,
+}
+
+impl RunPlace {
+    fn new() -> Result<RunPlace, LabError> {
+        match fs::create_dir(RUN) {
+            Ok(()) => Ok(RunPlace { ours: true }),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(RunPlace { ours: false }),
+            Err(error) => Err(files(format!("make {RUN}"))(error)),
+        }
+    }
+}
+
+impl Drop for RunPlace {
+    fn drop(&mut self) {
+        if self.ours {
+            // whoever has put something there by now needs it
+            let _ = fs::remove_dir(RUN);
+        }
+    }
+}
+
 /// What the agent is called.
 const AGENT: &str = "headway-agent";
 
@@ -266,6 +294,7 @@ fn programs(folder: &Path) -> Result<PathBuf, LabError> {
 fn prepare(share: &Path, own: &LabHost, user: Option<&Path>) -> Result<(), LabError> {
     let failed = || files(format!("make {}", share.display()));
     fs::create_dir_all(share::out(share, 0)).map_err(failed())?;
+    fs::create_dir_all(share.join(DAEMONS_FOLDER)).map_err(failed())?;
     let place = share.join("files");
     match user {
         Some(user) => {
@@ -306,15 +335,17 @@ fn config(plan: &LabPlan, own: &LabHost, ahead: u64) -> Config {
 /// started.
 fn start(space: &str, names: &Path, host: &str, programs: &Path, share: &Path) -> Result<Child, LabError> {
     // `ip netns exec` has given it mounts of its own
-    const SCRIPT: &str =
-        "mount --bind \"$1\" /etc/hosts && printf %s \"$2\" >/proc/sys/kernel/hostname && exec \"$3\" \"$4\"";
+    // and so has a `/run/headway` of its own, as in a guest
+    const SCRIPT: &str = "mount --bind \"$1\" /etc/hosts && mount --bind \"$2\" \"$3\" && \
+                          printf %s \"$4\" >/proc/sys/kernel/hostname && exec \"$5\" \"$6\"";
     let console = fs::File::create(share.join("console")).map_err(files(format!("write to {}", share.display())))?;
     let inherited = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([programs.to_owned()].into_iter().chain(std::env::split_paths(&inherited)));
     Command::new("ip")
         .env("PATH", path.map_err(|error| LabError::Machine(format!("PATH cannot be had: {error}")))?)
         .args(["netns", "exec", space, "unshare", "--uts", "/bin/sh", "-c", SCRIPT, "sh"])
-        .args([names.as_os_str(), host.as_ref(), programs.join(AGENT).as_os_str(), share.as_os_str()])
+        .args([names.as_os_str(), share.join(DAEMONS_FOLDER).as_os_str(), RUN.as_ref(), host.as_ref()])
+        .args([programs.join(AGENT).as_os_str(), share.as_os_str()])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(console)
@@ -382,7 +413,11 @@ mod tests {
             name: "h".into(),
             interfaces: 1,
             setup: vec![vec!["true".into()]],
-            daemons: Vec::new(),
+            daemons: vec![protocol::Daemon {
+                name: "d".into(),
+                words: ["d", "--config", "/run/headway/d.toml"].map(str::to_owned).into(),
+                files: vec![("d.toml".into(), "socket = \"/run/headway/d\"".into())],
+            }],
             listeners: Vec::new(),
             expected: Vec::new(),
             flows: Vec::new(),
