@@ -1,7 +1,7 @@
 # What can be done here. Each line needs a Rust toolchain and a C linker (README); kernel hosts need what
 # `headway kernel doctor` names.
 
-.PHONY: test lint bench docs image demo-kernel fidelity
+.PHONY: test lint bench docs image demo-kernel demo-lane fidelity
 
 # Tests keep their kernel image here; users' own images stay as they are.
 export HEADWAY_CACHE ?= $(CURDIR)/target/headway-cache
@@ -38,3 +38,12 @@ demo-kernel: ## From nothing to a table: queue build-up with Linux' own TCP and 
 			--set sweep.senders='[0, 2, 6]' --repeats 4 --quiet --out target/demo-kernel/$$hosts || exit 1; \
 	done
 	target/release/headway compare target/demo-kernel/modelled target/demo-kernel/linux
+
+demo-lane: ## Lanes live: L7 scaled to this machine, in namespaces of its kernel and in the model (root, 3 minutes)
+	cargo build --release --quiet
+	rm -rf target/demo-lane
+	for hosts in modelled namespaces; do \
+		target/release/headway run scenarios/lane-live.toml --hosts $$hosts --repeats 2 --quiet \
+			--out target/demo-lane/$$hosts >/dev/null || exit 1; \
+	done
+	benches/lane-table target/demo-lane/modelled target/demo-lane/namespaces

@@ -39,9 +39,11 @@ impl Command {
         host: usize,
         now: impl FnOnce() -> u64,
     ) -> Result<(Self, OwnedFd), Failure> {
-        let files = Path::new(FILES);
+        // on a machine that is not a guest the user's files are beside the configuration
+        let beside = share.join("files");
+        let here = [beside.as_path(), Path::new(FILES)].into_iter().find(|folder| folder.is_dir());
         let mut shell = std::process::Command::new("/bin/sh");
-        shell.args(["-c", &command.shell]).current_dir(if files.is_dir() { files } else { Path::new("/tmp") });
+        shell.args(["-c", &command.shell]).current_dir(here.unwrap_or(Path::new("/tmp")));
         Self::spawn(&command.name, shell, share, host, now)
     }
 

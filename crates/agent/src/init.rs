@@ -52,6 +52,8 @@ pub fn guest() -> ! {
 /// Runs the hosts of the configuration in this folder on this machine. There can be several only if they have no
 /// interfaces.
 pub fn ordinary(share: &Path) -> ExitCode {
+    // who started this may be killed, and nothing shall be left then
+    _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     match run(share, Place::Ordinary) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

@@ -29,7 +29,7 @@ pub const FILES: &str = "/files";
 /// What one guest has to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
-    /// Flows and commands begin at this time at the earliest; setting up must be done by then.
+    /// Flows begin at this time at the earliest; setting up must be done by then. Commands may begin before.
     pub epoch_ns: u64,
     /// Everything ends at this time: each host then reports what is unfinished, and the guest powers off.
     pub end_ns: u64,

@@ -107,6 +107,8 @@ pub enum Hosts {
     Modelled,
     /// Real Linux kernels
     Linux,
+    /// Network namespaces of this machine's own kernel, in real time; needs root
+    Namespaces,
 }
 
 impl HowArgs {
@@ -117,6 +119,7 @@ impl HowArgs {
             hosts: self.hosts.map(|kind| match kind {
                 Hosts::Modelled => HostKind::Modelled,
                 Hosts::Linux => HostKind::Linux,
+                Hosts::Namespaces => HostKind::Namespaces,
             }),
             policies: self.policy.clone(),
             kernel: self.kernel.clone(),

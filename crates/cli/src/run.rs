@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headway_kernel::image::Image;
+use headway_lab::Here;
 use headway_results::{Error, Folder, Job, Manifest};
 use headway_scenario::{Ended, Experiment, KernelOptions, Options, Results, RunError, Verdict, kernel_facts};
 use serde_json::json;
@@ -157,6 +158,18 @@ pub fn execute_source(
     } else {
         None
     };
+    let here = Here::look();
+    let of_machine = if experiment.needs_namespaces() {
+        if how.verify {
+            let failure = Failure::usage("--verify runs everything twice, and times of namespaces are never the same");
+            return Err(failure.help("leave out --verify, or run with --hosts linux"));
+        }
+        let hosts = experiment.hosts();
+        headway_lab::check(hosts).map_err(|error| Failure::environment(error.to_string()))?;
+        experiment.check_namespaces(&here)?
+    } else {
+        Vec::new()
+    };
     let files = scenario.files()?;
     let quick = how.quick || there.as_ref().is_some_and(|there| there.quick);
     let new_manifest = |text: &str| {
@@ -190,19 +203,20 @@ pub fn execute_source(
     let path = folder.path().to_path_buf();
     let own = if among.is_none() { Some(Interrupt::listen()?) } else { None };
     let interrupt = among.map(|among| among.interrupt).or(own.as_ref()).expect("one of the two is there");
-    interrupt.during(&meter, &path, temporary, image.is_some());
+    interrupt.during(&meter, &path, temporary, image.is_some() || experiment.needs_namespaces());
     let abort = Arc::clone(&interrupt.abort);
     let mut processors = headway_kernel::processors();
     // several runs at a time should not all begin with the same one
     let most = processors.len().max(1);
     processors.rotate_left(std::process::id() as usize % most);
-    let kernel = image.map(|image| KernelOptions { image, abort, processors });
-    let options = Options { seed, threads: threads(how.threads), verify: how.verify, kernel };
+    let kernel = image.map(|image| KernelOptions { image, abort: Arc::clone(&abort), processors });
+    let options = Options { seed, threads: threads(how.threads), verify: how.verify, kernel, abort };
     let finished = experiment
         .simulate(&folder, &manifest, &completed, &options, &interrupt.stop, &mut |done, total| meter.set(done, total))
         .and_then(|results| {
             manifest.claims = results.verdicts.iter().map(Verdict::to_json).collect();
             manifest.warnings = headway_report::warnings(&results.summary);
+            manifest.warnings.extend(of_machine.iter().cloned());
             manifest.warnings.extend(results.warnings.iter().cloned());
             manifest.warnings.extend(files.outside.iter().map(|name| {
                 format!(

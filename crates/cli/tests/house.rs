@@ -16,17 +16,30 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("transport", &["units", "control", "engine", "fabric"]),
     ("agent", &[]),
     ("kernel", &["units", "engine", "fabric", "transport", "agent"]),
+    ("lab", &["units", "fabric", "agent", "kernel"]),
     ("linux", &[]),
     ("lane", &["units", "language", "control", "linux"]),
     ("traffic", &["units", "engine"]),
     ("results", &["units"]),
     (
         "scenario",
-        &["units", "language", "control", "engine", "fabric", "transport", "traffic", "results", "agent", "kernel"],
+        &[
+            "units",
+            "language",
+            "control",
+            "engine",
+            "fabric",
+            "transport",
+            "traffic",
+            "results",
+            "agent",
+            "kernel",
+            "lab",
+        ],
     ),
     ("report", &["units", "results", "scenario"]),
     ("capture", &["units", "results"]),
-    ("cli", &["units", "results", "scenario", "report", "kernel", "capture"]),
+    ("cli", &["units", "results", "scenario", "report", "kernel", "lab", "capture"]),
 ];
 
 /// Nothing but the scenario and the seed may decide what these do.

@@ -211,6 +211,28 @@ impl Paths {
         Ok(())
     }
 
+    /// The links by which the switch `at` may send what goes to `destination_interface` (an outgoing link of the
+    /// destination host), in order of connection: the next hops of all shortest paths. None if no path leads there.
+    ///
+    /// # Panics
+    /// If `at` is not a switch, or where hosts forward: there, next hops depend on the source, too.
+    pub fn next_hops(&mut self, at: NodeId, destination_interface: LinkId) -> Vec<LinkId> {
+        assert!(self.host.is_empty(), "next hops are those of switches alone");
+        let from = self.forwarder[at.index()].expect("a switch forwards");
+        let (_, exit) = self.ends[destination_interface.index()];
+        let Some(goal) = self.forwarder[exit.index()] else { return Vec::new() };
+        if from == goal {
+            return vec![destination_interface.reverse()];
+        }
+        self.search(goal);
+        let distance = self.distances[goal as usize].as_deref().expect("just searched");
+        if distance[from as usize] == FAR {
+            return Vec::new();
+        }
+        let nearer = distance[from as usize] - 1;
+        self.hops(from).iter().filter(|hop| distance[hop.to as usize] == nearer).map(|hop| hop.link).collect()
+    }
+
     fn is_host(&self, node: NodeId) -> bool {
         self.forwarder[node.index()].is_none_or(|index| self.host.get(index as usize) == Some(&true))
     }

@@ -8,7 +8,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +26,7 @@ use crate::card::offload::{self, addressed};
 use crate::card::{CardCounters, CardSpec, Cpu, SMALLEST};
 use crate::error::GuestError;
 use crate::guest::{Guest, GuestSpec, NEVER};
+use crate::share::{self, RunFolder, ShareError};
 
 /// The guests' clocks are so far ahead of the simulation's: they boot and are set up in this time. A multiple of the
 /// 256 ns in which guests read their clocks.
@@ -34,12 +34,6 @@ pub const EPOCH_NS: u64 = 1_000_000_000;
 
 /// After the end of a run a guest has so much of its time to report and switch itself off.
 const GRACE_NS: u64 = 10_000_000_000;
-
-/// A file of reports larger than this is not read.
-const LARGEST_REPORT: u64 = 1 << 30;
-
-/// Of what a command writes to a file, more than this is not read. The agent lets none have more than 64 MB.
-const LARGEST_OUTPUT: u64 = 64 << 20;
 
 /// One guest of a run.
 #[derive(Debug, Clone)]
@@ -148,8 +142,8 @@ pub struct Guests {
     capture_error: Option<std::io::Error>,
     astray: u64,
     scratch: Vec<(usize, u64)>,
-    /// Locked while this lives, and removed, with all in it, at the end.
-    _folder: (fs::File, tempfile::TempDir),
+    /// Removed, with all in it, at the end.
+    _folder: RunFolder,
 }
 
 fn files(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> GuestError {
@@ -164,11 +158,7 @@ impl Guests {
     /// # Errors
     /// If a guest does not start, fails, or is not ready in its first second.
     pub fn boot(plan: &RunPlan, stop: &Arc<AtomicBool>) -> Result<Guests, GuestError> {
-        remove_leftovers();
-        let prefix = format!("{FOLDER}{}-", std::process::id());
-        let folder = tempfile::Builder::new().prefix(&prefix).tempdir().map_err(files("make a temporary folder"))?;
-        let lock = fs::File::open(folder.path()).map_err(files("open a temporary folder"))?;
-        rustix::fs::flock(&lock, LOCK).map_err(|error| files("lock a temporary folder")(error.into()))?;
+        let folder = RunFolder::new(FOLDER).map_err(files("make a temporary folder"))?;
         let mut members = Vec::new();
         let mut specs = Vec::new();
         let mut places = BTreeMap::new();
@@ -195,12 +185,7 @@ impl Guests {
                 stop: Arc::clone(stop),
             });
             let links = guest.cards.iter().map(|&(link, _)| link).collect();
-            let files = |host: &protocol::Host| {
-                let commands = host.commands.iter().map(|command| command.name.clone());
-                let all = commands.chain(host.daemons.iter().map(protocol::Daemon::command));
-                all.flat_map(|name| ["stdout", "stderr"].map(|end| format!("{name}.{end}"))).collect()
-            };
-            let outputs = guest.config.hosts.iter().map(files).collect();
+            let outputs = guest.config.hosts.iter().map(share::outputs).collect();
             members.push(Member { guest: None, links, folder: own, hosts, outputs });
         }
         let threads = plan.threads.clamp(1, members.len().max(1));
@@ -218,7 +203,7 @@ impl Guests {
             capture_error: None,
             astray: 0,
             scratch: Vec::new(),
-            _folder: (lock, folder),
+            _folder: folder,
         };
         guests.open_captures(&plan.captures)?;
         for (index, guest) in specs.into_iter().enumerate() {
@@ -365,7 +350,8 @@ impl Guests {
                 outputs.push(HostOutput {
                     name: member.hosts[host].clone(),
                     reports,
-                    files: member.files(host).map_err(files("read what commands wrote"))?,
+                    files: share::files(&member.out(host), &member.outputs[host])
+                        .map_err(files("read what commands wrote"))?,
                 });
             }
         }
@@ -375,7 +361,7 @@ impl Guests {
 
 impl Member {
     fn out(&self, host: usize) -> PathBuf {
-        self.folder.join("share").join(protocol::OUT).join(host.to_string())
+        share::out(&self.folder.join("share"), host)
     }
 
     fn failed(&self, host: usize, message: String) -> GuestError {
@@ -405,95 +391,15 @@ impl Member {
 
     /// The whole lines of a host's report.
     fn reports(&self, host: usize) -> Result<Vec<Report>, GuestError> {
-        let path = self.out(host).join(protocol::REPORT);
-        let file = match regular(&path) {
-            Ok(Some(file)) => file,
-            Ok(None) => return Err(self.failed(host, "something else stands in the place of its report".to_owned())),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(files("read a report")(error)),
-        };
-        let size = file.metadata().map_err(files("read a report"))?.len();
-        if size > LARGEST_REPORT {
-            return Err(self.failed(host, format!("its report has {size} bytes")));
-        }
-        let mut reports = Vec::new();
-        let mut line = Vec::new();
-        let mut reader = BufReader::new(file.take(LARGEST_REPORT));
-        loop {
-            line.clear();
-            reader.read_until(b'\n', &mut line).map_err(files("read a report"))?;
-            if line.last() != Some(&b'\n') {
-                return Ok(reports);
-            }
-            match serde_json::from_slice(&line) {
-                Ok(report) => reports.push(report),
-                Err(error) => {
-                    let number = reports.len() + 1;
-                    return Err(self.failed(host, format!("line {number} of its report makes no sense: {error}")));
-                }
-            }
-        }
-    }
-
-    /// What a host's commands and daemons wrote, by name. Nothing else that a guest may have put there is looked at.
-    fn files(&self, host: usize) -> std::io::Result<Vec<(String, Vec<u8>)>> {
-        let mut found = Vec::new();
-        for name in &self.outputs[host] {
-            let path = self.out(host).join(name);
-            let mut bytes = Vec::new();
-            match regular(&path) {
-                Ok(Some(file)) => file.take(LARGEST_OUTPUT).read_to_end(&mut bytes)?,
-                Ok(None) => continue,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
-            };
-            found.push((name.clone(), bytes));
-        }
-        found.sort();
-        Ok(found)
-    }
-}
-
-/// Opens a regular file, and nothing else that a guest may have put in its place: opening a pipe would wait for ever,
-/// and a link may lead to the machine's own files.
-fn regular(path: &Path) -> std::io::Result<Option<fs::File>> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(file) => {
-            let file = fs::File::from(file);
-            Ok(file.metadata()?.is_file().then_some(file))
-        }
-        Err(rustix::io::Errno::LOOP | rustix::io::Errno::NXIO) => Ok(None),
-        Err(error) => Err(error.into()),
+        share::reports(&self.out(host)).map_err(|error| match error {
+            ShareError::Io(source) => GuestError::Files { action: "read a report".to_owned(), source },
+            ShareError::Nonsense(message) => self.failed(host, message),
+        })
     }
 }
 
 /// How temporary folders of guests begin; the process follows.
 const FOLDER: &str = "headway-guests-";
-
-/// Removes what processes that were killed left behind.
-const LOCK: rustix::fs::FlockOperation = rustix::fs::FlockOperation::NonBlockingLockExclusive;
-
-fn remove_leftovers() {
-    let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let Some(process) = name.to_str().and_then(|name| name.strip_prefix(FOLDER)?.split('-').next()) else {
-            continue;
-        };
-        let alive = process.parse::<u32>().map_or(true, |id| Path::new(&format!("/proc/{id}")).exists());
-        // a process of another container is not seen, but holds its lock
-        let locked = || {
-            let folder = fs::File::open(entry.path());
-            folder.is_ok_and(|folder| rustix::fs::flock(&folder, LOCK).is_err())
-        };
-        if !alive && entry.file_type().is_ok_and(|kind| kind.is_dir()) && !locked() {
-            // of another user perhaps; then it is theirs to remove
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
 
 fn names(hosts: &[String]) -> String {
     match hosts {

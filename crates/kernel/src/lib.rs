@@ -8,6 +8,7 @@ mod hosts;
 pub mod image;
 mod processors;
 pub mod setup;
+pub mod share;
 
 pub use card::{CardCounters, CardSpec, Cpu};
 pub use error::GuestError;

@@ -18,9 +18,10 @@ pub const MOST_CARDS: u32 = 32;
 pub const MOST_EXTRA_SUBFLOWS: u32 = 8;
 
 /// The gateway of every interface, which nobody is.
-const GATEWAY: &str = "169.254.0.1";
+pub const GATEWAY: &str = "169.254.0.1";
 const GATEWAY6: &str = "fe80::1";
-const GATEWAY_MAC: &str = "02:00:00:00:00:01";
+/// The MAC address of the gateway.
+pub const GATEWAY_MAC: &str = "02:00:00:00:00:01";
 /// The routing table of interface 0's address; those of the others follow.
 const TABLE: u32 = 100;
 /// IPv6 needs an MTU of this (RFC 8200 §5).

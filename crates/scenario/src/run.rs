@@ -7,6 +7,7 @@ use std::sync::{Arc, mpsc};
 
 use headway_kernel::GuestError;
 use headway_kernel::image::Image;
+use headway_lab::{Here, LabError};
 use headway_results::{
     Cell, CommandRecord, Counters, Folder, Job, Kernel, Manifest, Outcome, Output, Summary, SummaryBuilder, SweepValue,
 };
@@ -15,7 +16,7 @@ use thiserror::Error;
 
 use crate::Document;
 use crate::claims::{Claims, Verdict};
-use crate::plan::{Failure, Fault, Machine, Network, Plan, Wanted};
+use crate::plan::{Failure, Fault, GuestMachine, Machine, Network, Plan, Wanted, Where};
 use crate::schema::{ScenarioRecord, TrafficRecord};
 use headway_language::{Problem, Problems, Scalar};
 
@@ -93,6 +94,8 @@ pub struct Options {
     pub verify: bool,
     /// For kernel hosts; needed if [`Experiment::needs_kernel`] says so.
     pub kernel: Option<KernelOptions>,
+    /// Ends runs in namespaces at once when it is set.
+    pub abort: Arc<AtomicBool>,
 }
 
 /// How to run kernel hosts.
@@ -205,6 +208,11 @@ impl Experiment {
         &self.cells
     }
 
+    /// How many hosts the network has at most, at any point.
+    pub fn hosts(&self) -> usize {
+        self.plans.iter().map(|plan| plan.hosts()).max().unwrap_or(0)
+    }
+
     /// The names by which flows are reported.
     pub fn traffics(&self) -> Vec<String> {
         self.scenario.traffic.iter().flat_map(TrafficRecord::reported).collect()
@@ -221,7 +229,48 @@ impl Experiment {
 
     /// Whether any of it runs on kernel hosts.
     pub fn needs_kernel(&self) -> bool {
-        self.plans.iter().any(|plan| plan.needs().is_some())
+        self.plans.iter().any(|plan| plan.place() == Some(Where::Guests))
+    }
+
+    /// Whether any of it runs in namespaces of this machine.
+    pub fn needs_namespaces(&self) -> bool {
+        self.plans.iter().any(|plan| plan.place() == Some(Where::Namespaces))
+    }
+
+    /// Holds what the scenario asks of kernels against what this machine has, and gives what to know of its results.
+    ///
+    /// # Errors
+    /// Everything that it has not.
+    pub fn check_namespaces(&self, here: &Here) -> Result<Vec<String>, Problems> {
+        let mut problems: Vec<Problem> = self.missing_files();
+        let mut seen = BTreeSet::new();
+        for need in self.plans.iter().filter_map(|plan| plan.needs()).flatten() {
+            let Wanted::Control(name) = &need.what else { continue };
+            if here.controls.contains(name) || !seen.insert(format!("{need:?}")) {
+                continue;
+            }
+            let path: Vec<&str> = need.path.iter().map(String::as_str).collect();
+            let message = format!("this machine's kernel has no congestion control `{name}`");
+            let help = format!("its congestion controls are {}; modprobe may have more", here.controls.join(", "));
+            problems.push(self.document.problem_at(&path, message, Some(help)));
+        }
+        if !problems.is_empty() {
+            return Err(problems.into_iter().collect());
+        }
+        let mut warnings = here.warnings();
+        warnings.extend(self.plans.first().and_then(|plan| plan.left_out()));
+        Ok(warnings)
+    }
+
+    /// The folder of files, if it is named and not there.
+    fn missing_files(&self) -> Vec<Problem> {
+        let missing = self.plans.iter().find_map(|plan| plan.files()).filter(|path| !path.is_dir());
+        let problem = |path: &Path| {
+            let message = format!("there is no folder {}", path.display());
+            let help = Some("kernel hosts see it as /files; it is looked for beside the scenario".to_owned());
+            self.document.problem_at(&["files"], message, help)
+        };
+        missing.map(problem).into_iter().collect()
     }
 
     /// Holds what the scenario asks of kernels against what `image` has, and whether the files for them are there.
@@ -230,12 +279,7 @@ impl Experiment {
     /// Everything that it has not.
     pub fn check_image(&self, image: &Image) -> Result<(), Problems> {
         let about = &image.about;
-        let mut problems: Vec<Problem> = Vec::new();
-        if let Some(path) = self.plans.iter().find_map(|plan| plan.files()).filter(|path| !path.is_dir()) {
-            let message = format!("there is no folder {}", path.display());
-            let help = Some("kernel hosts see it as /files; it is looked for beside the scenario".to_owned());
-            problems.push(self.document.problem_at(&["files"], message, help));
-        }
+        let mut problems: Vec<Problem> = self.missing_files();
         let mut seen = BTreeSet::new();
         for need in self.plans.iter().filter_map(|plan| plan.needs()).flatten() {
             if !seen.insert(format!("{need:?}")) {
@@ -270,8 +314,7 @@ impl Experiment {
 
     fn run_job(&self, job: Job, options: &Options, machine: Option<&Machine>) -> Result<Outcome, RunError> {
         let plan = &self.plans[job.cell as usize];
-        let never = Arc::new(AtomicBool::new(false));
-        let abort = options.kernel.as_ref().map_or(&never, |kernel| &kernel.abort);
+        let abort = options.kernel.as_ref().map_or(&options.abort, |kernel| &kernel.abort);
         let outcome = plan.run(options.seed, job, machine, abort).map_err(|error| self.failed(job, error))?;
         if options.verify {
             let again = plan.run(options.seed, job, machine, abort).map_err(|error| self.failed(job, error))?;
@@ -289,8 +332,11 @@ impl Experiment {
         let error = match failure {
             Failure::NoPath(error) => return RunError::NoPath { policy, point, repeat, error },
             // the caller knows how many are done
-            Failure::Guests(GuestError::Interrupted) => return RunError::Interrupted { done: 0, total: 0 },
+            Failure::Guests(GuestError::Interrupted) | Failure::Namespaces(LabError::Interrupted) => {
+                return RunError::Interrupted { done: 0, total: 0 };
+            }
             Failure::Guests(error) => error.to_string(),
+            Failure::Namespaces(error) => error.to_string(),
             Failure::Other(error) => error.to_string(),
             Failure::Report(error) => error,
             Failure::NoImage => "there are kernel hosts, and no kernel for them".to_owned(),
@@ -301,13 +347,16 @@ impl Experiment {
     /// What thread number `worker` runs `job` with.
     /// Each run has one: on two, the way between processors costs more than it gains (docs/kernel-hosts.md).
     fn machine(&self, job: Job, folder: &Path, options: &Options, worker: usize) -> Option<Machine> {
-        self.plans[job.cell as usize].needs()?;
+        if self.plans[job.cell as usize].place()? == Where::Namespaces {
+            return Some(Machine::Namespaces);
+        }
         let kernel = options.kernel.as_ref()?;
         let all = &kernel.processors;
         let own = all.get(worker % all.len().max(1)).copied();
         let captures = folder.join("captures").join(format!("{}-{}", job.cell, job.repeat));
         let image = Arc::clone(&kernel.image);
-        Some(Machine { image, processors: own.into_iter().collect(), threads: 1, captures: Some(captures) })
+        let processors = own.into_iter().collect();
+        Some(Machine::Guests(GuestMachine { image, processors, threads: 1, captures: Some(captures) }))
     }
 
     /// Runs `job` alone and gives what came of it. `worker` chooses among the processors that `options` has; captures
@@ -387,7 +436,9 @@ impl Experiment {
         std::thread::scope(|scope| {
             // A bounded channel: threads that are faster than the one that counts wait for it.
             let (sender, receiver) = mpsc::sync_channel(2 * options.threads);
-            let workers = options.threads.clamp(1, left.len().max(1));
+            // namespaces share the processors that they measure
+            let most = if self.needs_namespaces() { 1 } else { options.threads };
+            let workers = most.clamp(1, left.len().max(1));
             for worker in 0..workers {
                 let sender = sender.clone();
                 let (next, left, failure) = (&next, &left, &failure);

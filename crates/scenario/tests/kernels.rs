@@ -140,7 +140,7 @@ fn an_abort_ends_a_run_under_way() {
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::create(place.path().join("results"), &manifest, SMALL).unwrap();
     let kernel = KernelOptions { image, abort: Arc::new(AtomicBool::new(true)), processors: Vec::new() };
-    let options = Options { seed: 1, threads: 1, verify: false, kernel: Some(kernel) };
+    let options = Options { seed: 1, threads: 1, verify: false, kernel: Some(kernel), abort: Arc::default() };
     let done: BTreeSet<Job> = BTreeSet::new();
     let stop = AtomicBool::new(false);
     let error = experiment.simulate(&folder, &manifest, &done, &options, &stop, &mut |_, _| {}).unwrap_err();

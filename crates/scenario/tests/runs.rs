@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use headway_results::{Folder, Manifest};
@@ -32,7 +33,7 @@ fn run_document_on(threads: usize, document: &Document, folder: &Path) -> Result
     let manifest = Manifest::new(name, text, scenario.seed, scenario.repeats, "test", experiment.cells().to_vec());
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::create(place.path().join("results"), &manifest, text).unwrap();
-    let options = Options { seed: scenario.seed, threads, verify: true, kernel: None };
+    let options = Options { seed: scenario.seed, threads, verify: true, kernel: None, abort: Arc::default() };
     let stop = AtomicBool::new(false);
     experiment
         .simulate(&folder, &manifest, &BTreeSet::new(), &options, &stop, &mut |_, _| {})

@@ -264,7 +264,7 @@ fn record(point: &Point, image: &Image, measured: Measured) -> Record {
 fn measure(task: &Task<'_>, kernel: Option<KernelOptions>, scratch: &Path, worker: usize) -> Result<Measured, Failure> {
     let experiment = &task.side.experiment;
     let cell = task.side.cells[&task.point.sweep];
-    let options = Options { seed: experiment.scenario.seed, threads: 1, verify: false, kernel };
+    let options = Options { seed: experiment.scenario.seed, threads: 1, verify: false, kernel, abort: Arc::default() };
     let repeats = 0..experiment.scenario.repeats;
     let outcomes: Result<Vec<_>, _> =
         repeats.map(|repeat| experiment.outcome(Job { cell, repeat }, scratch, &options, worker)).collect();

@@ -90,7 +90,7 @@ fn of_kernels(file: &File, point: &Point, image: &Arc<Image>) -> Result<Vec<Row>
     let job = Job { cell: plain.cells[&point.sweep], repeat: 0 };
     let abort = Arc::new(AtomicBool::new(false));
     let kernel = Some(KernelOptions { image: Arc::clone(image), abort, processors: headway_kernel::processors() });
-    let options = Options { seed, threads: 1, verify: false, kernel };
+    let options = Options { seed, threads: 1, verify: false, kernel, abort: Arc::default() };
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::environment(format!("cannot make a temporary folder: {error}")))?;
     // Once without captures, for who sends; time is cheaper here than knowing it from the scenario.

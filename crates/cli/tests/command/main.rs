@@ -8,6 +8,7 @@ mod hosts;
 mod inspect;
 mod kernel;
 mod leftovers;
+mod namespaces;
 mod output;
 mod reproduce;
 mod resume;

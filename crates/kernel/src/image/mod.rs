@@ -48,6 +48,7 @@ pub use about::{About, FORMAT, Part, Patch, Program, Source};
 pub use build::{BuildOptions, Progress, build};
 pub use doctor::{Finding, State, doctor};
 pub use error::ImageError;
+pub use own::{Own, own};
 
 use error::io;
 use machine::Machine;

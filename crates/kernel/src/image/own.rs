@@ -33,6 +33,9 @@ impl Own<'_> {
 }
 
 /// Those of this version of Headway.
+///
+/// # Errors
+/// If they could not be built together with it.
 pub fn own() -> Result<Own<'static>, ImageError> {
     if AGENT.is_empty() {
         return Err(ImageError::NoPrograms { why: PROBLEM.to_owned() });

@@ -308,7 +308,7 @@ fn forwards(scenario: &ScenarioRecord, name: &str, group: &HostsRecord, checker:
         let message = format!("`hosts.{name}.model`: servers of a bcube forward, which models do not count");
         checker.problem(&["hosts", name, "model"], message, "not with this topology", Some(help));
     }
-    if group.kind.unwrap_or(scenario.host_kind) == HostKind::Linux {
+    if group.kind.unwrap_or(scenario.host_kind) != HostKind::Modelled {
         let path: &[&str] = if group.kind.is_some() { &["hosts", name, "kind"] } else { &["host-kind"] };
         let message = format!("`hosts.{name}`: servers of a bcube forward, which kernel hosts do not");
         checker.problem(path, message, "not with this topology", Some(help));

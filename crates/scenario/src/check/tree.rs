@@ -79,7 +79,7 @@ fn group(scenario: &ScenarioRecord, name: &str, group: &str, path: &[&str], chec
         return false;
     }
     let kind = scenario.hosts.get(group).and_then(|group| group.kind).unwrap_or(scenario.host_kind);
-    if kind == HostKind::Linux {
+    if kind != HostKind::Modelled {
         let message = format!("kernel hosts cannot take part in the tree `{name}`");
         let help = "kernels are told beforehand when their flows start: use modelled hosts, or programs that ask and \
                     answer, with traffic of kind = \"command\"";

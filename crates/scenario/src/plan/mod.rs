@@ -19,6 +19,7 @@ use std::sync::atomic::AtomicBool;
 use headway_engine::Streams;
 use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
 use headway_kernel::{GuestError, Guests, Work};
+use headway_lab::LabError;
 use headway_results::{Counters, FlowRecord, Job, Outcome, Sample};
 use headway_transport::{
     Failure as Outage, FlowEnd, HostModel, Measure, Profile, SampleKind, SampleOf, Simulation, Stopped, Traced,
@@ -28,8 +29,8 @@ use headway_units::{Bytes, Span, Time};
 use crate::Document;
 use crate::schema::{PolicyRecord, ScenarioRecord, Series};
 use headway_language::Problem;
-use kernel::{Joined, Kernels, Started};
-pub(crate) use kernel::{Machine, Need, Wanted};
+pub(crate) use kernel::{GuestMachine, Machine, Need, Wanted, Where};
+use kernel::{Joined, Kernels, Ready, Started};
 pub(crate) use network::Network;
 use traffic::Planned;
 use tree::Tree;
@@ -63,6 +64,7 @@ impl Fault {
 pub(crate) enum Failure {
     NoPath(NoPath),
     Guests(GuestError),
+    Namespaces(LabError),
     /// External hosts of another sort, which there are none of.
     Other(headway_transport::ExternalError),
     /// What a kernel host reported makes no sense.
@@ -80,6 +82,12 @@ impl From<NoPath> for Failure {
 impl From<GuestError> for Failure {
     fn from(error: GuestError) -> Failure {
         Failure::Guests(error)
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Failure {
+        Failure::Namespaces(error)
     }
 }
 
@@ -126,7 +134,8 @@ impl Plan {
     ) -> Result<Plan, Fault> {
         let record: &PolicyRecord = &scenario.policy[policy];
         let network = Arc::clone(network);
-        let flows = scenario.traffic.iter().enumerate().filter_map(|(index, one)| Some((index, one, one.flows()?)));
+        let all = || scenario.traffic.iter().enumerate().filter(|(_, one)| one.takes_part(scenario));
+        let flows = all().filter_map(|(index, one)| Some((index, one, one.flows()?)));
         let traffics = flows
             .map(|(index, one, flows)| Planned::build(&one.name, flows, index, scenario, &network, folder))
             .collect::<Result<Vec<_>, _>>()?;
@@ -137,7 +146,9 @@ impl Plan {
         for (index, one) in scenario.traffic.iter().enumerate() {
             let short = one.flows().and_then(|flows| flows.short);
             if let Some(record) = one.tree() {
-                trees.push(Tree::build(&one.name, record, (index, names.len()), scenario, &network, folder)?);
+                if one.takes_part(scenario) {
+                    trees.push(Tree::build(&one.name, record, (index, names.len()), scenario, &network, folder)?);
+                }
             } else if let Some(short) = short {
                 classes[index] = Some((short, names.len()));
             } else {
@@ -167,6 +178,11 @@ impl Plan {
         Ok(Plan { network, profiles, traffics, trees, names, classes, kernels, models, failures, measure, end })
     }
 
+    /// How many hosts its network has.
+    pub(crate) fn hosts(&self) -> usize {
+        self.network.built.graph.hosts().count()
+    }
+
     /// The name of a host.
     pub(crate) fn host(&self, host: NodeId) -> Arc<str> {
         self.network.name(host)
@@ -180,6 +196,17 @@ impl Plan {
     /// What the image of its kernel hosts must have; nothing if it has none.
     pub(crate) fn needs(&self) -> Option<&[Need]> {
         self.kernels.as_ref().map(|kernels| kernels.needs.as_slice())
+    }
+
+    /// What of its network namespaces leave out, in words, if its hosts are namespaces.
+    pub(crate) fn left_out(&self) -> Option<String> {
+        self.kernels.as_ref().filter(|kernels| kernels.place == Where::Namespaces)?;
+        kernel::left_out(&self.network.built.graph)
+    }
+
+    /// Where its kernel hosts are, if it has any.
+    pub(crate) fn place(&self) -> Option<Where> {
+        self.kernels.as_ref().map(|kernels| kernels.place)
     }
 
     /// The programs that set its kernel hosts up, as text; empty if it has none.
@@ -219,8 +246,8 @@ impl Plan {
             simulation.trace();
         }
         let started = self.start(streams, machine)?;
-        if let Some(started) = &started {
-            let guests = Guests::boot(&started.plan, abort)?;
+        if let Some(Ready::Guests(plan)) = started.as_ref().map(|started| &started.plan) {
+            let guests = Guests::boot(plan, abort)?;
             let watched: Vec<LinkId> = guests.watched_links().collect();
             simulation.attach(Box::new(guests));
             for link in watched {
@@ -235,8 +262,14 @@ impl Plan {
         let mut joined = Joined::default();
         let mut work = Work::default();
         if let (Some(started), Some(kernels)) = (&started, &self.kernels) {
-            let (outputs, did) = simulation.detach::<Guests>().finish(self.end)?;
-            work = did;
+            let outputs = match &started.plan {
+                Ready::Guests(_) => {
+                    let (outputs, did) = simulation.detach::<Guests>().finish(self.end)?;
+                    work = did;
+                    outputs
+                }
+                Ready::Namespaces(plan) => headway_lab::run(plan, abort)?,
+            };
             let ideal = self.ideal(&simulation, started, streams)?;
             let wants = |kind| self.measure.kinds.contains(&kind);
             joined =

@@ -25,6 +25,8 @@ words! {
         "modelled" => Modelled,
         /// Real Linux kernels in virtual time.
         "linux" => Linux,
+        /// Network namespaces of this machine's own kernel, in real time.
+        "namespaces" => Namespaces,
     }
 }
 

@@ -33,6 +33,10 @@ record! {
         pub sysctl: Settings = Settings::new(),
         /// What `headway-lane`, which does lanes there, is told beyond `lanes`.
         pub daemon: Option<LaneDaemonRecord>,
+        /// Lines for the shell of every host, run when all else is set up, before those of its group.
+        pub setup: Vec<String> = Vec::new(),
+        /// Programs that run on every host from before its first flow to the end, as lines for its shell.
+        pub run: Vec<String> = Vec::new(),
     }
 }
 

@@ -3,6 +3,8 @@
 use headway_units::{Bytes, Span};
 use serde_json::json;
 
+use super::{HostKind, ScenarioRecord};
+
 use headway_language::{
     Definitions, Field, Json, Name, Node, Ratio, Reader, Shown, Value, above, choice, record, suggest_nearest, words,
 };
@@ -12,6 +14,8 @@ record! {
     pub struct TrafficRecord {
         /// The name of the traffic, by which its flows are reported.
         pub name: Name,
+        /// The kinds of hosts that it is for: hosts of other kinds leave it out. All when left out.
+        pub only: Option<Vec<HostKind>>,
     }
     with /// Flows, or programs that send what they want.
     kind: TrafficKind
@@ -21,6 +25,17 @@ record! {
 pub(crate) const REQUEST: &str = "request";
 
 impl TrafficRecord {
+    /// Whether it is for hosts of the kind that its own are, in `scenario`.
+    pub fn takes_part(&self, scenario: &ScenarioRecord) -> bool {
+        let group = match &self.kind {
+            TrafficKind::Flows(flows) => &flows.to,
+            TrafficKind::Command(command) => &command.on,
+            TrafficKind::PartitionAggregate(tree) => &tree.root,
+        };
+        let kind = scenario.hosts.get(group).and_then(|group| group.kind).unwrap_or(scenario.host_kind);
+        self.only.as_ref().is_none_or(|kinds| kinds.contains(&kind))
+    }
+
     /// Its flows, if it is of flows.
     pub fn flows(&self) -> Option<&FlowsRecord> {
         match &self.kind {

@@ -1,6 +1,7 @@
 //! Kernel hosts of a plan: which there are, how they are set up, what they send and run.
 
 mod daemon;
+mod namespaces;
 mod policy;
 mod reports;
 mod start;
@@ -22,11 +23,12 @@ use super::failures::carriers;
 use super::network::Network;
 use super::traffic::Planned;
 use crate::schema::{CommandRecord, HostKind, LinuxHostsRecord, PolicyRecord, ScenarioRecord, Series, TransportRecord};
+pub(super) use namespaces::left_out;
 use policy::Multipath;
 pub(super) use policy::Resolved;
 pub(super) use reports::Joined;
-pub(crate) use start::Machine;
-pub(super) use start::Started;
+pub(crate) use start::{GuestMachine, Machine};
+pub(super) use start::{Ready, Started};
 
 /// What to do about hosts without a lane for long flows.
 const LANES: &str = "a lane is an interface: take fewer short ones, more subflows, or hosts with more interfaces";
@@ -51,9 +53,20 @@ pub(crate) enum Wanted {
     Timer(u32),
 }
 
+/// Where kernel hosts are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Where {
+    /// In guests, in virtual time.
+    Guests,
+    /// In namespaces of the machine's own kernel, in real time.
+    Namespaces,
+}
+
 /// The kernel hosts of a plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Kernels {
+    /// Where they are.
+    pub place: Where,
     /// Those that may take part.
     hosts: BTreeMap<NodeId, Host>,
     /// Which of them share a kernel, in order.
@@ -109,7 +122,8 @@ struct Command {
     traffic: Arc<str>,
     host: NodeId,
     shell: String,
-    start: Span,
+    /// Before the run when left out.
+    start: Option<Span>,
     stop: Option<Span>,
 }
 
@@ -147,7 +161,7 @@ impl Kernels {
         failures: &[Failure],
         folder: &Path,
     ) -> Result<Option<Kernels>, Fault> {
-        let place = Places::new(scenario, network);
+        let place = Places::new(scenario, network)?;
         let record = &scenario.policy[policy];
         let number = policy.to_string();
         let (mut resolved, mut sampled) = (BTreeMap::new(), BTreeSet::new());
@@ -172,9 +186,13 @@ impl Kernels {
         if resolved.is_empty() && commands.is_empty() {
             return Ok(None);
         }
+        if place.place == Where::Namespaces {
+            namespaces::check(scenario, record, &number, network, resolved.len() == planned.len())?;
+        }
         let mtu = scenario.topology.mtu.get() as u16;
         let end = Time::ZERO + scenario.duration.checked_add(scenario.drain).unwrap_or(scenario.duration);
         let mut kernels = Kernels {
+            place: place.place,
             hosts: BTreeMap::new(),
             guests: Vec::new(),
             flows: BTreeMap::new(),
@@ -213,11 +231,16 @@ impl Kernels {
             let want = Want { traffic, resolved, opens: true, accepts: true };
             wants.entry(command.host).or_default().push(want);
         }
+        for (number, line) in record.linux.iter().flat_map(|linux| &linux.run).enumerate() {
+            kernels.commands.extend(wants.keys().map(|&host| beside(number, line, host)));
+        }
         for (&host, wants) in &wants {
             let own = place.host(host, wants, record, &number, scenario, network, kernels.flows.is_empty())?;
             kernels.hosts.insert(host, own);
         }
-        kernels.guests = place.guests(network, &kernels.hosts)?;
+        if kernels.place == Where::Guests {
+            kernels.guests = place.guests(network, &kernels.hosts)?;
+        }
         Ok(Some(kernels))
     }
 
@@ -238,13 +261,14 @@ impl Kernels {
 
 /// What hosts are and where they come from.
 struct Places<'a> {
+    place: Where,
     /// Per kernel host: its number, its group (the last place for those without), its place in that, and how it is set up.
     kernels: BTreeMap<NodeId, (u32, usize, usize, Arc<LinuxHostsRecord>)>,
     groups: Vec<&'a str>,
 }
 
 impl<'a> Places<'a> {
-    fn new(scenario: &'a ScenarioRecord, network: &'a Network) -> Places<'a> {
+    fn new(scenario: &'a ScenarioRecord, network: &'a Network) -> Result<Places<'a>, Fault> {
         let default = Arc::new(LinuxHostsRecord::default());
         let mut members = BTreeMap::new();
         let mut groups = Vec::new();
@@ -258,15 +282,23 @@ impl<'a> Places<'a> {
             }
         }
         let mut kernels = BTreeMap::new();
+        let mut kinds = BTreeSet::new();
         for (number, host) in network.built.graph.hosts().enumerate() {
             let (kind, group, place, linux) = members
                 .remove(&host)
                 .unwrap_or_else(|| (scenario.host_kind, groups.len(), number, Arc::clone(&default)));
-            if kind == HostKind::Linux {
+            kinds.insert(kind == HostKind::Namespaces);
+            if kind != HostKind::Modelled {
                 kernels.insert(host, (number as u32, group, place, linux));
             }
         }
-        Places { kernels, groups }
+        if kinds.len() > 1 {
+            let message = "some hosts are namespaces of this machine, and others are not";
+            let help = "namespaces are in real time: all hosts are, or none; set `host-kind`, or run with --hosts";
+            return Err(Fault::new(&["hosts"], message).help(help));
+        }
+        let place = if kinds.contains(&true) { Where::Namespaces } else { Where::Guests };
+        Ok(Places { place, kernels, groups })
     }
 
     /// Whether kernel hosts send this traffic. Those that send and those that receive must be of one kind.
@@ -316,7 +348,7 @@ impl<'a> Places<'a> {
     ) -> Result<(Vec<Command>, Vec<(&'a str, Resolved)>), Fault> {
         let (mut commands, mut resolved) = (Vec::new(), Vec::new());
         for (index, traffic) in scenario.traffic.iter().enumerate() {
-            let Some(record) = traffic.command() else { continue };
+            let Some(record) = traffic.command().filter(|_| traffic.takes_part(scenario)) else { continue };
             let name = &*traffic.name;
             let fault = |key: &str, message: String| Fault::new(&["traffic", &index.to_string(), key], message);
             let hosts = network.group(&record.on);
@@ -474,7 +506,7 @@ impl<'a> Places<'a> {
             interfaces,
             mtu: scenario.topology.mtu.get() as u32,
             memory: memory(record),
-            shared: *group < self.groups.len() && record.hosts_per_guest > 1,
+            shared: self.place == Where::Guests && *group < self.groups.len() && record.hosts_per_guest > 1,
             stack: Some(first.resolved.stack.clone()),
             control: agreed.then(|| decides.resolved.control.clone()),
             mptcp,
@@ -482,7 +514,7 @@ impl<'a> Places<'a> {
             local_ports: (!only_commands).then_some((60_000, 65_535)),
             queue: policy.linux.as_ref().and_then(|linux| linux.qdisc.clone()),
             sysctls,
-            lines: record.setup.clone(),
+            lines: policy.linux.iter().flat_map(|linux| &linux.setup).chain(&record.setup).cloned().collect(),
         };
         Ok(Host { name, record: Arc::clone(record), links, setup, daemon })
     }
@@ -524,12 +556,18 @@ fn memory(record: &LinuxHostsRecord) -> u64 {
     record.memory.get().div_ceil(1 << 20) << 20
 }
 
+/// A program of a policy: it is there before the first flow, and no traffic can have its name.
+fn beside(number: usize, line: &str, host: NodeId) -> Command {
+    let traffic = format!("run.{number}").into();
+    Command { traffic, host, shell: line.to_owned(), start: None, stop: None }
+}
+
 fn command(traffic: &str, record: &CommandRecord, host: NodeId, name: &str, place: usize) -> Command {
     Command {
         traffic: traffic.into(),
         host,
         shell: record.run.replace("{host}", name).replace("{index}", &place.to_string()),
-        start: record.start,
+        start: Some(record.start),
         stop: record.stop,
     }
 }

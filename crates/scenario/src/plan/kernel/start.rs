@@ -12,6 +12,7 @@ use headway_fabric::NodeId;
 use headway_kernel::image::Image;
 use headway_kernel::setup::{ipv4, ipv6, mac};
 use headway_kernel::{CardSpec, Cpu, EPOCH_NS, GuestPlan, RunPlan};
+use headway_lab::{LabHost, LabPlan};
 use headway_transport::{FlowStart, Ports, Profile};
 use headway_units::{Bytes, Span, Time};
 
@@ -20,12 +21,23 @@ use crate::plan::Network;
 
 /// Flows have these ports of their own.
 const PORTS: std::ops::Range<u32> = 10_000..60_000;
+/// Programs of a policy start so long before the run.
+const BEFORE_NS: u64 = EPOCH_NS / 2;
 /// A guest that does not answer for so long has come to a halt.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What runs kernel hosts.
+#[derive(Debug, Clone)]
+pub(crate) enum Machine {
+    /// Guests.
+    Guests(GuestMachine),
+    /// Namespaces of the machine's own kernel.
+    Namespaces,
+}
+
 /// What runs the guests.
 #[derive(Debug, Clone)]
-pub(crate) struct Machine {
+pub(crate) struct GuestMachine {
     /// The kernel.
     pub image: Arc<Image>,
     /// The processors to use, if they are to be chosen.
@@ -36,10 +48,17 @@ pub(crate) struct Machine {
     pub captures: Option<PathBuf>,
 }
 
+/// How the kernel hosts of one run are run.
+#[derive(Debug)]
+pub(crate) enum Ready {
+    Guests(RunPlan),
+    Namespaces(LabPlan),
+}
+
 /// The kernel hosts of one run, ready to boot.
 #[derive(Debug)]
 pub(crate) struct Started {
-    pub plan: RunPlan,
+    pub plan: Ready,
     /// The flows, in order of time.
     pub sent: Vec<Sent>,
 }
@@ -119,6 +138,26 @@ impl Kernels {
         if hosts.is_empty() {
             return None;
         }
+        let machine = match machine {
+            Machine::Guests(machine) => machine,
+            Machine::Namespaces => {
+                let mut own = |&node: &NodeId| {
+                    let mut host = self.host(node, flows.remove(&node).unwrap_or_default());
+                    host.expected = expected.remove(&node).unwrap_or_default();
+                    LabHost { node, setup: self.hosts[&node].setup.clone(), host }
+                };
+                let plan = LabPlan {
+                    graph: network.built.graph.clone(),
+                    hosts: hosts.iter().map(&mut own).collect(),
+                    mtu: u32::from(self.mtu),
+                    names: self.names(),
+                    end_ns: nanos(self.end),
+                    files: self.files.clone(),
+                    seed: streams.stream("namespaces").next_u64(),
+                };
+                return Some(Started { plan: Ready::Namespaces(plan), sent });
+            }
+        };
         let graph = &network.built.graph;
         let mut addresses = BTreeMap::new();
         for host in hosts.iter().map(|host| &self.hosts[host]) {
@@ -161,7 +200,7 @@ impl Kernels {
             threads: machine.threads.max(1),
             patience: PATIENCE,
         };
-        Some(Started { plan, sent })
+        Some(Started { plan: Ready::Guests(plan), sent })
     }
 
     fn flows(
@@ -219,7 +258,7 @@ impl Kernels {
             .map(|command| protocol::Command {
                 name: command.traffic.to_string(),
                 shell: command.shell.clone(),
-                start_ns: after(command.start),
+                start_ns: command.start.map_or(EPOCH_NS - BEFORE_NS, after),
                 stop_ns: command.stop.map(after),
             })
             .collect();
