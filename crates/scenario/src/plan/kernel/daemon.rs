@@ -176,6 +176,8 @@ mod tests {
     /// What is told to hosts with three interfaces, or why nothing can be.
     fn told(transport: &str, linux: &str, folder: &Path) -> Result<String, String> {
         let head = include_str!("../../../tests/runs/small.toml").split("[[policy]]").next().unwrap();
+        let head = head.replace("kind = \"dumbbell\"", "kind = \"parallel-paths\"\npaths = 4");
+        let head = head.replace("bottleneck = { rate = \"20Mbps\" }\n", "");
         let text = format!("{head}\n[[policy]]\nname = \"p\"\ntransport = {transport}\nlinux = {linux}\n");
         let document = Document::parse(&text, "x.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         let scenario = document.scenario(&document.points()[0]).unwrap_or_else(|problems| panic!("{problems}"));
@@ -259,7 +261,7 @@ probe-interval = "100ms"
 poll-interval = "20ms"
 watch-interval = "500ms"
 idle = "never"
-patience = "1500us"
+patience = "1.5ms"
 
 [history]
 half-life = "1s"
