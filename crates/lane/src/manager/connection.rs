@@ -9,7 +9,7 @@ use headway_linux::{Pair, Token};
 use headway_units::{Bytes, Span, Time};
 
 use super::opening::Opening;
-use super::{Class, Kernel, Note, Shared, compares, host, is_open, peer, ports};
+use super::{Class, ESTABLISHED, Kernel, Note, Shared, compares, host, is_open, peer, ports};
 use crate::settings::{Open, Settings};
 use crate::snapshot::{ConnectionStatus, SubflowStatus};
 
@@ -92,6 +92,9 @@ pub(super) struct Connection {
     pub quiet: Option<Time>,
     /// Old enough for subflows on long lanes, and busy.
     pub ready: bool,
+    /// One end has closed it: what is left goes over what is there, as the kernel opens no more subflows
+    /// (`mptcp_is_fully_established`).
+    pub closing: bool,
     was_long: bool,
     /// The history knows how it turned out.
     told: bool,
@@ -138,6 +141,7 @@ impl Connection {
             una: None,
             quiet: None,
             ready: long,
+            closing: false,
             was_long: long,
             told: false,
             class: Class::Resting,
@@ -250,6 +254,7 @@ impl Connection {
         // another one may have its name by now
         let same = |state: &&Mptcp| !state.fallback && ports(&state.pair) == self.ports();
         let Some(state) = state.filter(same) else { return false };
+        self.closing = state.state != ESTABLISHED;
         let first = self.una.is_none();
         let una = self.una.replace(state.snd_una).unwrap_or(state.snd_una);
         let acked = state.acked.unwrap_or(self.acked.saturating_add(state.snd_una.wrapping_sub(una))).max(self.acked);

@@ -510,8 +510,10 @@ fn ports(pair: &Pair) -> (u16, u16) {
     (pair.local.port(), pair.remote.port())
 }
 
+/// `TCP_ESTABLISHED` of `include/net/tcp_states.h`.
+const ESTABLISHED: u8 = 1;
+
 fn is_open(tcp: &Tcp) -> bool {
-    const ESTABLISHED: u8 = 1;
     const CLOSE_WAIT: u8 = 8;
     matches!(tcp.state, ESTABLISHED | CLOSE_WAIT)
 }

@@ -78,7 +78,7 @@ impl Connection {
                 }
             }
             let there = self.subflows.iter().any(|subflow| subflow.lane == Some(lane));
-            if there || !shared.usable(lane) || !self.wants(now, lane, shared) {
+            if there || self.closing || !shared.usable(lane) || !self.wants(now, lane, shared) {
                 continue;
             }
             if self.server_side {
@@ -207,7 +207,7 @@ impl Connection {
     pub(super) fn probe(&mut self, now: Time, place: usize, shared: &mut Shared, kernel: &mut dyn Kernel) {
         let subflow = &self.subflows[place];
         let (Some(lane), pair) = (subflow.lane, subflow.pair) else { return };
-        if self.openings[lane].asked.is_none() && shared.usable(lane) {
+        if self.openings[lane].asked.is_none() && !self.closing && shared.usable(lane) {
             let before = shared.counters.opens;
             self.create(now, lane, true, Some(pair), shared, kernel);
             shared.counters.probes += shared.counters.opens - before;

@@ -85,6 +85,8 @@ struct Connected {
     size: u64,
     server_side: bool,
     sockets: Vec<Socket>,
+    /// The application has closed it; what it wrote is still being sent.
+    closed: bool,
 }
 
 impl Connected {
@@ -162,7 +164,7 @@ impl Fake {
         Mptcp {
             token,
             pair: connection.sockets[0].pair,
-            state: 1,
+            state: if connection.closed { 4 } else { 1 },
             uid: 1000,
             cgroup: Some(1),
             fallback: false,
@@ -232,7 +234,7 @@ impl Kernel for Fake {
                 let pair = Pair { local: SocketAddr::new(local, 40_000 + self.ports), remote };
                 let connection = self.connections.get_mut(&token).ok_or(EINVAL)?;
                 // only the initiator can; who lost an event may take another one of that name for it
-                if connection.server_side {
+                if connection.server_side || connection.closed {
                     return Err(EINVAL);
                 }
                 if !self.dead[lane] {
@@ -317,7 +319,9 @@ impl World {
         let (own, other) = if server_side { (5000, port) } else { (port, 5000) };
         let pair = Pair { local: SocketAddr::new(ip(0, 1), own), remote: SocketAddr::new(ip(0, 2), other) };
         let socket = Socket { pair, established: Some(now), backup: false, joined: false, acked: 0, backoff: 0 };
-        self.kernel.connections.insert(token, Connected { began: now, size, server_side, sockets: vec![socket] });
+        self.kernel
+            .connections
+            .insert(token, Connected { began: now, size, server_side, sockets: vec![socket], closed: false });
         let connection = mptcp::Connection { token, pair, server_side, deny_join_initial: false };
         self.kernel.tell(now, Event::Established(connection));
         pair
@@ -467,6 +471,16 @@ fn a_command_that_comes_too_early_is_tried_again_and_not_for_ever() {
     world.run(at(60_000));
     assert!(world.kernel.commands.len() < 70, "{}", world.kernel.commands.len());
     assert!(world.manager.notes().iter().any(|note| matches!(note, Note::NotOpened { errno: Some(EINVAL), .. })));
+}
+
+#[test]
+fn a_connection_that_its_application_has_closed_is_left_with_what_it_has() {
+    let mut world = World::new(settings(deadline(), Open::WhenLong));
+    world.connect(TOKEN, 100 * MB, false);
+    world.run(at(200));
+    world.kernel.connections.get_mut(&TOKEN).unwrap().closed = true;
+    world.run(at(10_000));
+    assert_eq!(world.commands().len(), 0);
 }
 
 #[test]
