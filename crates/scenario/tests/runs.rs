@@ -59,6 +59,15 @@ fn a_total_is_shared_out_among_the_share_that_talks() {
     assert_eq!([&all, &half].map(|sets| sum(sets, "unfinished")), [Some(0.0); 2]);
 }
 
+#[test]
+fn traffic_for_other_kinds_of_hosts_is_left_out() {
+    let flows = |sets: &[&str]| mean(&run(SMALL, sets), "flows", "flows");
+    let all = flows(&[]);
+    assert!(all > Some(0.0));
+    assert_eq!(flows(&["traffic.flows.only=[\"modelled\", \"linux\"]"]), all);
+    assert_eq!(flows(&["traffic.flows.only=[\"namespaces\"]"]), Some(0.0));
+}
+
 /// Sizes from 10 to 90 KB, told apart at 30 KB: a quarter of the flows is short, and takes less than the others.
 #[test]
 fn flows_are_reported_by_their_size() {

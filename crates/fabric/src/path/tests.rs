@@ -500,3 +500,24 @@ proptest! {
         }
     }
 }
+
+/// Every path that a hash chooses goes by next hops, and every next hop is on the way of some hash.
+#[test]
+fn next_hops_are_those_of_all_paths() {
+    let graph = fat_tree(4).build().unwrap().graph;
+    let hosts: Vec<NodeId> = graph.hosts().collect();
+    let (from, to) = (graph.interfaces(hosts[0])[0], graph.interfaces(hosts[15])[0]);
+    let mut paths = Paths::new(&graph);
+    let mut taken = BTreeSet::new();
+    let mut out = Vec::new();
+    for hash in 0..200 {
+        paths.path(from, to, Choice::Ecmp(hash), &mut out).unwrap();
+        taken.extend(out[1..].iter().copied());
+    }
+    let switches: BTreeSet<NodeId> = taken.iter().map(|&link| graph.link(link).from).collect();
+    let hops: BTreeSet<LinkId> = switches.iter().flat_map(|&at| paths.next_hops(at, to)).collect();
+    assert_eq!(hops, taken);
+    let edge = graph.link(from).to;
+    assert_eq!(paths.next_hops(edge, to).len(), 2, "both aggregation switches");
+    assert_eq!(paths.next_hops(edge, from), [from.reverse()], "its own host");
+}
