@@ -158,6 +158,37 @@ fn flows_have_the_rate_of_their_paths_and_results_the_usual_shape() {
 }
 
 #[test]
+fn lanes_are_done_by_the_daemon_on_every_host() {
+    if skipped() {
+        return;
+    }
+    let place = Place::new();
+    let lanes = r#"
+[[policy]]
+name = "lanes"
+[policy.transport]
+kind = "mptcp"
+stack = "linux"
+control = "new-reno"
+join-after = "0B"
+lanes = { judge = "deadline", deadline = "100ms" }
+"#;
+    place.write("lanes.toml", format!("{SMALL}{lanes}"));
+    place.ok(&["run", "lanes.toml", "--policy", "lanes", "--out", "out", "--quiet"]);
+    let summary = place.read("out/summary.csv");
+    assert!(summary.lines().any(|line| line.starts_with("lanes,bulk,unfinished,0,")), "{summary}");
+    let warnings = place.manifest("out")["warnings"].to_string();
+    assert!(!warnings.contains("daemon"), "{warnings}");
+    let commands = place.read("out/commands.csv");
+    for host in ["daemon.lane-a", "daemon.lane-b"] {
+        let output = commands.lines().find_map(|line| line.rsplit(',').next().filter(|output| output.ends_with(host)));
+        let output = output.unwrap_or_else(|| panic!("{host}: {commands}"));
+        let said = place.read(&format!("out/{output}.stderr"));
+        assert!(said.contains("lane lane=eth0 up=true") && said.contains("lane lane=eth1 up=true"), "{said}");
+    }
+}
+
+#[test]
 fn what_fails_while_it_is_set_up_leaves_nothing() {
     if skipped() {
         return;

@@ -98,6 +98,8 @@ pub(super) struct Connection {
     was_long: bool,
     /// The history knows how it turned out.
     told: bool,
+    /// When a subflow failed last that is still there.
+    failed: Time,
     class: Class,
     look_at: Time,
     /// When a command is due that had to wait.
@@ -144,6 +146,7 @@ impl Connection {
             closing: false,
             was_long: long,
             told: false,
+            failed: Time::ZERO,
             class: Class::Resting,
             look_at: Time::NEVER,
             retry_at: Time::NEVER,
@@ -321,7 +324,7 @@ impl Connection {
         // an expiry of the retransmission timer without an answer since: as in the simulator, one is a failure
         if tcp.backoff > 0 && tcp.unacked > 0 {
             if subflow.alive {
-                self.fail(place, shared);
+                self.fail(now, place, shared);
                 shared.history.failed(now, self.host, lane);
             }
         } else if answered && !tcp.srtt.is_zero() {
@@ -334,7 +337,8 @@ impl Connection {
         }
     }
 
-    fn fail(&mut self, place: usize, shared: &mut Shared) {
+    fn fail(&mut self, now: Time, place: usize, shared: &mut Shared) {
+        self.failed = now;
         let subflow = &mut self.subflows[place];
         subflow.alive = false;
         if let Some(index) = subflow.index {
@@ -416,7 +420,7 @@ impl Connection {
             && let Some(lane) = self.subflows[place].lane
         {
             shared.history.failed(now, self.host, lane);
-            self.fail(place, shared);
+            self.fail(now, place, shared);
         }
         self.remove(now, pair);
         if self.subflows.is_empty() {
@@ -452,7 +456,7 @@ impl Connection {
                     subflow.alive = true;
                     let _ = self.lanes.observe(now, index, ALIVE);
                 }
-                (false, true, _) => self.fail(place, shared),
+                (false, true, _) => self.fail(now, place, shared),
                 _ => {}
             }
         }
@@ -589,7 +593,11 @@ impl Connection {
             let interval = timing.poll_interval.max(now.since(since).min(RESTING));
             (Class::Resting, now.saturating_add(shared.interval(Class::Resting, interval)))
         } else if self.lanes.is_long() || self.long {
-            (Class::Watched, now.saturating_add(shared.interval(Class::Watched, timing.watch_interval)))
+            // a time-out that congestion made is over soon, and with it the stay on the short lane
+            let all_alive = self.subflows.iter().all(|one| one.alive);
+            let since = if all_alive { Span::MAX } else { now.since(self.failed).max(timing.poll_interval) };
+            let interval = since.min(timing.watch_interval);
+            (Class::Watched, now.saturating_add(shared.interval(Class::Watched, interval)))
         } else if first > now {
             (Class::Resting, first)
         } else {
