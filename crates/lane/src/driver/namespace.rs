@@ -62,6 +62,7 @@ impl Place {
 }
 
 /// A namespace with its sockets and its manager.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct Namespace {
     name: Option<String>,
     place: Place,

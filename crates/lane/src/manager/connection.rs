@@ -702,7 +702,9 @@ impl Connection {
             let long = shared.settings.history.is_some_and(|history| self.acked >= history.long.get());
             shared.ended(now, self.peer, long);
         }
-        std::mem::take(&mut self.listening).into_iter().for_each(|at| shared.unlisten(at));
+        for at in std::mem::take(&mut self.listening) {
+            shared.unlisten(at);
+        }
         let age_s = now.since(self.began).as_secs_f64();
         shared.note(Note::Over { token: self.token.to_string(), age_s, long: self.was_long });
     }
