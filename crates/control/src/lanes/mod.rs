@@ -387,6 +387,8 @@ impl Lanes {
     pub fn anew(&mut self, now: Time) -> Permits {
         let before = self.state();
         self.latest = self.latest.max(now);
+        // what waited then was of the flow before
+        self.progress.backlog = Bytes::ZERO;
         self.begin_anew();
         self.since(before)
     }

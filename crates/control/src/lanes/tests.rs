@@ -902,4 +902,10 @@ fn a_connection_that_is_new_again_is_short_until_its_judge_says_otherwise_and_co
     assert!(!lanes.is_long());
     let _ = lanes.progress(at(4), Progress { acked: Bytes::new(191), backlog: Bytes::ZERO });
     assert!(lanes.is_long());
+    // nor what waited
+    let (mut lanes, ..) = one_each(Backlog { threshold: Bytes::new(100) });
+    let _ = lanes.progress(at(1), Progress { acked: Bytes::ZERO, backlog: Bytes::new(200) });
+    assert!(lanes.is_long());
+    let _ = lanes.anew(at(2));
+    assert_eq!(lanes.tick(at(3)), Permits::Unchanged);
 }

@@ -34,7 +34,8 @@ pub(super) struct Live {
     listeners: BTreeMap<SocketAddr, TcpListener>,
     /// Addresses that cannot be listened at, so that it is told once.
     refused: BTreeSet<SocketAddr>,
-    cgroups: BTreeMap<u64, PathBuf>,
+    /// By number; `None`: it was looked for in vain. Numbers are not given again.
+    cgroups: BTreeMap<u64, Option<PathBuf>>,
 }
 
 impl Live {
@@ -65,6 +66,17 @@ impl Live {
 
     pub fn listeners(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.listeners.values().map(AsFd::as_fd)
+    }
+
+    /// Closes the sockets that listen elsewhere than `wanted` says, so that applications can have the addresses.
+    pub fn listen_only(&mut self, wanted: impl Fn(&SocketAddr) -> bool) {
+        self.listeners.retain(|at, _| {
+            let keep = wanted(at);
+            if !keep {
+                tracing::info!(%at, "listening for joins no more");
+            }
+            keep
+        });
     }
 
     /// Joins are the kernel's business; who opens a new connection where only they are wanted is told at once that nobody
@@ -129,9 +141,16 @@ impl Kernel for Live {
 
     fn cgroup(&mut self, id: u64) -> Option<PathBuf> {
         if !self.cgroups.contains_key(&id) {
-            self.cgroups = cgroups(Path::new(CGROUPS));
+            // what was looked for in vain is not looked for again, or each connection of such a group would cost a search
+            self.cgroups.retain(|_, path| path.is_none());
+            if self.cgroups.len() >= MOST_CGROUPS {
+                self.cgroups.clear();
+            }
+            let found = cgroups(Path::new(CGROUPS));
+            self.cgroups.extend(found.into_iter().map(|(id, path)| (id, Some(path))));
+            self.cgroups.entry(id).or_default();
         }
-        self.cgroups.get(&id).cloned()
+        self.cgroups.get(&id).cloned().flatten()
     }
 }
 

@@ -62,6 +62,7 @@ impl Place {
 }
 
 /// A namespace with its sockets and its manager.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct Namespace {
     name: Option<String>,
     place: Place,
@@ -78,6 +79,8 @@ pub(super) struct Namespace {
     more: bool,
     /// Set up routes.
     apply: bool,
+    /// Lanes have been looked at since routes were set up in any case.
+    settled: bool,
     /// Not all of them could be.
     incomplete: bool,
 }
@@ -91,10 +94,10 @@ impl Namespace {
         let (kernel, events, changes, interfaces) = opened.map_err(io("network namespace"))??;
         let manager = Manager::new(settings.clone(), now);
         let name = name.map(str::to_owned);
-        let (resync, resolve, more, incomplete) = (Some(now), Some(now), false, false);
+        let (resync, resolve, more, settled, incomplete) = (Some(now), Some(now), false, false, false);
         #[rustfmt::skip]
         let mut namespace = Namespace {
-            name, place, kernel, events, changes, interfaces, manager, resync, resolve, more, apply, incomplete,
+            name, place, kernel, events, changes, interfaces, manager, resync, resolve, more, apply, settled, incomplete,
         };
         namespace.turn(now, true);
         Ok(namespace)
@@ -161,6 +164,9 @@ impl Namespace {
             self.read_anew(now);
         }
         self.manager.run(now, &mut self.kernel);
+        if self.manager.stale_listeners() {
+            self.kernel.listen_only(|at| self.manager.listens(at));
+        }
     }
 
     fn take_changes(&mut self, now: Time) {
@@ -230,9 +236,9 @@ impl Namespace {
         self.resolve = None;
         let states: Vec<LaneState> =
             self.manager.settings().lanes.iter().map(|lane| state(lane, &links, &addresses)).collect();
-        // routes go with their interface, and do not come back with it
+        // routes go with their interface, and do not come back with it; it may be there for the first time
         let mut lanes = states.iter().zip(self.manager.lanes());
-        let changed = lanes.any(|(now, before)| now.up && now != before && before.interface != 0);
+        let changed = std::mem::replace(&mut self.settled, true) && lanes.any(|(now, before)| now.up && now != before);
         if self.apply && (changed || self.incomplete) {
             self.set_up(now);
         }
@@ -248,6 +254,7 @@ impl Namespace {
     /// Goes on by other settings.
     pub fn reconfigure(&mut self, settings: &Settings, now: Time) {
         self.manager.reconfigure(settings.clone());
+        self.settled = false;
         if self.apply {
             self.set_up(now);
         }
@@ -269,6 +276,7 @@ impl Namespace {
     pub fn begin_anew(&mut self, settings: &Settings, now: Time) {
         let counters = *self.manager.counters();
         self.manager = Manager::new(settings.clone(), now);
+        self.settled = false;
         *self.manager.counters() = counters;
         (self.resolve, self.resync) = (Some(now), Some(now));
     }

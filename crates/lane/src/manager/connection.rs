@@ -9,7 +9,7 @@ use headway_linux::{Pair, Token};
 use headway_units::{Bytes, Span, Time};
 
 use super::opening::Opening;
-use super::{Class, ESTABLISHED, Kernel, Note, Shared, compares, host, is_open, peer, ports};
+use super::{Before, Class, ESTABLISHED, Kernel, Note, Shared, compares, host, is_open, peer, ports};
 use crate::settings::{Open, Settings};
 use crate::snapshot::{ConnectionStatus, SubflowStatus};
 
@@ -33,6 +33,9 @@ pub(super) struct Arrival {
     pub pair: Pair,
     pub server_side: bool,
     pub adopted: bool,
+    /// The other end wants no joins to the address of the first subflow (RFC 8684 §3.1, flag C), as one behind a load
+    /// balancer does.
+    pub closed: bool,
 }
 
 /// An address that the other end announced.
@@ -53,6 +56,8 @@ pub(super) struct Subflow {
     pub own: bool,
     /// What this end has told the kernel.
     pub backup: bool,
+    /// The other end has it as a backup.
+    peer_backup: bool,
     pub alive: bool,
     /// Looked at since it was opened.
     seen: bool,
@@ -70,7 +75,11 @@ pub(super) struct Connection {
     /// Of its first subflow.
     pub pair: Pair,
     pub server_side: bool,
-    adopted: bool,
+    pub adopted: bool,
+    /// See [`Arrival::closed`].
+    closed: bool,
+    /// The connection is on its way to its end, and the kernel takes no more subflows.
+    ending: bool,
     rule: Option<usize>,
     judge: Judge,
     /// Long by rule.
@@ -85,6 +94,8 @@ pub(super) struct Connection {
     pub subflows: Vec<Subflow>,
     pub openings: [Opening; MAX_SUBFLOWS],
     pub announced: Vec<Announced>,
+    /// Where sockets listen for its joins.
+    pub listening: Vec<SocketAddr>,
     acked: u64,
     /// `snd_una` at the latest look.
     una: Option<u64>,
@@ -92,9 +103,6 @@ pub(super) struct Connection {
     pub quiet: Option<Time>,
     /// Old enough for subflows on long lanes, and busy.
     pub ready: bool,
-    /// One end has closed it: what is left goes over what is there, as the kernel opens no more subflows
-    /// (`mptcp_is_fully_established`).
-    pub closing: bool,
     was_long: bool,
     /// The history knows how it turned out.
     told: bool,
@@ -128,6 +136,8 @@ impl Connection {
             pair: arrival.pair,
             server_side: arrival.server_side,
             adopted: arrival.adopted,
+            closed: arrival.closed,
+            ending: false,
             rule,
             judge,
             long,
@@ -139,11 +149,11 @@ impl Connection {
             subflows: Vec::new(),
             openings: std::array::from_fn(|_| Opening::default()),
             announced: Vec::new(),
+            listening: Vec::new(),
             acked: 0,
             una: None,
             quiet: None,
             ready: long,
-            closing: false,
             was_long: long,
             told: false,
             failed: Time::ZERO,
@@ -182,6 +192,7 @@ impl Connection {
         for tcp in open {
             let own = tcp.subflow.is_some_and(|info| info.initiator);
             self.add(now, tcp.pair, own, marked(tcp), shared);
+            self.heed(tcp);
         }
         self.una = Some(state.snd_una);
         self.acked = state.acked.unwrap_or(0);
@@ -197,6 +208,7 @@ impl Connection {
             index,
             own,
             backup,
+            peer_backup: false,
             alive: true,
             seen: false,
             acked: 0,
@@ -209,6 +221,21 @@ impl Connection {
 
     pub fn began(&self) -> Time {
         self.began
+    }
+
+    /// What no list of the kernel tells.
+    pub fn before(&self) -> Before {
+        Before { pair: Some(self.pair), began: self.began, closed: self.closed, announced: self.announced.clone() }
+    }
+
+    /// Whether subflows can still be opened.
+    pub fn is_ending(&self) -> bool {
+        self.ending
+    }
+
+    /// A look is due.
+    pub fn look_soon(&mut self, now: Time) {
+        self.look_at = now;
     }
 
     pub fn scheduled(&self) -> Time {
@@ -257,7 +284,7 @@ impl Connection {
         // another one may have its name by now
         let same = |state: &&Mptcp| !state.fallback && ports(&state.pair) == self.ports();
         let Some(state) = state.filter(same) else { return false };
-        self.closing = state.state != ESTABLISHED;
+        self.ending = state.state != ESTABLISHED;
         let first = self.una.is_none();
         let una = self.una.replace(state.snd_una).unwrap_or(state.snd_una);
         let acked = state.acked.unwrap_or(self.acked.saturating_add(state.snd_una.wrapping_sub(una))).max(self.acked);
@@ -268,6 +295,12 @@ impl Connection {
         // before anything changes: those that were asked for
         let places: Vec<usize> = self.places().collect();
         self.rest(now, moved || backlog > 0, shared);
+        if self.quiet.is_none() {
+            // before the observations, each of which may end a window of the delivery rate; `act` asks for all permits
+            let progress = Progress { acked: Bytes::new(self.acked), backlog: Bytes::new(backlog) };
+            let _ = self.lanes.progress(now, progress);
+            self.ready |= now.since(self.began) >= shared.settings.timing.open_after;
+        }
 
         let mut gone = Vec::new();
         for (place, tcp) in places.into_iter().zip(subflows) {
@@ -278,12 +311,6 @@ impl Connection {
         }
         for pair in gone {
             self.remove(now, pair);
-        }
-        if self.quiet.is_none() {
-            let progress = Progress { acked: Bytes::new(self.acked), backlog: Bytes::new(backlog) };
-            // `act` asks for all permits
-            let _ = self.lanes.progress(now, progress);
-            self.ready |= now.since(self.began) >= shared.settings.timing.open_after;
         }
         self.refresh(now, shared, kernel);
         self.plan_look(now, shared);
@@ -313,7 +340,9 @@ impl Connection {
     fn measure(&mut self, now: Time, place: usize, tcp: &Tcp, shared: &mut Shared) {
         let subflow = &mut self.subflows[place];
         // what the kernel has, whoever told it
-        subflow.backup = tcp.subflow.map_or(subflow.backup, |info| info.backup_local);
+        if let Some(info) = tcp.subflow {
+            (subflow.backup, subflow.peer_backup) = (info.backup_local, info.backup_remote);
+        }
         let (Some(lane), Some(index)) = (subflow.lane, subflow.index) else { return };
         // what came before its lane went down says nothing of now
         if !shared.usable(lane) {
@@ -376,6 +405,12 @@ impl Connection {
             shared.note(Note::Opened { token: self.token.to_string(), lane: name, local, remote });
         }
         let old = asked.and_then(|asked| asked.replaces);
+        let carries = |one: &Subflow| Some(one.pair) == old && !one.backup;
+        if self.subflows.iter().any(carries) && kernel.command(&Command::Destroy { token: self.token, pair }).is_ok() {
+            // switched while the lane was measured: the measurement goes, not what carries data
+            self.act(now, shared, kernel);
+            return;
+        }
         if let Some(place) = self.subflows.iter().position(|subflow| Some(subflow.pair) == old) {
             // the new one is there: the old one can go
             let subflow = &mut self.subflows[place];
@@ -440,8 +475,31 @@ impl Connection {
         for tcp in found.iter().filter(|tcp| is_open(tcp)) {
             let backup = tcp.subflow.is_some_and(|info| info.backup_local);
             self.joined(now, tcp.pair, backup, shared, kernel);
+            self.heed(tcp);
         }
         self.look_at = now;
+    }
+
+    /// What the other end has marked.
+    fn heed(&mut self, tcp: &Tcp) {
+        if let (Some(one), Some(info)) = (self.subflows.iter_mut().find(|one| one.pair == tcp.pair), tcp.subflow) {
+            one.peer_backup = info.backup_remote;
+        }
+    }
+
+    /// The other end has a subflow as a backup from now on, or no more.
+    pub fn wished(&mut self, now: Time, pair: Pair, backup: bool, shared: &mut Shared, kernel: &mut dyn Kernel) {
+        if let Some(one) = self.subflows.iter_mut().find(|one| one.pair == pair) {
+            one.peer_backup = backup;
+            self.act(now, shared, kernel);
+        }
+    }
+
+    /// Whether the other end's data has left the short lanes: the long ones must not be backups of this end then, for its
+    /// scheduler takes either end's word.
+    pub fn peer_is_long(&self, shared: &Shared) -> bool {
+        let short = |one: &Subflow| one.lane.is_some_and(|lane| shared.role(lane) == Role::Short);
+        self.subflows.iter().any(|one| one.peer_backup && short(one))
     }
 
     /// Lane `lane` went up or down.
@@ -522,7 +580,7 @@ impl Connection {
                 let age_s = now.since(self.began).as_secs_f64();
                 shared.note(Note::Switched { token, age_s, acked_bytes: self.acked });
                 if !std::mem::replace(&mut self.told, true) {
-                    shared.history.ended(now, self.peer, true);
+                    shared.ended(now, self.peer, true);
                 }
             } else {
                 shared.counters.returned += 1;
@@ -536,12 +594,13 @@ impl Connection {
     /// Makes backups of what has no permit to send, after everything else is none: there is no moment without a subflow
     /// that carries data.
     fn mark(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
+        let free = self.server_side || self.peer_is_long(shared);
         for backup in [false, true] {
             for place in 0..self.subflows.len() {
                 let subflow = &self.subflows[place];
                 let (Some(index), Some(lane)) = (subflow.index, subflow.lane) else { continue };
                 let held = self.lanes.permit(index) != Permit::Normal;
-                let wanted = held && (shared.role(lane) == Role::Short || (subflow.own && !self.server_side));
+                let wanted = held && (shared.role(lane) == Role::Short || (subflow.own && !free));
                 if wanted != backup || wanted == subflow.backup {
                     continue;
                 }
@@ -649,7 +708,10 @@ impl Connection {
         shared.classes[self.class as usize] -= 1;
         if !self.told {
             let long = shared.settings.history.is_some_and(|history| self.acked >= history.long.get());
-            shared.history.ended(now, self.peer, long);
+            shared.ended(now, self.peer, long);
+        }
+        for at in std::mem::take(&mut self.listening) {
+            shared.unlisten(at);
         }
         let age_s = now.since(self.began).as_secs_f64();
         shared.note(Note::Over { token: self.token.to_string(), age_s, long: self.was_long });
@@ -680,10 +742,12 @@ impl Connection {
 
     /// Where a subflow from `lane` goes to, if that is known.
     pub fn remote(&self, lane: usize, settings: &Settings) -> Option<SocketAddr> {
-        if lane == self.home {
-            return Some(self.pair.remote);
-        }
-        super::opening::remote(self.pair.remote, lane, &self.announced, settings)
+        let remote = if lane == self.home {
+            Some(self.pair.remote)
+        } else {
+            super::opening::remote(self.pair.remote, lane, &self.announced, settings)
+        };
+        remote.filter(|remote| !self.closed || remote.ip() != self.pair.remote.ip())
     }
 }
 

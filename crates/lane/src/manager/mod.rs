@@ -9,7 +9,8 @@
 //! is one. The kernel's scheduler uses backups only while there is nothing else, and takes *either* end's word for it, so
 //! one end marks only what its own direction of data asks for:
 //! * short lanes, once its own data is judged long,
-//! * long lanes, before that, only if it opened them itself for a probe.
+//! * long lanes, before that, only if it opened them itself for a probe, and the other end's data is not judged long: it
+//!   has marked the short ones then, and would have nothing but backups.
 //!
 //! What is left out: windows (a `Sip` is a backup here), coupling, and several first lanes: a connection begins where its
 //! application and the routing table put it.
@@ -34,7 +35,7 @@ use headway_units::{Span, Time};
 
 use crate::settings::{self, Settings, Treatment};
 use crate::snapshot::{Counters, LaneStatus, Snapshot};
-use connection::{Arrival, Connection};
+use connection::{Announced, Arrival, Connection};
 pub use note::Note;
 
 /// What the manager asks of the kernel, one thing at a time; each answer is there when the call returns.
@@ -109,11 +110,25 @@ struct Shared {
     measured: BTreeMap<(u64, usize), (Time, Span)>,
     /// The queueing delay by lane, of the latest measurement.
     delay: Vec<Option<Span>>,
+    /// Where sockets listen for joins, and how many connections want it.
+    listening: BTreeMap<SocketAddr, u32>,
+    /// Sockets may listen that nobody wants any more.
+    stale: bool,
     /// The earliest time of the next opening of a subflow.
     next_open: Time,
     classes: [u64; 3],
     counters: Counters,
     notes: Vec<Note>,
+}
+
+/// What only events told of a connection, so that a change of settings must not forget it.
+#[derive(Debug, Clone, Default)]
+struct Before {
+    /// `None`: of none.
+    pair: Option<Pair>,
+    began: Time,
+    closed: bool,
+    announced: Vec<Announced>,
 }
 
 /// All managed connections of a network namespace.
@@ -122,8 +137,8 @@ pub struct Manager {
     /// Boxed, because they are taken out and put back at every look.
     connections: BTreeMap<Token, Box<Connection>>,
     due: BTreeSet<(Time, Token)>,
-    /// Of connections before a change of settings: when they began.
-    before: BTreeMap<Token, Time>,
+    /// What only events told of connections before a change of settings.
+    before: BTreeMap<Token, Before>,
     started: Time,
 }
 
@@ -140,6 +155,8 @@ impl Manager {
             history,
             measured: BTreeMap::new(),
             delay,
+            listening: BTreeMap::new(),
+            stale: true,
             next_open: Time::ZERO,
             classes: [0; 3],
             counters: Counters::default(),
@@ -148,10 +165,10 @@ impl Manager {
         Manager { shared, connections: BTreeMap::new(), due: BTreeSet::new(), before: BTreeMap::new(), started: now }
     }
 
-    /// Goes on by other settings. All lanes are down and all connections forgotten, but for their ages, until
+    /// Goes on by other settings. All lanes are down and all connections forgotten, but for what only events told, until
     /// [`Manager::lane`] and [`Manager::resync`] tell of them again. Counters stay; what was learnt of lanes does not.
     pub fn reconfigure(&mut self, settings: Settings) {
-        self.before = self.connections.iter().map(|(&token, connection)| (token, connection.began())).collect();
+        self.before = self.connections.iter().map(|(&token, connection)| (token, connection.before())).collect();
         self.connections.clear();
         self.due.clear();
         let mut counters = self.shared.counters;
@@ -181,6 +198,16 @@ impl Manager {
         std::mem::take(&mut self.shared.notes)
     }
 
+    /// Whether sockets may listen since the last call that nobody wants any more: [`Manager::listens`] tells which.
+    pub fn stale_listeners(&mut self) -> bool {
+        std::mem::take(&mut self.shared.stale)
+    }
+
+    /// Whether a connection wants joins to be accepted at an address.
+    pub fn listens(&self, at: &SocketAddr) -> bool {
+        self.shared.listening.contains_key(at)
+    }
+
     /// When [`Manager::run`] has something to do; `None`: not before the next event.
     pub fn next(&self) -> Option<Time> {
         self.due.first().map(|&(time, _)| time)
@@ -189,8 +216,7 @@ impl Manager {
     /// An event of the kernel.
     pub fn event(&mut self, now: Time, event: &Event, kernel: &mut dyn Kernel) {
         match *event {
-            // a priority is the other end's wish, which the kernel follows by itself
-            Event::Created(_) | Event::ListenerCreated(_) | Event::ListenerClosed(_) | Event::SubflowPriority(_) => {}
+            Event::Created(_) | Event::ListenerCreated(_) | Event::ListenerClosed(_) => {}
             Event::Established(c) => {
                 match self.connections.get(&c.token) {
                     // the event was on its way while everything was read anew
@@ -199,7 +225,13 @@ impl Manager {
                     Some(_) => self.over(now, c.token),
                     None => {}
                 }
-                let arrival = Arrival { token: c.token, pair: c.pair, server_side: c.server_side, adopted: false };
+                let arrival = Arrival {
+                    token: c.token,
+                    pair: c.pair,
+                    server_side: c.server_side,
+                    adopted: false,
+                    closed: c.deny_join_initial,
+                };
                 self.arrived(now, arrival, None, kernel);
             }
             Event::Closed(token) => self.over(now, token),
@@ -214,6 +246,11 @@ impl Manager {
             Event::SubflowEstablished(s) => {
                 self.with(now, s.token, kernel, |connection, now, shared, kernel| {
                     connection.joined(now, s.pair, false, shared, kernel);
+                });
+            }
+            Event::SubflowPriority(s) => {
+                self.with(now, s.token, kernel, |connection, now, shared, kernel| {
+                    connection.wished(now, s.pair, s.backup, shared, kernel);
                 });
             }
             Event::SubflowClosed(s) => {
@@ -265,7 +302,12 @@ impl Manager {
             let joined = of.remove(&found.token).unwrap_or_default();
             if self.connections.contains_key(&found.token) {
                 self.with(now, found.token, kernel, |connection, now, shared, kernel| {
-                    connection.reconcile(now, &joined, shared, kernel);
+                    // both lists are of busy tables: one may tell of a connection twice, or leave its subflows out
+                    if joined.is_empty() {
+                        connection.look_soon(now);
+                    } else {
+                        connection.reconcile(now, &joined, shared, kernel);
+                    }
                 });
                 continue;
             }
@@ -275,7 +317,8 @@ impl Manager {
                 continue;
             }
             let server_side = first.subflow.is_some_and(|info| !info.initiator);
-            let arrival = Arrival { token: found.token, pair: first.pair, server_side, adopted: true };
+            let Before { closed, .. } = self.before.get(&found.token).cloned().unwrap_or_default();
+            let arrival = Arrival { token: found.token, pair: first.pair, server_side, adopted: true, closed };
             self.arrived(now, arrival, Some((found, &joined)), kernel);
         }
         self.before.clear();
@@ -369,12 +412,14 @@ impl Manager {
         };
         self.shared.counters.managed += 1;
         self.shared.counters.adopted += u64::from(arrival.adopted);
-        let since = self.before.get(&arrival.token).copied().unwrap_or(now);
         let token = arrival.token;
+        let before = self.before.remove(&token).filter(|before| arrival.adopted && before.pair == Some(arrival.pair));
+        let since = before.as_ref().map_or(now, |before| before.began);
         let mut connection = Box::new(Connection::new(since, arrival, home, rule, judge, long, &mut self.shared, now));
         if let Some((mptcp, joined)) = found {
             connection.adopt(now, mptcp, joined, &mut self.shared);
         }
+        connection.announced = before.map(|before| before.announced).unwrap_or_default();
         connection.act(now, &mut self.shared, kernel);
         self.due.insert((connection.next(now), token));
         self.connections.insert(token, connection);
@@ -470,6 +515,24 @@ impl Shared {
         }
     }
 
+    /// A connection to `peer` turned out long or short; remembered only where it is asked for.
+    fn ended(&mut self, now: Time, peer: Peer, long: bool) {
+        if self.settings.history.is_some_and(|history| history.long_share.is_some()) {
+            self.history.ended(now, peer, long);
+        }
+    }
+
+    /// A connection wants no more joins at an address.
+    fn unlisten(&mut self, at: SocketAddr) {
+        if let std::collections::btree_map::Entry::Occupied(mut wanted) = self.listening.entry(at) {
+            *wanted.get_mut() -= 1;
+            if *wanted.get() == 0 {
+                wanted.remove();
+                self.stale = true;
+            }
+        }
+    }
+
     /// A look's interval, grown with the number of those that need one.
     fn interval(&self, class: Class, least: Span) -> Span {
         let fair = Span::from_micros(
@@ -510,11 +573,11 @@ fn ports(pair: &Pair) -> (u16, u16) {
     (pair.local.port(), pair.remote.port())
 }
 
-/// `TCP_ESTABLISHED` of `include/net/tcp_states.h`.
+/// `TCP_ESTABLISHED`, `TCP_CLOSE_WAIT` of `include/net/tcp_states.h`.
 const ESTABLISHED: u8 = 1;
+const CLOSE_WAIT: u8 = 8;
 
 fn is_open(tcp: &Tcp) -> bool {
-    const CLOSE_WAIT: u8 = 8;
     matches!(tcp.state, ESTABLISHED | CLOSE_WAIT)
 }
 

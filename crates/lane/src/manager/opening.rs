@@ -42,6 +42,8 @@ pub(super) struct Opening {
     tries: u8,
     /// Failures in a row.
     failures: u8,
+    /// The kernel has announced the lane's address by this daemon's identifier of it.
+    announced: bool,
 }
 
 impl Opening {
@@ -66,6 +68,9 @@ impl Opening {
 impl Connection {
     /// Opens what is wanted and missing.
     pub(super) fn open(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
+        if self.is_ending() {
+            return;
+        }
         for lane in 0..shared.lanes.len() {
             if let Some(asked) = self.openings[lane].asked {
                 let until = asked.when.saturating_add(ANSWER);
@@ -77,8 +82,15 @@ impl Connection {
                     continue;
                 }
             }
-            let there = self.subflows.iter().any(|subflow| subflow.lane == Some(lane));
-            if there || self.closing || !shared.usable(lane) || !self.wants(now, lane, shared) {
+            if let Some(there) = self.subflows.iter().find(|subflow| subflow.lane == Some(lane)) {
+                let at = SocketAddr::new(there.pair.local.ip(), self.pair.local.port());
+                // a daemon before this one listened there, and the other end may measure the lane by further joins
+                if self.adopted && self.server_side && lane != self.home && !self.listening.contains(&at) {
+                    self.listen(at, shared, kernel);
+                }
+                continue;
+            }
+            if !shared.usable(lane) || !self.wants(now, lane, shared) {
                 continue;
             }
             if self.server_side {
@@ -86,7 +98,10 @@ impl Connection {
             } else {
                 let backup = match shared.role(lane) {
                     Role::Short => self.lanes.is_long(),
-                    Role::Long => !self.lanes.wants_long() && self.subflows.iter().any(|subflow| subflow.alive),
+                    Role::Long => {
+                        let carried = self.subflows.iter().any(|subflow| subflow.alive);
+                        carried && !self.lanes.wants_long() && !self.peer_is_long(shared)
+                    }
                 };
                 self.create(now, lane, backup, None, shared, kernel);
             }
@@ -160,18 +175,29 @@ impl Connection {
         if !self.turn(now, lane, shared) {
             return;
         }
-        if shared.settings.setup.listen {
-            // in use: the application itself listens there, which is all that is needed
-            let _ = kernel.listen(SocketAddr::new(ip, self.pair.local.port()));
-        }
+        self.listen(SocketAddr::new(ip, self.pair.local.port()), shared, kernel);
         let id = lane as u8 + 1;
-        if self.openings[lane].failures > 0 {
-            // announced before, without effect; the other end may have lost it
+        if std::mem::take(&mut self.openings[lane].announced) {
+            // announced before, without effect; the other end may have lost it. An announcement that was refused has not
+            // taken the identifier, which may be that of another address, whose subflows would end
             let _ = kernel.command(&Command::Withdraw { token: self.token, id });
         }
         let answer = kernel.command(&Command::Announce { token: self.token, ip, id, port: None });
         let asked = Asked { when: now, backup: false, own: false, replaces: None };
         self.answered(now, lane, asked, answer, shared);
+    }
+
+    /// Has a socket listen for this connection's joins, until it is over.
+    fn listen(&mut self, at: SocketAddr, shared: &mut Shared, kernel: &mut dyn Kernel) {
+        if !shared.settings.setup.listen {
+            return;
+        }
+        if !self.listening.contains(&at) {
+            self.listening.push(at);
+            *shared.listening.entry(at).or_default() += 1;
+        }
+        // in use: the application itself listens there, which is all that is needed
+        let _ = kernel.listen(at);
     }
 
     /// The other end wants a subflow to an address of its: as the in-kernel path manager would, but on the lane that goes
@@ -205,9 +231,13 @@ impl Connection {
     /// Measures the lane of the subflow at `place` anew, which only a join can: opens a second one, whose establishment ends
     /// the first.
     pub(super) fn probe(&mut self, now: Time, place: usize, shared: &mut Shared, kernel: &mut dyn Kernel) {
+        // they give way to the subflows that connections wait for
+        if shared.next_open > now.saturating_add(shared.settings.timing.probe_interval) {
+            return;
+        }
         let subflow = &self.subflows[place];
         let (Some(lane), pair) = (subflow.lane, subflow.pair) else { return };
-        if self.openings[lane].asked.is_none() && !self.closing && shared.usable(lane) {
+        if self.openings[lane].asked.is_none() && !self.is_ending() && shared.usable(lane) {
             let before = shared.counters.opens;
             self.create(now, lane, true, Some(pair), shared, kernel);
             shared.counters.probes += shared.counters.opens - before;
@@ -237,6 +267,7 @@ impl Connection {
             Ok(()) => {
                 opening.asked = Some(asked);
                 opening.tries = 0;
+                opening.announced = self.server_side;
                 shared.counters.opens += 1;
                 self.retry_at = self.retry_at.min(now.saturating_add(ANSWER));
             }

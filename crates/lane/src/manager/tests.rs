@@ -85,8 +85,6 @@ struct Connected {
     size: u64,
     server_side: bool,
     sockets: Vec<Socket>,
-    /// The application has closed it; what it wrote is still being sent.
-    closed: bool,
 }
 
 impl Connected {
@@ -112,6 +110,12 @@ struct Fake {
     ports: u16,
     lose_events: bool,
     unreadable: bool,
+    /// Connections take no more subflows.
+    ending: bool,
+    /// What the other end has as a backup.
+    peer_backups: Vec<Pair>,
+    /// Subflows destroyed that were no backups.
+    carriers_destroyed: usize,
     looks: usize,
 }
 
@@ -164,7 +168,7 @@ impl Fake {
         Mptcp {
             token,
             pair: connection.sockets[0].pair,
-            state: if connection.closed { 4 } else { 1 },
+            state: if self.ending { 4 } else { 1 },
             uid: 1000,
             cgroup: Some(1),
             fallback: false,
@@ -202,7 +206,7 @@ impl Fake {
                 local_id: 0,
                 remote_id: 0,
                 backup_local: socket.backup,
-                backup_remote: false,
+                backup_remote: self.peer_backups.contains(&socket.pair),
                 join: socket.joined,
                 initiator: !self.connections[&token].server_side,
                 fully_established: true,
@@ -234,7 +238,7 @@ impl Kernel for Fake {
                 let pair = Pair { local: SocketAddr::new(local, 40_000 + self.ports), remote };
                 let connection = self.connections.get_mut(&token).ok_or(EINVAL)?;
                 // only the initiator can; who lost an event may take another one of that name for it
-                if connection.server_side || connection.closed {
+                if connection.server_side {
                     return Err(EINVAL);
                 }
                 if !self.dead[lane] {
@@ -247,6 +251,8 @@ impl Kernel for Fake {
             Command::Destroy { token, pair } => {
                 let connection = self.connections.get_mut(&token).ok_or(EINVAL)?;
                 let before = connection.sockets.len();
+                let carries = |socket: &&Socket| socket.pair == pair && !socket.backup;
+                self.carriers_destroyed += connection.sockets.iter().filter(carries).count();
                 connection.sockets.retain(|socket| socket.pair != pair);
                 assert!(connection.sockets.iter().any(|socket| socket.established.is_some()), "the last one");
                 if connection.sockets.len() == before {
@@ -319,9 +325,7 @@ impl World {
         let (own, other) = if server_side { (5000, port) } else { (port, 5000) };
         let pair = Pair { local: SocketAddr::new(ip(0, 1), own), remote: SocketAddr::new(ip(0, 2), other) };
         let socket = Socket { pair, established: Some(now), backup: false, joined: false, acked: 0, backoff: 0 };
-        self.kernel
-            .connections
-            .insert(token, Connected { began: now, size, server_side, sockets: vec![socket], closed: false });
+        self.kernel.connections.insert(token, Connected { began: now, size, server_side, sockets: vec![socket] });
         let connection = mptcp::Connection { token, pair, server_side, deny_join_initial: false };
         self.kernel.tell(now, Event::Established(connection));
         pair
@@ -471,16 +475,6 @@ fn a_command_that_comes_too_early_is_tried_again_and_not_for_ever() {
     world.run(at(60_000));
     assert!(world.kernel.commands.len() < 70, "{}", world.kernel.commands.len());
     assert!(world.manager.notes().iter().any(|note| matches!(note, Note::NotOpened { errno: Some(EINVAL), .. })));
-}
-
-#[test]
-fn a_connection_that_its_application_has_closed_is_left_with_what_it_has() {
-    let mut world = World::new(settings(deadline(), Open::WhenLong));
-    world.connect(TOKEN, 100 * MB, false);
-    world.run(at(200));
-    world.kernel.connections.get_mut(&TOKEN).unwrap().closed = true;
-    world.run(at(10_000));
-    assert_eq!(world.commands().len(), 0);
 }
 
 #[test]
@@ -725,6 +719,132 @@ fn new_settings_keep_ages() {
     world.run(at(1_000));
     assert_eq!(world.commands()[0], "400: create 10.1.0.1 > 10.1.0.2:5000");
     assert_eq!(world.manager.counters().reloads, 1);
+}
+
+#[test]
+fn new_settings_keep_what_was_announced() {
+    let mut settings = settings(deadline(), Open::WhenLong);
+    settings.lanes[1].remote = Remote::Announced;
+    let mut world = World::new(settings.clone());
+    world.connect(TOKEN, 100 * MB, false);
+    world.kernel.tell(at(10), Event::Announced { token: TOKEN, id: 3, ip: ip(1, 9), port: Some(80) });
+    // what is announced is joined at once, if it can be
+    world.kernel.refusals = [EINVAL].into();
+    world.run(at(200));
+    world.kernel.commands.clear();
+    world.manager.reconfigure(settings);
+    for lane in 0..2 {
+        world.manager.lane(at(200), lane, up(lane), &mut world.kernel);
+    }
+    let (connections, subflows) = world.kernel.all();
+    world.manager.resync(at(200), &connections, &subflows, &mut world.kernel);
+    world.run(at(1_000));
+    assert_eq!(world.commands(), ["300: create 10.1.0.1 > 10.1.0.9:80", "301: lane 0 backup=true"]);
+}
+
+#[test]
+fn a_list_with_a_connection_twice_or_without_its_subflows_changes_nothing() {
+    let mut world = World::new(settings(deadline(), Open::Probe));
+    world.connect(TOKEN, 100 * MB, false);
+    world.run(at(1_000));
+    world.kernel.commands.clear();
+    let (connections, subflows) = world.kernel.all();
+    let twice = [connections.clone(), connections].concat();
+    world.manager.resync(at(1_000), &twice, &subflows, &mut world.kernel);
+    world.manager.resync(at(1_000), &twice, &[], &mut world.kernel);
+    world.run(at(2_000));
+    assert_eq!(world.commands(), [] as [&str; 0]);
+    assert_eq!(world.manager.snapshot(at(2_000)).connections[0].subflows.len(), 2);
+}
+
+#[test]
+fn an_address_that_wants_no_joins_is_not_joined() {
+    let mut settings = settings(deadline(), Open::WhenLong);
+    settings.lanes[1].remote = Remote::Same;
+    let mut world = World::new(settings);
+    let pair = world.connect(TOKEN, 100 * MB, false);
+    world.kernel.events.clear();
+    let connection = mptcp::Connection { token: TOKEN, pair, server_side: false, deny_join_initial: true };
+    world.kernel.tell(at(0), Event::Established(connection));
+    world.run(at(2_000));
+    assert_eq!(world.commands(), [] as [&str; 0]);
+}
+
+#[test]
+fn a_connection_on_its_way_to_its_end_is_given_no_subflow() {
+    let mut world = World::new(settings(deadline(), Open::WhenLong));
+    world.connect(TOKEN, 100 * MB, false);
+    world.kernel.ending = true;
+    world.run(at(2_000));
+    assert_eq!(world.commands(), [] as [&str; 0]);
+    assert_eq!(world.manager.snapshot(at(2_000)).managed, 1);
+}
+
+#[test]
+fn a_measurement_that_ends_after_the_switch_ends_no_subflow_that_carries_data() {
+    for rtt in 2..40 {
+        let mut world = World::new(settings(LinkCost { smoothing: 1.0, ..LinkCost::default() }, Open::Probe));
+        world.kernel.rtt[1] = ms(rtt);
+        world.connect(TOKEN, 100 * MB, false);
+        world.run(at(3_000));
+        assert_eq!((world.manager.counters().switched, world.kernel.carriers_destroyed), (1, 0), "{rtt} ms");
+        assert_eq!(world.kernel.connections[&TOKEN].sockets.len(), 2, "{rtt} ms");
+    }
+}
+
+#[test]
+fn measurements_do_not_queue_before_subflows_that_connections_wait_for() {
+    let mut world = World::new(settings(LinkCost { smoothing: 1.0, ..LinkCost::default() }, Open::Probe));
+    world.connect(TOKEN, 100 * MB, false);
+    world.run(at(100));
+    world.manager.shared.next_open = at(10_000);
+    world.run(at(290));
+    assert_eq!(world.manager.shared.next_open, at(10_000));
+}
+
+#[test]
+fn a_lane_that_the_other_end_has_moved_to_is_no_backup_of_this_end() {
+    let mut world = World::new(settings(deadline(), Open::Probe));
+    let first = world.connect(TOKEN, 100 * MB, false);
+    world.run(at(100));
+    let wish = |backup| Event::SubflowPriority(mptcp::Subflow { backup, ..Fake::subflow(TOKEN, first, None) });
+    world.kernel.peer_backups = vec![first];
+    world.kernel.tell(at(100), wish(true));
+    world.run(at(200));
+    world.kernel.peer_backups.clear();
+    world.kernel.tell(at(200), wish(false));
+    world.run(at(290));
+    let made = ["75: create 10.1.0.1 > 10.1.0.2:5000 backup", "100: lane 1 backup=false", "200: lane 1 backup=true"];
+    assert_eq!(world.commands(), made);
+}
+
+#[test]
+fn nobody_listens_for_joins_of_connections_that_are_over() {
+    let mut world = World::new(settings(deadline(), Open::Probe));
+    let place = SocketAddr::new(ip(1, 1), 5000);
+    world.connect(TOKEN, 100 * MB, true);
+    world.connect(Token(8), 100 * MB, true);
+    world.run(at(400));
+    let _ = world.manager.stale_listeners();
+    world.close(TOKEN);
+    world.run(at(500));
+    assert!(world.manager.listens(&place) && !world.manager.stale_listeners());
+    world.close(Token(8));
+    world.run(at(600));
+    assert!(world.manager.stale_listeners() && !world.manager.listens(&place));
+}
+
+#[test]
+fn only_an_address_that_was_announced_is_withdrawn() {
+    let mut world = World::new(settings(deadline(), Open::Probe));
+    world.connect(TOKEN, 100 * MB, true);
+    world.kernel.refusals = vec![EINVAL; 8].into();
+    world.run(at(3_000));
+    assert!(world.commands().iter().all(|command| command.contains("announce")), "{:?}", world.commands());
+    assert_eq!(world.commands().len(), 9);
+    // without an answer it is told again
+    world.run(at(10_000));
+    assert!(world.commands()[9].contains("withdraw 2"), "{:?}", world.commands());
 }
 
 #[derive(Debug, Clone)]

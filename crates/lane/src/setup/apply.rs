@@ -88,6 +88,7 @@ impl Setup {
                 return Err(SetupError::Taken { step: step.to_string(), now: now.clone() });
             }
         }
+        self.take_back(plan, host)?;
         let mut done = 0;
         for Planned { step, .. } in plan.steps.iter().filter(|planned| planned.state != State::There) {
             let failed = |error| SetupError::Step { step: step.to_string(), error };
@@ -116,6 +117,29 @@ impl Setup {
             done += 1;
         }
         Ok(Done { done, there: plan.steps.len() - done })
+    }
+
+    /// Takes away what is recorded and would be in the way of `plan`, or would lead packets elsewhere: routes in its tables
+    /// and rules for its addresses that it does not have. They are of other settings, or of a gateway that has changed.
+    fn take_back(&mut self, plan: &Plan, host: &mut impl Host) -> Result<(), SetupError> {
+        let steps = || plan.steps.iter().map(|planned| &planned.step);
+        let filled = |table: u32| steps().any(|step| matches!(step, Step::Route(route) if route.table == table));
+        let ruled = |ip| steps().any(|step| matches!(step, Step::Rule { from, .. } if *from == ip));
+        for index in (0..self.record.entries.len()).rev() {
+            let step = &self.record.entries[index].step;
+            let superseded = match step {
+                Step::Route(route) => filled(route.table),
+                Step::Rule { from, table, .. } => ruled(*from) || filled(*table),
+                Step::Sysctl { .. } | Step::Limits(_) => false,
+            };
+            if superseded && !steps().any(|planned| planned == step) {
+                let failed = |error| SetupError::Step { step: step.to_string(), error };
+                host.remove(step).map_err(failed)?;
+                self.record.entries.remove(index);
+                self.record.save()?;
+            }
+        }
+        Ok(())
     }
 
     /// The entry that undoes `step`, too: of a sysctl or the limits, the first one knows what was there before us.

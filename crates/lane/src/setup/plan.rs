@@ -184,7 +184,9 @@ fn route_state(route: &Route, index: u32, present: &Present) -> State {
     }
     let gateway = there.gateway.map_or(String::new(), |gateway| format!(" via {gateway}"));
     let interface = present.name(there.interface).map_or(String::new(), |name| format!(" dev {name}"));
-    State::Taken(format!("{}{gateway}{interface} table {}", there.destination, there.table))
+    let now = format!("{}{gateway}{interface} table {}", there.destination, there.table);
+    // by other settings, or before the main table changed
+    if there.protocol == PROTOCOL { State::Differs(now) } else { State::Taken(now) }
 }
 
 fn rule(from: IpAddr, table: u32, priority: u32, present: &Present) -> Planned {

@@ -313,6 +313,31 @@ fn setting_up_again_remembers_what_was_there_first() {
 }
 
 #[test]
+fn what_is_ours_gives_way_to_other_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut host = Fake::new();
+    let setup = || Setup::open(folder.path(), None).unwrap();
+    setup().apply(&plan(&settings(TWO), &present()), &mut host).unwrap();
+    // another gateway, and the lanes the other way round
+    let text = TWO.replace("10.1.0.1", "10.1.0.9");
+    let (head, tail) = text.split_at(text.rfind("[[lane]]").unwrap());
+    let other = settings(&format!("{tail}{head}"));
+    let mut there = present();
+    there.tables = vec![
+        KernelRoute { protocol: PROTOCOL, ..route(8301, "0.0.0.0/0", Some("10.1.0.1"), 3) },
+        KernelRoute { protocol: PROTOCOL, ..route(8300, "10.0.0.0/24", None, 2) },
+    ];
+    let changed = plan(&other, &there);
+    setup().apply(&changed, &mut host).unwrap();
+    let wanted = |step: &Step| changed.steps.iter().any(|planned| planned.step == *step);
+    assert!(host.steps.iter().all(wanted), "{:?}", host.steps);
+    let routes = |step: &&Planned| matches!(step.step, Step::Route(_) | Step::Rule { .. });
+    assert_eq!(host.steps.len(), changed.steps.iter().filter(routes).count());
+    setup().cleanup(&mut host).unwrap();
+    assert_eq!(host.state(), Fake::new().state());
+}
+
+#[test]
 fn two_at_a_time_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let _one = Setup::open(folder.path(), None).unwrap();
