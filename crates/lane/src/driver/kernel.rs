@@ -15,8 +15,10 @@ use rustix::io::Errno;
 use super::namespace::Place;
 use crate::manager::{Kernel, Unreadable};
 
-/// Where cgroups are (v2).
-const CGROUPS: &str = "/sys/fs/cgroup";
+/// Where cgroups (v2) may be: alone, or beside those of version 1.
+const CGROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+/// `CGROUP2_SUPER_MAGIC` of `linux/magic.h`.
+const CGROUP2: u64 = 0x6367_7270;
 /// Cgroups that are looked at in search of one.
 const MOST_CGROUPS: usize = 20_000;
 /// Sockets that listen for joins.
@@ -129,7 +131,9 @@ impl Kernel for Live {
 
     fn cgroup(&mut self, id: u64) -> Option<PathBuf> {
         if !self.cgroups.contains_key(&id) {
-            self.cgroups = cgroups(Path::new(CGROUPS));
+            // numbers of folders of another file system name no cgroup
+            let v2 = |path: &&Path| rustix::fs::statfs(*path).is_ok_and(|fs| fs.f_type as u64 == CGROUP2);
+            self.cgroups = CGROUPS.map(Path::new).iter().copied().find(v2).map(cgroups).unwrap_or_default();
         }
         self.cgroups.get(&id).cloned()
     }
