@@ -15,8 +15,10 @@ use rustix::io::Errno;
 use super::namespace::Place;
 use crate::manager::{Kernel, Unreadable};
 
-/// Where cgroups are (v2).
-const CGROUPS: &str = "/sys/fs/cgroup";
+/// Where cgroups (v2) may be: alone, or beside those of version 1.
+const CGROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+/// `CGROUP2_SUPER_MAGIC` of `linux/magic.h`.
+const CGROUP2: u64 = 0x6367_7270;
 /// Cgroups that are looked at in search of one.
 const MOST_CGROUPS: usize = 20_000;
 /// Sockets that listen for joins.
@@ -146,7 +148,9 @@ impl Kernel for Live {
             if self.cgroups.len() >= MOST_CGROUPS {
                 self.cgroups.clear();
             }
-            let found = cgroups(Path::new(CGROUPS));
+            // numbers of folders of another file system name no cgroup
+            let v2 = |path: &&Path| rustix::fs::statfs(*path).is_ok_and(|fs| fs.f_type as u64 == CGROUP2);
+            let found = CGROUPS.map(Path::new).iter().copied().find(v2).map(cgroups).unwrap_or_default();
             self.cgroups.extend(found.into_iter().map(|(id, path)| (id, Some(path))));
             self.cgroups.entry(id).or_default();
         }

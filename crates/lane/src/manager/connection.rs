@@ -94,6 +94,8 @@ pub(super) struct Connection {
     pub subflows: Vec<Subflow>,
     pub openings: [Opening; MAX_SUBFLOWS],
     pub announced: Vec<Announced>,
+    /// Of them, some are new.
+    invited: bool,
     /// Where sockets listen for its joins.
     pub listening: Vec<SocketAddr>,
     acked: u64,
@@ -149,6 +151,7 @@ impl Connection {
             subflows: Vec::new(),
             openings: std::array::from_fn(|_| Opening::default()),
             announced: Vec::new(),
+            invited: false,
             listening: Vec::new(),
             acked: 0,
             una: None,
@@ -302,8 +305,11 @@ impl Connection {
             self.ready |= now.since(self.began) >= shared.settings.timing.open_after;
         }
 
-        let mut gone = Vec::new();
+        let (mut gone, mut there) = (Vec::new(), Vec::new());
         for (place, tcp) in places.into_iter().zip(subflows) {
+            if tcp.is_some() {
+                there.push(self.subflows[place].pair);
+            }
             match tcp {
                 Some(tcp) if is_open(tcp) => self.measure(now, place, tcp, shared),
                 _ => gone.push(self.subflows[place].pair),
@@ -312,6 +318,7 @@ impl Connection {
         for pair in gone {
             self.remove(now, pair);
         }
+        self.trim(now, &there, kernel);
         self.refresh(now, shared, kernel);
         self.plan_look(now, shared);
         true
@@ -366,6 +373,20 @@ impl Connection {
         }
     }
 
+    /// Ends subflows that are too many: backups on a lane that has another one, of measurements that were overtaken by the
+    /// switch, and of joins that were answered late. Only where the kernel has just told that both are `there`.
+    fn trim(&mut self, now: Time, there: &[Pair], kernel: &mut dyn Kernel) {
+        let spare = |one: &Subflow| {
+            let other = |other: &Subflow| other.pair != one.pair && other.lane == one.lane && other.alive;
+            let both =
+                there.contains(&one.pair) && self.subflows.iter().any(|two| other(two) && there.contains(&two.pair));
+            both && one.own && one.backup && one.pair != self.pair && one.lane.is_some()
+        };
+        let Some(pair) = self.subflows.iter().rev().find(|one| spare(one)).map(|one| one.pair) else { return };
+        let _ = kernel.command(&Command::Destroy { token: self.token, pair });
+        self.remove(now, pair);
+    }
+
     fn fail(&mut self, now: Time, place: usize, shared: &mut Shared) {
         self.failed = now;
         let subflow = &mut self.subflows[place];
@@ -391,8 +412,15 @@ impl Connection {
         }
     }
 
-    /// A subflow is established; `backup`: this end has it as one, as far as is known.
-    pub fn joined(&mut self, now: Time, pair: Pair, backup: bool, shared: &mut Shared, kernel: &mut dyn Kernel) {
+    /// A subflow is established. `backup`: whether this end has it as one, if the kernel has told.
+    pub fn joined(
+        &mut self,
+        now: Time,
+        pair: Pair,
+        backup: Option<bool>,
+        shared: &mut Shared,
+        kernel: &mut dyn Kernel,
+    ) {
         if self.subflows.iter().any(|subflow| subflow.pair == pair) {
             return;
         }
@@ -405,17 +433,13 @@ impl Connection {
             shared.note(Note::Opened { token: self.token.to_string(), lane: name, local, remote });
         }
         let old = asked.and_then(|asked| asked.replaces);
-        let carries = |one: &Subflow| Some(one.pair) == old && !one.backup;
-        if self.subflows.iter().any(carries) && kernel.command(&Command::Destroy { token: self.token, pair }).is_ok() {
-            // switched while the lane was measured: the measurement goes, not what carries data
-            self.act(now, shared, kernel);
-            return;
-        }
-        if let Some(place) = self.subflows.iter().position(|subflow| Some(subflow.pair) == old) {
+        // switched while the lane was measured: the old one carries data, and the new one goes at the next look
+        let idle = |subflow: &Subflow| Some(subflow.pair) == old && subflow.backup;
+        if let Some(place) = self.subflows.iter().position(idle) {
             // the new one is there: the old one can go
             let subflow = &mut self.subflows[place];
             (subflow.pair, subflow.seen, subflow.acked, subflow.alive) = (pair, false, 0, true);
-            subflow.backup = asked.is_some_and(|asked| asked.backup);
+            subflow.backup = backup.unwrap_or(asked.is_some_and(|asked| asked.backup));
             if let Some(index) = subflow.index {
                 let _ = self.lanes.observe(now, index, ALIVE);
             }
@@ -424,7 +448,14 @@ impl Connection {
         } else {
             // one that was not asked for is one whose answer came late; a look tells what the kernel has it for
             let own = asked.map_or(!self.server_side, |asked| asked.own);
-            self.add(now, pair, own, asked.map_or(backup && own, |asked| asked.backup), shared);
+            let asked_for = asked.is_some_and(|asked| asked.backup);
+            self.add(now, pair, own, backup.unwrap_or(asked_for), shared);
+            if self.subflows.iter().any(|one| Some(one.pair) == old)
+                && let Some(index) = self.subflows.last_mut().and_then(|one| one.index.take())
+            {
+                // not one to send on
+                let _ = self.lanes.remove(index);
+            }
         }
         self.quiet = None;
         if compares(&self.judge) && !self.was_long {
@@ -473,7 +504,7 @@ impl Connection {
             self.remove(now, pair);
         }
         for tcp in found.iter().filter(|tcp| is_open(tcp)) {
-            let backup = tcp.subflow.is_some_and(|info| info.backup_local);
+            let backup = tcp.subflow.map(|info| info.backup_local);
             self.joined(now, tcp.pair, backup, shared, kernel);
             self.heed(tcp);
         }
@@ -530,8 +561,11 @@ impl Connection {
     /// Ends what is on a lane that is down, so that the kernel sends what waits there by another one now, and not when its
     /// timer expires. Not the first subflow, which the connection has its name from.
     fn abandon(&mut self, now: Time, lane: usize, kernel: &mut dyn Kernel) {
-        let carried = |one: &Subflow| one.alive && !one.backup;
-        if !self.subflows.iter().any(carried) {
+        // asked of the kernel itself, as an event may have been lost: the last subflow is never ended
+        let others: Vec<Pair> =
+            self.subflows.iter().filter(|one| one.alive && !one.backup).map(|one| one.pair).collect();
+        let carried = kernel.subflows(&others).is_ok_and(|states| states.iter().flatten().any(is_open));
+        if !carried {
             return;
         }
         let dead = |one: &&Subflow| one.lane == Some(lane) && !one.alive && one.pair != self.pair;
@@ -556,8 +590,28 @@ impl Connection {
         // as many as there are identifiers; a peer that goes on gains nothing
         self.announced.push(Announced { id, ip, port });
         self.announced.sort_unstable_by_key(|one| one.id);
-        self.join_announced(now, ip, port, shared, kernel);
+        self.invited = true;
         self.act(now, shared, kernel);
+    }
+
+    /// What the other end had announced before the settings changed.
+    pub fn invite(&mut self, announced: Vec<Announced>) {
+        self.invited = !announced.is_empty();
+        self.announced = announced;
+    }
+
+    /// Goes where the other end invites to, once the connection is old enough: servers announce at the very beginning, and
+    /// short connections must not pay for it.
+    fn accept(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
+        let due = self.began.saturating_add(shared.settings.timing.open_after);
+        if !self.invited || now < due {
+            self.retry_at = if self.invited { self.retry_at.min(due) } else { self.retry_at };
+            return;
+        }
+        self.invited = false;
+        for one in self.announced.clone() {
+            self.invited |= self.join_announced(now, one.ip, one.port, shared, kernel);
+        }
     }
 
     pub fn withdrawn(&mut self, id: u8) {
@@ -571,6 +625,7 @@ impl Connection {
             let _ = self.lanes.tick(now);
         }
         self.open(now, shared, kernel);
+        self.accept(now, shared, kernel);
         let long = self.lanes.is_long();
         if long != self.was_long {
             self.was_long = long;

@@ -245,7 +245,7 @@ impl Manager {
             }
             Event::SubflowEstablished(s) => {
                 self.with(now, s.token, kernel, |connection, now, shared, kernel| {
-                    connection.joined(now, s.pair, false, shared, kernel);
+                    connection.joined(now, s.pair, None, shared, kernel);
                 });
             }
             Event::SubflowPriority(s) => {
@@ -419,7 +419,7 @@ impl Manager {
         if let Some((mptcp, joined)) = found {
             connection.adopt(now, mptcp, joined, &mut self.shared);
         }
-        connection.announced = before.map(|before| before.announced).unwrap_or_default();
+        connection.invite(before.map(|before| before.announced).unwrap_or_default());
         connection.act(now, &mut self.shared, kernel);
         self.due.insert((connection.next(now), token));
         self.connections.insert(token, connection);

@@ -161,7 +161,7 @@ impl Connection {
         let command = Command::Create {
             token: self.token,
             local,
-            local_id: lane as u8 + 1,
+            local_id: id(lane),
             remote,
             interface: state.interface,
             backup: asked.backup,
@@ -176,7 +176,7 @@ impl Connection {
             return;
         }
         self.listen(SocketAddr::new(ip, self.pair.local.port()), shared, kernel);
-        let id = lane as u8 + 1;
+        let id = id(lane);
         if std::mem::take(&mut self.openings[lane].announced) {
             // announced before, without effect; the other end may have lost it. An announcement that was refused has not
             // taken the identifier, which may be that of another address, whose subflows would end
@@ -200,8 +200,8 @@ impl Connection {
         let _ = kernel.listen(at);
     }
 
-    /// The other end wants a subflow to an address of its: as the in-kernel path manager would, but on the lane that goes
-    /// there.
+    /// The other end invites to an address of its: a subflow from the lane that goes there, as a backup unless either end's
+    /// data is long. Returns whether it has to wait for its turn.
     pub(super) fn join_announced(
         &mut self,
         now: Time,
@@ -209,23 +209,17 @@ impl Connection {
         port: Option<u16>,
         shared: &mut Shared,
         kernel: &mut dyn Kernel,
-    ) {
+    ) -> bool {
         let remote = SocketAddr::new(ip, port.unwrap_or(self.pair.remote.port()));
         let long = |lane: &usize| shared.role(*lane) == Role::Long && shared.usable(*lane);
         let lane = (0..shared.lanes.len()).filter(long).find(|&lane| {
             let there = self.subflows.iter().any(|subflow| subflow.lane == Some(lane));
             !there && self.openings[lane].asked.is_none() && self.remote(lane, &shared.settings) == Some(remote)
         });
-        if let (Some(lane), false) = (lane, self.server_side) {
-            self.create_to(
-                now,
-                lane,
-                remote,
-                Asked { when: now, backup: false, own: false, replaces: None },
-                shared,
-                kernel,
-            );
-        }
+        let Some(lane) = lane.filter(|_| !self.server_side && !self.is_ending()) else { return false };
+        let backup = !self.lanes.wants_long() && !self.peer_is_long(shared);
+        self.create_to(now, lane, remote, Asked { when: now, backup, own: true, replaces: None }, shared, kernel);
+        self.openings[lane].asked.is_none()
     }
 
     /// Measures the lane of the subflow at `place` anew, which only a join can: opens a second one, whose establishment ends
@@ -299,6 +293,11 @@ impl Connection {
         let lane = shared.settings.lanes[lane].name.clone();
         shared.note(Note::NotOpened { token: self.token.to_string(), lane, errno });
     }
+}
+
+/// The identifier of a lane's address on connections. The kernel gives out its own from 1 on.
+fn id(lane: usize) -> u8 {
+    101 + lane as u8
 }
 
 /// The address of `lane` of the same family as `other`.
