@@ -140,28 +140,34 @@ fn switch(judge: &str, state: &str, hosts: &Hosts, crowd: &Crowd, daemon: &Daemo
         of(subflows(&hosts.client))
     };
     let left_over = backups();
-    let (start, before) = (Instant::now(), used(daemon));
+    let start = Instant::now();
+    let sample = || (start.elapsed().as_secs_f64(), used(daemon));
+    let beginning = sample();
     crowd.busy.store(true, Ordering::Relaxed);
-    let mut first = None;
-    loop {
+    // before the first one was switched
+    let mut first = beginning;
+    let last = loop {
+        let now = sample();
         let switched = backups();
-        if switched > left_over {
-            first.get_or_insert_with(|| start.elapsed());
+        if switched <= left_over {
+            first = now;
         }
         if switched >= all || start.elapsed() > Duration::from_secs(8) {
-            break;
+            break sample();
         }
         thread::sleep(Duration::from_millis(20));
-    }
-    let (took, seconds) = (start.elapsed(), used(daemon) - before);
-    let within = took.saturating_sub(first.unwrap_or_default());
+    };
+    let percent = |since: (f64, f64)| (last.1 - since.1) / (last.0 - since.0) * 100.0;
     println!(
         "{{\"measure\": \"processor\", \"judge\": \"{judge}\", \"state\": \"{state}\", \"connections\": {all}, \
-         \"percent_of_a_core\": {:.2}, \"processor_s\": {seconds:.3}, \"from_first_data_s\": {:.3}, \
-         \"all_within_s\": {:.3}, \"left_over\": {left_over}, \"switched\": {}}}",
-        seconds / took.as_secs_f64() * 100.0,
-        took.as_secs_f64(),
-        within.as_secs_f64(),
+         \"percent_of_a_core\": {:.2}, \"processor_s\": {:.3}, \"within_s\": {:.3}, \
+         \"percent_since_first_data\": {:.2}, \"since_first_data_s\": {:.3}, \"left_over\": {left_over}, \
+         \"switched\": {}}}",
+        percent(first),
+        last.1 - first.1,
+        last.0 - first.0,
+        percent(beginning),
+        last.0 - beginning.0,
         daemon.snapshot().connections.iter().filter(|one| on_long(one)).count(),
     );
 }
