@@ -58,6 +58,9 @@ pub enum RunError {
     /// A setting of the kernel cannot be read.
     #[error(transparent)]
     Sysctl(#[from] headway_linux::sysctl::Error),
+    /// Another daemon looks after the namespace, or it was named twice.
+    #[error("another headway-lane looks after this network namespace")]
+    Taken,
     /// Routes, rules or the path manager.
     #[error("setting up: {0}")]
     Setup(#[from] SetupError),
@@ -73,6 +76,10 @@ pub enum RunError {
         source: io::Error,
     },
 }
+
+/// The kernel's events gather for so long after some were taken in: to wake up for each of them takes processors from the
+/// very flows that they are of.
+const GATHER: Duration = Duration::from_millis(1);
 
 /// The time that managers see. [`Time`] ends after 213 days, so it begins anew after [`Clock::LIFE`].
 #[derive(Debug, Clone, Copy)]
@@ -140,6 +147,8 @@ struct Daemon {
     signals: Signals,
     /// How often the service manager wants to hear, and when next.
     watchdog: Option<(Duration, Instant)>,
+    /// Until then events gather.
+    gathered: Instant,
 }
 
 /// Runs the daemon until it is told to end.
@@ -171,7 +180,8 @@ impl Daemon {
             namespaces.push(Namespace::open(name, &settings, options.apply_routes, clock.now())?);
         }
         let watchdog = notify::watchdog_interval().map(|interval| (interval, Instant::now() + interval));
-        let mut daemon = Daemon { settings, options, clock, namespaces, server, signals, watchdog };
+        let gathered = Instant::now();
+        let mut daemon = Daemon { settings, options, clock, namespaces, server, signals, watchdog, gathered };
         daemon.tell();
         Ok(daemon)
     }
@@ -191,6 +201,9 @@ impl Daemon {
             self.clock.epoch = Instant::now();
             let (settings, now) = (self.settings.clone(), self.clock.now());
             self.namespaces.iter_mut().for_each(|namespace| namespace.begin_anew(&settings, now));
+        }
+        if ready.namespaces.contains(&true) {
+            self.gathered = Instant::now() + GATHER;
         }
         for (namespace, told) in self.namespaces.iter_mut().zip(ready.namespaces) {
             namespace.turn(self.clock.now(), told);
@@ -223,13 +236,17 @@ impl Daemon {
         if let Some((_, due)) = self.watchdog {
             timeout = timeout.min(due.saturating_duration_since(Instant::now()));
         }
+        let gathering = self.gathered.saturating_duration_since(Instant::now());
+        if !gathering.is_zero() {
+            timeout = timeout.min(gathering);
+        }
         // in this order: signals, each namespace's, the server's
         let signals = [self.signals.stop.as_fd(), self.signals.reload.as_fd()];
         let mut interests: Vec<(BorrowedFd<'_>, PollFlags)> = signals.map(|fd| (fd, PollFlags::IN)).to_vec();
         let mut counts = Vec::new();
         for namespace in &self.namespaces {
             let before = interests.len();
-            interests.extend(namespace.fds().map(|fd| (fd, PollFlags::IN)));
+            interests.extend(namespace.fds().filter(|_| gathering.is_zero()).map(|fd| (fd, PollFlags::IN)));
             counts.push(interests.len() - before);
         }
         interests.extend(self.server.interests().map(|interest| {

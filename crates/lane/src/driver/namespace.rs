@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::Arc;
 
 use headway_linux::mptcp::Events;
@@ -83,6 +85,8 @@ pub(super) struct Namespace {
     settled: bool,
     /// Not all of them could be.
     incomplete: bool,
+    /// Held as long as this lives: no other daemon is in the namespace.
+    _alone: UnixListener,
 }
 
 impl Namespace {
@@ -91,13 +95,14 @@ impl Namespace {
         let io = |what| move |source| RunError::Io { what, source };
         let place = Place::new(name).map_err(io("/proc/thread-self/ns/net"))?;
         let opened = place.inside(|| Ok(Self::sockets(&place, settings, apply)));
-        let (kernel, events, changes, interfaces) = opened.map_err(io("network namespace"))??;
+        let (kernel, events, changes, interfaces, alone) = opened.map_err(io("network namespace"))??;
         let manager = Manager::new(settings.clone(), now);
         let name = name.map(str::to_owned);
         let (resync, resolve, more, settled, incomplete) = (Some(now), Some(now), false, false, false);
         #[rustfmt::skip]
         let mut namespace = Namespace {
             name, place, kernel, events, changes, interfaces, manager, resync, resolve, more, apply, settled, incomplete,
+            _alone: alone,
         };
         namespace.turn(now, true);
         Ok(namespace)
@@ -107,8 +112,12 @@ impl Namespace {
         place: &Place,
         settings: &Settings,
         apply: bool,
-    ) -> Result<(Live, Events, Monitor, Rtnetlink), RunError> {
+    ) -> Result<(Live, Events, Monitor, Rtnetlink, UnixListener), RunError> {
         let kernel = |what| move |source| RunError::Kernel { what, source };
+        let alone = alone().map_err(|error| match error.kind() {
+            io::ErrorKind::AddrInUse => RunError::Taken,
+            _ => RunError::Io { what: "a name in the network namespace", source: error },
+        })?;
         if apply {
             set_up(settings, place.name())?;
         }
@@ -118,7 +127,7 @@ impl Namespace {
         let changes = Monitor::open().map_err(kernel("changes of interfaces"))?;
         let interfaces = Rtnetlink::open().map_err(kernel("interfaces"))?;
         let live = Live::open(place.clone()).map_err(kernel("commands and sockets"))?;
-        Ok((live, events, changes, interfaces))
+        Ok((live, events, changes, interfaces, alone))
     }
 
     pub fn name(&self) -> Option<&str> {
@@ -311,6 +320,12 @@ fn set_up(settings: &Settings, name: Option<&str>) -> Result<(), SetupError> {
     let done = setup::set_up(settings, name)?;
     tracing::info!(netns = name, done = done.done, there = done.there, "set up");
     Ok(())
+}
+
+/// What one daemon of a network namespace can hold: abstract names are a namespace's own (unix(7)), and gone with their
+/// owner. Two daemons would undo each other's marks.
+fn alone() -> io::Result<UnixListener> {
+    UnixListener::bind_addr(&SocketAddr::from_abstract_name("headway-lane")?)
 }
 
 fn check_path_manager() -> Result<(), RunError> {

@@ -703,28 +703,24 @@ impl Connection {
     pub fn plan_look(&mut self, now: Time, shared: &mut Shared) {
         let timing = shared.settings.timing;
         let first = self.began.saturating_add(self.first_look(timing.open, timing.open_after));
+        let after = |class, least| (class, together(now, shared.interval(class, least)));
         let (class, at) = if let Some(since) = self.quiet {
-            let interval = timing.poll_interval.max(now.since(since).min(RESTING));
-            (Class::Resting, now.saturating_add(shared.interval(Class::Resting, interval)))
+            after(Class::Resting, timing.poll_interval.max(now.since(since).min(RESTING)))
         } else if self.lanes.is_long() || self.long {
             // a time-out that congestion made is over soon, and with it the stay on the short lane
             let all_alive = self.subflows.iter().all(|one| one.alive);
             let since = if all_alive { Span::MAX } else { now.since(self.failed).max(timing.poll_interval) };
-            let interval = since.min(timing.watch_interval);
-            (Class::Watched, now.saturating_add(shared.interval(Class::Watched, interval)))
+            after(Class::Watched, since.min(timing.watch_interval))
         } else if first > now {
             (Class::Resting, first)
         } else {
-            let polled = now.saturating_add(shared.interval(Class::Judged, timing.poll_interval));
             // by age alone nothing changes before the deadline
             let by_age = matches!(self.judge, Judge::Deadline(_)) && self.lanes.deadline() > now;
-            (Class::Judged, if by_age { self.lanes.deadline() } else { polled })
+            if by_age { (Class::Judged, self.lanes.deadline()) } else { after(Class::Judged, timing.poll_interval) }
         };
         shared.reclass(self.class, class);
         self.class = class;
-        // looks at many connections together cost less than each by itself
-        let exact = at == first || at == self.lanes.deadline();
-        self.look_at = if exact { at } else { together(at) };
+        self.look_at = at;
     }
 
     fn first_look(&self, open: Open, open_after: Span) -> Span {
@@ -806,10 +802,14 @@ impl Connection {
     }
 }
 
-/// The next instant at which looks are taken that need not be exact.
-fn together(at: Time) -> Time {
-    const GRID: u64 = Span::from_millis(5).picos();
-    Time::from_picos(at.picos().div_ceil(GRID).saturating_mul(GRID))
+/// When a look is taken that is due after `interval`, and need not be exact by an eighth of it: looks at many connections
+/// together cost less than each by itself.
+fn together(now: Time, interval: Span) -> Time {
+    let mut grid = Span::from_millis(5).picos();
+    while grid.saturating_mul(16) <= interval.picos() {
+        grid *= 2;
+    }
+    Time::from_picos(now.saturating_add(interval).picos().div_ceil(grid).saturating_mul(grid))
 }
 
 fn new_lanes(judge: Judge, began: Time, long: bool, settings: &Settings) -> Lanes {

@@ -94,6 +94,7 @@ impl Connected {
 }
 
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent faults")]
 struct Fake {
     now: Time,
     connections: BTreeMap<Token, Connected>,
