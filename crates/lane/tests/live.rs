@@ -9,15 +9,15 @@ mod common;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Hosts, Transfer, at, backup, bytes_from, carries, ip, on_long, until, within};
+use common::{Hosts, PATIENCE, Transfer, at, backup, bytes_from, carries, ip, on_long, until, within};
 use headway_linux::diag::{Diag, States};
 use headway_linux::mptcp_socket;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Everything is long after a moment.
 const SOON: &str = "kind = \"deadline\"\ndeadline = \"100ms\"";
@@ -238,19 +238,38 @@ fn rules_go_by_port_and_user() {
     }
 }
 
-/// Where cgroups of version 2 are, if one can be made there.
-fn cgroup(name: &str) -> Option<std::path::PathBuf> {
-    let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
-    let mount = mounts.into_iter().find(|mount| mount.join("cgroup.procs").exists())?;
-    let folder = mount.join(name);
-    fs::create_dir(&folder).ok().map(|()| folder)
+/// A cgroup of version 2; it and what runs in it are gone with this.
+struct Cgroup(PathBuf);
+
+impl Cgroup {
+    /// If one can be made.
+    fn new(name: &str) -> Option<Cgroup> {
+        let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
+        let mount = mounts.into_iter().find(|mount| mount.join("cgroup.procs").exists())?;
+        let folder = mount.join(name);
+        fs::create_dir(&folder).ok().map(|()| Cgroup(folder))
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        let inside = fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
+        for pid in inside.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        // the kernel takes a moment to end them
+        let start = Instant::now();
+        while fs::remove_dir(&self.0).is_err() && start.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
 }
 
 #[test]
 fn a_rule_goes_by_cgroup() {
     let Some(hosts) = Hosts::new() else { return };
     let name = format!("lanelive-{}", std::process::id());
-    let Some(folder) = cgroup(&name) else {
+    let Some(cgroup) = Cgroup::new(&name) else {
         eprintln!("skipped: no cgroup (v2) can be made");
         return;
     };
@@ -260,7 +279,7 @@ fn a_rule_goes_by_cgroup() {
     // a process of its own, because a whole process is in a cgroup
     let mut inside = Command::new("sh")
         .args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""])
-        .arg(&folder)
+        .arg(&cgroup.0)
         .arg(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "connects_and_writes"])
         .env("LANELIVE_NAMESPACE", &hosts.client)
@@ -276,10 +295,9 @@ fn a_rule_goes_by_cgroup() {
     let all = daemon.snapshot().connections;
     assert!(all.iter().any(|one| one.remote.port() == 5002 && one.rule.is_none() && !one.long), "{all:#?}");
     outside.finish();
-    inside.kill().unwrap();
+    drop(cgroup);
     inside.wait().unwrap();
     let _ = read.join();
-    until("an empty cgroup", || fs::remove_dir(&folder).ok());
 }
 
 #[test]
