@@ -40,10 +40,15 @@ demo-kernel: ## From nothing to a table: queue build-up with Linux' own TCP and 
 	target/release/headway compare target/demo-kernel/modelled target/demo-kernel/linux
 
 demo-lane: ## Lanes live: L7 scaled to this machine, in namespaces of its kernel and in the model (root, 3 minutes)
+	@for program in ip tc iperf3 mptcpize; do command -v $$program >/dev/null || \
+		{ echo "demo-lane needs $$program: apt-get install iproute2 iperf3 mptcpize" >&2; exit 3; }; done
 	cargo build --release --quiet
 	rm -rf target/demo-lane
+	policies=tcp,mptcp,mptcp-backup,lanes-deadline,lanes-link-cost; \
+	if [ -x /usr/libexec/mptcpd ]; then policies=$$policies,mptcpd; \
+	else echo "without mptcpd, which is not installed (apt-get install mptcpd)" >&2; fi; \
 	for hosts in modelled namespaces; do \
-		target/release/headway run scenarios/lane-live.toml --hosts $$hosts --repeats 2 --quiet \
+		target/release/headway run scenarios/lane-live.toml --hosts $$hosts --policy $$policies --repeats 2 --quiet \
 			--out target/demo-lane/$$hosts >/dev/null || exit 1; \
 	done
 	benches/lane-table target/demo-lane/modelled target/demo-lane/namespaces
