@@ -1,4 +1,4 @@
-//! The event loop: what the kernel tells goes to a [`Manager`] per network namespace, and what managers want goes to the
+//! The event loop: what the kernel tells goes to a [`crate::manager::Manager`] per network namespace, and what managers want goes to the
 //! kernel. One thread, nothing waits but `poll`.
 
 mod kernel;
