@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use common::{Hosts, PATIENCE, Transfer, at, backup, bytes_from, carries, ip, on_long, until, within};
 use headway_linux::diag::{Diag, States};
+use headway_linux::mptcp::ManagedBy;
 use headway_linux::mptcp_socket;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -111,6 +112,23 @@ fn one_process_serves_both_ends() {
     carries(&hosts.server, "10.0.2.2");
     up.finish();
     down.finish();
+}
+
+#[test]
+fn what_the_kernel_manages_itself_is_left_alone() {
+    let Some(hosts) = Hosts::new() else { return };
+    hosts.configure(SOON, "");
+    let managed_by = |who: ManagedBy| within(&hosts.client, || who.write().unwrap());
+    managed_by(ManagedBy::Kernel);
+    let transfer = hosts.upload(at("10.0.1.2", 5001));
+    transfer.goes_on();
+    managed_by(ManagedBy::Userspace);
+    let daemon = hosts.daemon(&[&hosts.client]);
+    daemon.wait("it is given up", |now| (now.counters.left == 1 && now.managed == 0).then_some(()));
+    let counters = daemon.snapshot().counters;
+    assert_eq!((counters.adopted, counters.opens, counters.flips), (1, 0, 0));
+    transfer.goes_on();
+    transfer.finish();
 }
 
 #[test]

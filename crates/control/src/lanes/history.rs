@@ -143,6 +143,15 @@ impl History {
         }
     }
 
+    /// `lane` of this host is known to work again: its time-outs before say nothing any more, whoever they were to.
+    pub fn forgive(&mut self, lane: usize) {
+        for known in self.lanes.values_mut() {
+            if let Some(lane) = known.of.get_mut(lane) {
+                lane.failed = Fading::default();
+            }
+        }
+    }
+
     /// A connection to `peer` turned out long, or ended short.
     pub fn ended(&mut self, now: Time, peer: Peer, long: bool) {
         let half_life = self.half_life;
@@ -270,6 +279,17 @@ mod tests {
         assert!(history.is_down(at(2000), HOST, 1));
         let _ = history.measured(at(2001), HOST, 1, ms(2));
         assert!(!history.is_down(at(2001), HOST, 1));
+    }
+
+    #[test]
+    fn a_lane_that_is_up_again_is_forgiven() {
+        let mut history = history();
+        for lane in [0, 0, 1, 1] {
+            history.failed(at(0), HOST, lane);
+        }
+        history.forgive(1);
+        assert!(history.is_down(at(0), HOST, 0) && !history.is_down(at(0), HOST, 1));
+        history.forgive(MAX_SUBFLOWS);
     }
 
     #[test]

@@ -336,7 +336,7 @@ enum ReloadError {
 fn log(note: &Note, netns: Option<&str>) {
     match note {
         Note::Lane { up: false, .. } => tracing::warn!(netns, "{note}"),
-        Note::Lane { .. } => tracing::info!(netns, "{note}"),
+        Note::Lane { .. } | Note::Left { .. } => tracing::info!(netns, "{note}"),
         Note::Refused { .. } => tracing::warn!(netns, "{note}"),
         Note::Failed { .. } | Note::NotOpened { .. } | Note::Switched { .. } | Note::Returned { .. } => {
             tracing::debug!(netns, "{note}");

@@ -106,6 +106,10 @@ pub(super) struct Connection {
     /// Old enough for subflows on long lanes, and busy.
     pub ready: bool,
     was_long: bool,
+    /// The kernel has done something for it.
+    pub obeyed: bool,
+    /// It was there before, and the kernel does nothing for it: its path manager is the kernel's own. It is left alone.
+    pub left: bool,
     /// The history knows how it turned out.
     told: bool,
     /// When a subflow failed last that is still there.
@@ -158,6 +162,8 @@ impl Connection {
             quiet: None,
             ready: long,
             was_long: long,
+            obeyed: false,
+            left: false,
             told: false,
             failed: Time::ZERO,
             class: Class::Resting,
@@ -558,6 +564,25 @@ impl Connection {
         }
     }
 
+    /// Addresses of a lane that is up are gone, or are on another one.
+    pub fn addresses_gone(&mut self, now: Time, gone: &[IpAddr], shared: &mut Shared, kernel: &mut dyn Kernel) {
+        let dead = |one: &Subflow| one.alive && gone.contains(&one.pair.local.ip());
+        let lanes: Vec<usize> = self.subflows.iter().filter(|one| dead(one)).filter_map(|one| one.lane).collect();
+        for place in 0..self.subflows.len() {
+            if dead(&self.subflows[place]) {
+                self.fail(now, place, shared);
+            }
+        }
+        if !lanes.is_empty() {
+            self.act(now, shared, kernel);
+            for lane in lanes {
+                self.abandon(now, lane, kernel);
+                self.openings[lane].renew();
+            }
+            self.act(now, shared, kernel);
+        }
+    }
+
     /// Ends what is on a lane that is down, so that the kernel sends what waits there by another one now, and not when its
     /// timer expires. Not the first subflow, which the connection has its name from.
     fn abandon(&mut self, now: Time, lane: usize, kernel: &mut dyn Kernel) {
@@ -679,6 +704,7 @@ impl Connection {
             Ok(()) => {
                 (subflow.backup, subflow.tries, subflow.retry) = (backup, 0, Time::ZERO);
                 shared.counters.flips += 1;
+                self.obeyed = true;
                 return;
             }
             // an established subflow may not be linked to its connection yet; or one of them is gone, which a look tells
@@ -692,6 +718,7 @@ impl Connection {
                 shared.counters.command_failures += 1;
                 let command = format!("set-backup={backup}");
                 shared.note(Note::Refused { token: self.token.to_string(), command, errno });
+                self.left |= self.adopted && !self.obeyed;
             }
         }
         self.retry_at = self.retry_at.min(subflow.retry);

@@ -269,14 +269,25 @@ impl Manager {
         }
         let changed = usable(before) != usable(&state);
         let up = usable(&state);
+        let gone: Vec<IpAddr> = before.addresses.iter().filter(|ip| !state.addresses.contains(ip)).copied().collect();
         *before = state;
         if changed {
             let name = self.shared.settings.lanes[lane].name.clone();
             self.shared.note(Note::Lane { lane: name, up });
+            if up {
+                self.shared.history.forgive(lane);
+            }
             let tokens: Vec<Token> = self.connections.keys().copied().collect();
             for token in tokens {
                 self.with(now, token, kernel, |connection, now, shared, kernel| {
                     connection.lane_changed(now, lane, up, shared, kernel);
+                });
+            }
+        } else if !gone.is_empty() {
+            let tokens: Vec<Token> = self.connections.keys().copied().collect();
+            for token in tokens {
+                self.with(now, token, kernel, |connection, now, shared, kernel| {
+                    connection.addresses_gone(now, &gone, shared, kernel);
                 });
             }
         }
@@ -370,13 +381,25 @@ impl Manager {
             }
             if alive {
                 connection.act(now, &mut self.shared, kernel);
-                self.due.insert((connection.next(now), token));
-                self.connections.insert(token, connection);
             } else {
                 self.shared.counters.vanished += 1;
                 connection.end(now, &mut self.shared);
             }
+            if alive && !self.leave(now, &mut connection) {
+                self.due.insert((connection.next(now), token));
+                self.connections.insert(token, connection);
+            }
         }
+    }
+
+    /// Whether a connection is not to be managed any more, because the kernel does not obey.
+    fn leave(&mut self, now: Time, connection: &mut Connection) -> bool {
+        if connection.left {
+            self.shared.counters.left += 1;
+            self.shared.note(Note::Left { token: connection.token.to_string() });
+            connection.end(now, &mut self.shared);
+        }
+        connection.left
     }
 
     fn arrived(&mut self, now: Time, arrival: Arrival, found: Option<(&Mptcp, &[&Tcp])>, kernel: &mut dyn Kernel) {

@@ -70,6 +70,11 @@ pub enum Note {
         /// Why.
         errno: i32,
     },
+    /// A connection that was there before, and that the kernel manages itself: it is left alone.
+    Left {
+        /// The connection's.
+        token: String,
+    },
     /// A managed connection is over.
     Over {
         /// The connection's.
@@ -109,6 +114,7 @@ impl fmt::Display for Note {
             Note::Refused { token, command, errno } => {
                 write!(f, "refused token={token} command={command} errno={errno}")
             }
+            Note::Left { token } => write!(f, "left token={token} because=\"the kernel manages it itself\""),
             Note::Over { token, age_s, long } => write!(f, "over token={token} age_s={age_s:.3} long={long}"),
             Note::Lane { lane, up } => write!(f, "lane lane={lane} up={up}"),
         }

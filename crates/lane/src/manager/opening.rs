@@ -262,6 +262,7 @@ impl Connection {
                 opening.asked = Some(asked);
                 opening.tries = 0;
                 opening.announced = self.server_side;
+                self.obeyed = true;
                 shared.counters.opens += 1;
                 self.retry_at = self.retry_at.min(now.saturating_add(ANSWER));
             }
@@ -275,6 +276,7 @@ impl Connection {
             Err(errno) => {
                 opening.tries = 0;
                 opening.asked = Some(asked);
+                self.left |= self.adopted && !self.obeyed;
                 self.not_opened(now, lane, Some(errno), shared);
             }
         }

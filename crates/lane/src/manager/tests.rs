@@ -715,6 +715,43 @@ fn by_backlog_a_long_one_is_known_at_the_first_look() {
 }
 
 #[test]
+fn what_the_kernel_manages_itself_is_left_alone_after_a_few_tries() {
+    let mut world = World::new(settings(deadline(), Open::WhenLong));
+    world.connect(TOKEN, 100 * MB, false);
+    world.run(at(100));
+    let (connections, subflows) = world.kernel.all();
+    world.manager = Manager::new(settings(deadline(), Open::WhenLong), at(100));
+    for lane in 0..2 {
+        world.manager.lane(at(100), lane, up(lane), &mut world.kernel);
+    }
+    world.kernel.refusals = vec![EINVAL; 100].into();
+    world.manager.resync(at(100), &connections, &subflows, &mut world.kernel);
+    world.run(at(10_000));
+    assert_eq!(world.commands().len(), 8);
+    assert_eq!((world.manager.counters().left, world.manager.snapshot(at(10_000)).managed), (1, 0));
+    assert!(world.manager.notes().iter().any(|note| matches!(note, Note::Left { .. })));
+    assert!(world.manager.next().is_none());
+}
+
+#[test]
+fn an_address_that_leaves_its_lane_takes_its_subflows_along() {
+    let mut world = World::new(settings(deadline(), Open::Probe));
+    world.connect(TOKEN, 100 * MB, false);
+    world.run(at(1_000));
+    world.kernel.commands.clear();
+    let other = LaneState { addresses: vec![ip(1, 77)], ..up(1) };
+    world.manager.lane(at(1_000), 1, other, &mut world.kernel);
+    world.run(at(3_000));
+    let moved = [
+        "1000: lane 0 backup=false",
+        "1000: destroy 10.1.0.1:40002",
+        "1000: create 10.1.0.77 > 10.1.0.2:5000",
+        "1001: lane 0 backup=true",
+    ];
+    assert_eq!(world.commands(), moved);
+}
+
+#[test]
 fn new_settings_keep_ages() {
     let mut world = World::new(settings(deadline(), Open::WhenLong));
     world.connect(TOKEN, 100 * MB, false);
