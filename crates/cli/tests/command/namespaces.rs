@@ -176,7 +176,7 @@ lanes = { judge = "deadline", deadline = "100ms" }
     place.write("lanes.toml", format!("{SMALL}{lanes}"));
     place.ok(&["run", "lanes.toml", "--policy", "lanes", "--out", "out", "--quiet"]);
     let summary = place.read("out/summary.csv");
-    assert!(summary.lines().any(|line| line.starts_with("lanes,bulk,unfinished,0,")), "{summary}");
+    assert!(summary.lines().any(|line| line.starts_with("lanes,bulk,unfinished,count,0,")), "{summary}");
     let warnings = place.manifest("out")["warnings"].to_string();
     assert!(!warnings.contains("daemon"), "{warnings}");
     let commands = place.read("out/commands.csv");

@@ -15,7 +15,8 @@ fn experiments_are_listed_with_their_sizes() {
     assert_eq!(&words[..5], ["L7", "lanes-l7-queue-buildup", "2750", "100", "14"], "{out}");
     assert!(!out.contains("example-incast"), "{out}");
     let json: serde_json::Value = serde_json::from_str(&place.ok(&["reproduce", "l7", "--list", "--json"])).unwrap();
-    assert_eq!(json[0]["kernel_hosts"], serde_json::json!(["tcp", "mptcp"]));
+    let kernel_hosts = serde_json::json!(["tcp", "mptcp", "lanes-deadline", "lanes-link-cost"]);
+    assert_eq!(json[0]["kernel_hosts"], kernel_hosts);
     assert_eq!(json.as_array().unwrap().len(), 1);
     assert!(!place.path("results").exists());
 }
