@@ -180,7 +180,7 @@ lanes = { judge = "deadline", deadline = "100ms" }
     let warnings = place.manifest("out")["warnings"].to_string();
     assert!(!warnings.contains("daemon"), "{warnings}");
     let commands = place.read("out/commands.csv");
-    for host in ["daemon.lane-a", "daemon.lane-b"] {
+    for host in ["daemon.lane-left-host0", "daemon.lane-right-host0"] {
         let output = commands.lines().find_map(|line| line.rsplit(',').next().filter(|output| output.ends_with(host)));
         let output = output.unwrap_or_else(|| panic!("{host}: {commands}"));
         let said = place.read(&format!("out/{output}.stderr"));
