@@ -26,11 +26,6 @@ pub fn stopping() {
     tell(&[NotifyState::Stopping]);
 }
 
-/// What `systemctl status` shows, in one line.
-pub fn status(status: &str) {
-    tell(&[NotifyState::Status(&line(status))]);
-}
-
 /// The daemon is alive; due at least every [`watchdog_interval`].
 pub fn alive() {
     tell(&[NotifyState::Watchdog]);

@@ -119,7 +119,7 @@ fn run(args: &RunArgs) -> Result<(), Failure> {
     driver::run(configuration.settings, &options).map_err(|error| {
         let text = format!("error: {error}");
         match error {
-            RunError::Namespace(_) | RunError::Kernel { .. } | RunError::PathManager(..) | RunError::Sysctl(_) => {
+            RunError::Namespace(_) | RunError::Kernel { .. } | RunError::PathManager | RunError::Sysctl(_) => {
                 Failure::host(text)
             }
             RunError::Setup(_) | RunError::Bind(_) | RunError::Taken | RunError::Io { .. } => Failure::failed(text),

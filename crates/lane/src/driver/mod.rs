@@ -49,12 +49,13 @@ pub enum RunError {
         /// Why not.
         source: headway_linux::Error,
     },
-    /// Connections are managed by the kernel itself.
+    /// Connections are not managed from user space.
     #[error(
-        "{0} is `{1}`, so connections are managed by the kernel itself; `headway-lane run --apply-routes` changes it, or \
-         `sysctl -w {0}={2}`"
+        "net.mptcp.path_manager is not `userspace`, so connections are managed by the kernel itself; \
+         `headway-lane run --apply-routes` changes it, or `sysctl -w net.mptcp.path_manager=userspace` (before Linux 6.16 \
+         net.mptcp.pm_type=1)"
     )]
-    PathManager(&'static str, String, &'static str),
+    PathManager,
     /// A setting of the kernel cannot be read.
     #[error(transparent)]
     Sysctl(#[from] headway_linux::sysctl::Error),

@@ -9,9 +9,9 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::Arc;
 
-use headway_linux::mptcp::Events;
+use headway_linux::mptcp::{Events, ManagedBy};
 use headway_linux::route::{Address, Link, Monitor, Rtnetlink};
-use headway_linux::{Error, netns, sysctl};
+use headway_linux::{Error, netns};
 use headway_units::{Span, Time};
 
 use super::RunError;
@@ -121,7 +121,9 @@ impl Namespace {
         if apply {
             set_up(settings, place.name())?;
         }
-        check_path_manager()?;
+        if ManagedBy::read()? != ManagedBy::Userspace {
+            return Err(RunError::PathManager);
+        }
         // first of all the events: what happens from here on is told twice rather than never
         let events = Events::open().map_err(kernel("events of the path manager"))?;
         let changes = Monitor::open().map_err(kernel("changes of interfaces"))?;
@@ -326,19 +328,6 @@ fn set_up(settings: &Settings, name: Option<&str>) -> Result<(), SetupError> {
 /// owner. Two daemons would undo each other's marks.
 fn alone() -> io::Result<UnixListener> {
     UnixListener::bind_addr(&SocketAddr::from_abstract_name("headway-lane")?)
-}
-
-fn check_path_manager() -> Result<(), RunError> {
-    // by name since Linux 6.16, by number before
-    for (name, userspace) in [("net.mptcp.path_manager", "userspace"), ("net.mptcp.pm_type", "1")] {
-        match sysctl::read(name) {
-            Ok(value) if value == userspace => return Ok(()),
-            Ok(value) => return Err(RunError::PathManager(name, value, userspace)),
-            Err(_) => {}
-        }
-    }
-    sysctl::read("net.mptcp.enabled")?;
-    Ok(())
 }
 
 #[cfg(test)]

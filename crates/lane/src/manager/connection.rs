@@ -35,7 +35,7 @@ pub(super) struct Arrival {
     pub adopted: bool,
     /// The other end wants no joins to the address of the first subflow (RFC 8684 §3.1, flag C), as one behind a load
     /// balancer does.
-    pub closed: bool,
+    pub deny_join_initial: bool,
 }
 
 /// An address that the other end announced.
@@ -52,8 +52,6 @@ pub(super) struct Subflow {
     /// `None`: its address is on no lane; it is left alone.
     pub lane: Option<usize>,
     pub index: Option<SubflowIndex>,
-    /// Opened by this end for data of this end.
-    pub own: bool,
     /// What this end has told the kernel.
     pub backup: bool,
     /// The other end has it as a backup.
@@ -76,8 +74,8 @@ pub(super) struct Connection {
     pub pair: Pair,
     pub server_side: bool,
     pub adopted: bool,
-    /// See [`Arrival::closed`].
-    closed: bool,
+    /// See [`Arrival::deny_join_initial`].
+    deny_join_initial: bool,
     /// The connection is on its way to its end, and the kernel takes no more subflows.
     ending: bool,
     rule: Option<usize>,
@@ -142,7 +140,7 @@ impl Connection {
             pair: arrival.pair,
             server_side: arrival.server_side,
             adopted: arrival.adopted,
-            closed: arrival.closed,
+            deny_join_initial: arrival.deny_join_initial,
             ending: false,
             rule,
             judge,
@@ -172,7 +170,7 @@ impl Connection {
             scheduled: Time::NEVER,
         };
         shared.classes[Class::Resting as usize] += 1;
-        connection.add(now, arrival.pair, !arrival.server_side, false, shared);
+        connection.add(now, arrival.pair, false, shared);
         connection.plan_look(now, shared);
         shared.note(Note::Managed {
             token: arrival.token.to_string(),
@@ -199,8 +197,7 @@ impl Connection {
         }
         self.subflows.clear();
         for tcp in open {
-            let own = tcp.subflow.is_some_and(|info| info.initiator);
-            self.add(now, tcp.pair, own, marked(tcp), shared);
+            self.add(now, tcp.pair, marked(tcp), shared);
             self.heed(tcp);
         }
         self.una = Some(state.snd_una);
@@ -208,14 +205,13 @@ impl Connection {
         self.look_at = now;
     }
 
-    fn add(&mut self, now: Time, pair: Pair, own: bool, backup: bool, shared: &Shared) {
+    fn add(&mut self, now: Time, pair: Pair, backup: bool, shared: &Shared) {
         let lane = shared.lane_of(pair.local.ip());
         let index = lane.and_then(|lane| self.lanes.add_subflow(shared.role(lane)).ok());
         self.subflows.push(Subflow {
             pair,
             lane,
             index,
-            own,
             backup,
             peer_backup: false,
             alive: true,
@@ -234,7 +230,12 @@ impl Connection {
 
     /// What no list of the kernel tells.
     pub fn before(&self) -> Before {
-        Before { pair: Some(self.pair), began: self.began, closed: self.closed, announced: self.announced.clone() }
+        Before {
+            pair: Some(self.pair),
+            began: self.began,
+            deny_join_initial: self.deny_join_initial,
+            announced: self.announced.clone(),
+        }
     }
 
     /// Whether subflows can still be opened.
@@ -386,7 +387,7 @@ impl Connection {
             let other = |other: &Subflow| other.pair != one.pair && other.lane == one.lane && other.alive;
             let both =
                 there.contains(&one.pair) && self.subflows.iter().any(|two| other(two) && there.contains(&two.pair));
-            both && one.own && one.backup && one.pair != self.pair && one.lane.is_some()
+            both && !self.server_side && one.backup && one.pair != self.pair && one.lane.is_some()
         };
         let Some(pair) = self.subflows.iter().rev().find(|one| spare(one)).map(|one| one.pair) else { return };
         let _ = kernel.command(&Command::Destroy { token: self.token, pair });
@@ -453,9 +454,8 @@ impl Connection {
             let _ = kernel.command(&Command::Destroy { token: self.token, pair: old });
         } else {
             // one that was not asked for is one whose answer came late; a look tells what the kernel has it for
-            let own = asked.map_or(!self.server_side, |asked| asked.own);
             let asked_for = asked.is_some_and(|asked| asked.backup);
-            self.add(now, pair, own, backup.unwrap_or(asked_for), shared);
+            self.add(now, pair, backup.unwrap_or(asked_for), shared);
             if self.subflows.iter().any(|one| Some(one.pair) == old)
                 && let Some(index) = self.subflows.last_mut().and_then(|one| one.index.take())
             {
@@ -680,7 +680,7 @@ impl Connection {
                 let subflow = &self.subflows[place];
                 let (Some(index), Some(lane)) = (subflow.index, subflow.lane) else { continue };
                 let held = self.lanes.permit(index) != Permit::Normal;
-                let wanted = held && (shared.role(lane) == Role::Short || (subflow.own && !free));
+                let wanted = held && (shared.role(lane) == Role::Short || !free);
                 if wanted != backup || wanted == subflow.backup {
                     continue;
                 }
@@ -775,7 +775,7 @@ impl Connection {
                 subflow.measured = when;
                 let min_rtt = shared.history.measured(now, self.host, lane, srtt);
                 let _ = self.lanes.observe(now, index, Observation { srtt, latest: None, min_rtt });
-            } else if old && subflow.own {
+            } else if old && !self.server_side {
                 self.probe(now, place, shared, kernel);
             }
         }
@@ -825,7 +825,7 @@ impl Connection {
         } else {
             super::opening::remote(self.pair.remote, lane, &self.announced, settings)
         };
-        remote.filter(|remote| !self.closed || remote.ip() != self.pair.remote.ip())
+        remote.filter(|remote| !self.deny_join_initial || remote.ip() != self.pair.remote.ip())
     }
 }
 

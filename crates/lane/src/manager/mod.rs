@@ -127,7 +127,7 @@ struct Before {
     /// `None`: of none.
     pair: Option<Pair>,
     began: Time,
-    closed: bool,
+    deny_join_initial: bool,
     announced: Vec<Announced>,
 }
 
@@ -230,7 +230,7 @@ impl Manager {
                     pair: c.pair,
                     server_side: c.server_side,
                     adopted: false,
-                    closed: c.deny_join_initial,
+                    deny_join_initial: c.deny_join_initial,
                 };
                 self.arrived(now, arrival, None, kernel);
             }
@@ -328,8 +328,9 @@ impl Manager {
                 continue;
             }
             let server_side = first.subflow.is_some_and(|info| !info.initiator);
-            let Before { closed, .. } = self.before.get(&found.token).cloned().unwrap_or_default();
-            let arrival = Arrival { token: found.token, pair: first.pair, server_side, adopted: true, closed };
+            let Before { deny_join_initial, .. } = self.before.get(&found.token).cloned().unwrap_or_default();
+            let arrival =
+                Arrival { token: found.token, pair: first.pair, server_side, adopted: true, deny_join_initial };
             self.arrived(now, arrival, Some((found, &joined)), kernel);
         }
         self.before.clear();

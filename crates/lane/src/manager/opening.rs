@@ -24,8 +24,6 @@ const CLOSED: Span = Span::from_millis(200);
 pub(super) struct Asked {
     when: Time,
     pub backup: bool,
-    /// For data of this end; else the other end announced the address and wants it.
-    pub own: bool,
     /// The subflow it takes the place of, when the lane is measured anew.
     pub replaces: Option<Pair>,
 }
@@ -140,7 +138,7 @@ impl Connection {
         kernel: &mut dyn Kernel,
     ) {
         if let Some(remote) = self.remote(lane, &shared.settings) {
-            self.create_to(now, lane, remote, Asked { when: now, backup, own: true, replaces }, shared, kernel);
+            self.create_to(now, lane, remote, Asked { when: now, backup, replaces }, shared, kernel);
         }
     }
 
@@ -183,7 +181,7 @@ impl Connection {
             let _ = kernel.command(&Command::Withdraw { token: self.token, id });
         }
         let answer = kernel.command(&Command::Announce { token: self.token, ip, id, port: None });
-        let asked = Asked { when: now, backup: false, own: false, replaces: None };
+        let asked = Asked { when: now, backup: false, replaces: None };
         self.answered(now, lane, asked, answer, shared);
     }
 
@@ -218,7 +216,7 @@ impl Connection {
         });
         let Some(lane) = lane.filter(|_| !self.server_side && !self.is_ending()) else { return false };
         let backup = !self.lanes.wants_long() && !self.peer_is_long(shared);
-        self.create_to(now, lane, remote, Asked { when: now, backup, own: true, replaces: None }, shared, kernel);
+        self.create_to(now, lane, remote, Asked { when: now, backup, replaces: None }, shared, kernel);
         self.openings[lane].asked.is_none()
     }
 
