@@ -137,11 +137,17 @@ proptest! {
             }
         }
         // The line is idle before a frame only if nothing that is sent later waits.
-        let at_port = |i: usize| offers[i].at + first.rate.transmission(Bytes::new(u64::from(offers[i].size)));
+        // One after the other over the first wire, too: offers of one instant differ by its picoseconds.
+        let mut busy = Time::ZERO;
+        let at_port = |offer: &Offer| {
+            busy = busy.max(offer.at) + first.rate.transmission(Bytes::new(u64::from(offer.size)));
+            busy
+        };
+        let at_port: Vec<Time> = offers.iter().map(at_port).collect();
         let mut free = Time::ZERO;
         let mut first_offer = vec![Time::NEVER; arrivals.len() + 1];
         for (k, &(i, _)) in arrivals.iter().enumerate().rev() {
-            first_offer[k] = first_offer[k + 1].min(at_port(i));
+            first_offer[k] = first_offer[k + 1].min(at_port[i]);
         }
         for (k, &(i, time)) in arrivals.iter().enumerate() {
             let end = time - tested.delay;
