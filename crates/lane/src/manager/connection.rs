@@ -731,19 +731,22 @@ impl Connection {
         let timing = shared.settings.timing;
         let first = self.began.saturating_add(self.first_look(timing.open, timing.open_after));
         let after = |class, least| (class, together(now, shared.interval(class, least)));
+        let by_age = matches!(self.judge, Judge::Deadline(_));
+        // by age nothing changes any more while it waits for its turn to have a long lane opened
+        let decided = self.lanes.is_long() || self.long || (by_age && self.ready && self.lanes.wants_long());
         let (class, at) = if let Some(since) = self.quiet {
             after(Class::Resting, timing.poll_interval.max(now.since(since).min(RESTING)))
-        } else if self.lanes.is_long() || self.long {
+        } else if decided {
             // a time-out that congestion made is over soon, and with it the stay on the short lane
             let all_alive = self.subflows.iter().all(|one| one.alive);
             let since = if all_alive { Span::MAX } else { now.since(self.failed).max(timing.poll_interval) };
             after(Class::Watched, since.min(timing.watch_interval))
         } else if first > now {
             (Class::Resting, first)
+        } else if by_age && self.lanes.deadline() > now {
+            (Class::Judged, self.lanes.deadline())
         } else {
-            // by age alone nothing changes before the deadline
-            let by_age = matches!(self.judge, Judge::Deadline(_)) && self.lanes.deadline() > now;
-            if by_age { (Class::Judged, self.lanes.deadline()) } else { after(Class::Judged, timing.poll_interval) }
+            after(Class::Judged, timing.poll_interval)
         };
         shared.reclass(self.class, class);
         self.class = class;
@@ -829,9 +832,9 @@ impl Connection {
     }
 }
 
-/// When a look is taken that is due after `interval`, and need not be exact by an eighth of it: looks at many connections
+/// When something is done that is due after `interval`, and need not be exact by an eighth of it: many connections
 /// together cost less than each by itself.
-fn together(now: Time, interval: Span) -> Time {
+pub(super) fn together(now: Time, interval: Span) -> Time {
     let mut grid = Span::from_millis(5).picos();
     while grid.saturating_mul(16) <= interval.picos() {
         grid *= 2;

@@ -8,7 +8,7 @@ use headway_linux::mptcp::Command;
 use headway_units::{Span, Time};
 use ipnet::IpNet;
 
-use super::connection::{Announced, Connection, RETRY, TRIES};
+use super::connection::{Announced, Connection, RETRY, TRIES, together};
 use super::{Kernel, Note, Shared};
 use crate::settings::{Open, Remote, Settings};
 
@@ -246,7 +246,8 @@ impl Connection {
             shared.next_open = opening.at.saturating_add(pace);
         }
         if now < opening.at {
-            self.retry_at = self.retry_at.min(opening.at);
+            // those whose turns are close take them together: to wake up for each costs more than to ask the kernel
+            self.retry_at = self.retry_at.min(together(now, opening.at.since(now)));
             return false;
         }
         opening.reserved = false;

@@ -695,12 +695,29 @@ fn openings_keep_to_their_rate_and_connections_to_their_number() {
     }
     world.run(at(309));
     let opened = |world: &World| world.commands().iter().filter(|command| command.contains("create")).count();
-    // at 300 ms and every 10 ms
     assert_eq!(opened(&world), 1);
-    world.run(at(789));
-    assert_eq!(opened(&world), 49);
+    // at 300 ms and every 10 ms, or up to an eighth of the wait later, together with others
+    for now in (319..=789).step_by(10) {
+        world.run(at(now));
+        let turns = (now as usize - 300) / 10 + 1;
+        assert!((turns * 7 / 8 - 1..=turns).contains(&opened(&world)), "{} of {turns} at {now} ms", opened(&world));
+    }
     world.run(at(2_000));
     assert_eq!((opened(&world), world.manager.counters().refused), (50, 10));
+}
+
+#[test]
+fn what_waits_for_its_turn_by_age_is_hardly_looked_at() {
+    let mut slow = settings(deadline(), Open::WhenLong);
+    slow.limits.opens_per_second = 10;
+    let mut world = World::new(slow);
+    for token in 0..10 {
+        world.connect(Token(token), 100 * MB, false);
+    }
+    world.run(at(1_200));
+    // a connection and a subflow each: at 300 ms, and the half second after it
+    let polls = world.manager.counters().polls;
+    assert!(polls <= 10 * 2 * 3, "{polls}");
 }
 
 #[test]
