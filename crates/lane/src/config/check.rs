@@ -6,6 +6,7 @@ use ipnet::IpNet;
 
 use super::record::{FileRecord, JudgeRecord, LaneRecord, OpenWord, RoleWord, TreatmentWord};
 use super::values::{Ports, RemoteValue, User};
+use crate::setup::KERNEL_TABLES;
 
 /// A lane has at most this many addresses: each subflow's is looked up among them.
 const MOST_ADDRESSES: usize = 64;
@@ -13,8 +14,6 @@ const MOST_ADDRESSES: usize = 64;
 const MOST_RULES: usize = 1000;
 /// `sun_path` of Linux holds so many bytes and a zero.
 const LONGEST_SOCKET: usize = 107;
-/// The routing tables that Linux has already: default, main, local.
-const KERNEL_TABLES: std::ops::RangeInclusive<u32> = 253..=255;
 
 /// Notes problems at paths of the file.
 struct Checker<'a> {

@@ -294,11 +294,15 @@ impl Daemon {
 
     fn reloaded(&mut self) -> Result<Settings, ReloadError> {
         let settings = Configuration::load(&self.options.config)?.settings;
-        if settings.operations != self.settings.operations {
-            if settings.operations.socket == self.settings.operations.socket {
-                return Err(ReloadError::Metrics);
-            }
-            self.server = Server::bind(&settings.operations)?;
+        // What is recorded there would be forgotten.
+        if self.options.apply_routes && settings.operations.state != self.settings.operations.state {
+            return Err(ReloadError::State);
+        }
+        let (new, old) = (&settings.operations, &self.settings.operations);
+        if new.socket != old.socket {
+            self.server = Server::bind(new)?;
+        } else if new.metrics != old.metrics {
+            return Err(ReloadError::Metrics);
         }
         Ok(settings)
     }
@@ -330,8 +334,12 @@ enum ReloadError {
     Config(#[from] ConfigError),
     #[error("{0}")]
     Bind(#[from] BindError),
-    #[error("operations.metrics and operations.state change with a restart, or together with operations.socket")]
+    #[error("operations.metrics changes with a restart, or together with operations.socket")]
     Metrics,
+    #[error(
+        "operations.state is where is recorded what was set up; to change it, end the daemon, clean up, and start it anew"
+    )]
+    State,
 }
 
 fn log(note: &Note, netns: Option<&str>) {

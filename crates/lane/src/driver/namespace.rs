@@ -18,14 +18,14 @@ use super::RunError;
 use super::kernel::Live;
 use crate::manager::{LaneState, Manager, Note};
 use crate::settings::Settings;
-use crate::setup::{self, SetupError};
+use crate::setup::{self, Done, SetupError};
 use crate::snapshot::{Counters, Snapshot};
 
 /// Events that are taken in at a time, before what is due gets its turn.
 const EVENTS: usize = 1024;
 /// What could not be read is tried again after this.
 const AGAIN: Span = Span::from_millis(200);
-/// Routes that could not be set up are tried again after this.
+/// Routes that could not be set up, or that connections still use, are tried again after this.
 const LATER: Span = Span::from_secs(10);
 
 /// Where the calling thread is to be.
@@ -83,7 +83,7 @@ pub(super) struct Namespace {
     apply: bool,
     /// Lanes have been looked at since routes were set up in any case.
     settled: bool,
-    /// Not all of them could be.
+    /// Not all of them could be, or former ones are still in use.
     incomplete: bool,
     /// Held as long as this lives: no other daemon is in the namespace.
     _alone: UnixListener,
@@ -95,10 +95,10 @@ impl Namespace {
         let io = |what| move |source| RunError::Io { what, source };
         let place = Place::new(name).map_err(io("/proc/thread-self/ns/net"))?;
         let opened = place.inside(|| Ok(Self::sockets(&place, settings, apply)));
-        let (kernel, events, changes, interfaces, alone) = opened.map_err(io("network namespace"))??;
+        let (kernel, events, changes, interfaces, alone, in_use) = opened.map_err(io("network namespace"))??;
         let manager = Manager::new(settings.clone(), now);
         let name = name.map(str::to_owned);
-        let (resync, resolve, more, settled, incomplete) = (Some(now), Some(now), false, false, false);
+        let (resync, resolve, more, settled, incomplete) = (Some(now), Some(now), false, false, in_use > 0);
         #[rustfmt::skip]
         let mut namespace = Namespace {
             name, place, kernel, events, changes, interfaces, manager, resync, resolve, more, apply, settled, incomplete,
@@ -112,15 +112,13 @@ impl Namespace {
         place: &Place,
         settings: &Settings,
         apply: bool,
-    ) -> Result<(Live, Events, Monitor, Rtnetlink, UnixListener), RunError> {
+    ) -> Result<(Live, Events, Monitor, Rtnetlink, UnixListener, usize), RunError> {
         let kernel = |what| move |source| RunError::Kernel { what, source };
         let alone = alone().map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => RunError::Taken,
             _ => RunError::Io { what: "a name in the network namespace", source: error },
         })?;
-        if apply {
-            set_up(settings, place.name())?;
-        }
+        let done = apply.then(|| set_up(settings, place.name())).transpose()?;
         if ManagedBy::read()? != ManagedBy::Userspace {
             return Err(RunError::PathManager);
         }
@@ -129,7 +127,7 @@ impl Namespace {
         let changes = Monitor::open().map_err(kernel("changes of interfaces"))?;
         let interfaces = Rtnetlink::open().map_err(kernel("interfaces"))?;
         let live = Live::open(place.clone()).map_err(kernel("commands and sockets"))?;
-        Ok((live, events, changes, interfaces, alone))
+        Ok((live, events, changes, interfaces, alone, done.map_or(0, |done| done.in_use)))
     }
 
     pub fn name(&self) -> Option<&str> {
@@ -276,9 +274,11 @@ impl Namespace {
     fn set_up(&mut self, now: Time) {
         let settings = self.manager.settings();
         let applied = self.place.inside(|| set_up(settings, self.name.as_deref()).map_err(io::Error::other));
-        self.incomplete = applied.is_err();
+        self.incomplete = !matches!(&applied, Ok(done) if done.in_use == 0);
         if let Err(error) = applied {
             tracing::error!(%error, "routes are not set up in full; trying again");
+        }
+        if self.incomplete {
             self.resolve = Some(now.saturating_add(LATER));
         }
     }
@@ -318,10 +318,14 @@ fn state(lane: &crate::settings::Lane, links: &[Link], addresses: &[Address]) ->
 }
 
 /// Sets up routes, the path manager and its limits in the namespace `name`, which the calling thread is in.
-fn set_up(settings: &Settings, name: Option<&str>) -> Result<(), SetupError> {
+fn set_up(settings: &Settings, name: Option<&str>) -> Result<Done, SetupError> {
     let done = setup::set_up(settings, name)?;
-    tracing::info!(netns = name, done = done.done, there = done.there, "set up");
-    Ok(())
+    let Done { done: new, there, undone, in_use } = done;
+    // again and again, as long as connections use what is not wanted any more
+    if new > 0 || undone > 0 || in_use == 0 {
+        tracing::info!(netns = name, done = new, there, undone, in_use, "set up");
+    }
+    Ok(done)
 }
 
 /// What one daemon of a network namespace can hold: abstract names are a namespace's own (unix(7)), and gone with their
