@@ -136,6 +136,10 @@ counters! {
     malformed: "Events that could not be understood",
     /// Socket states read.
     polls: "States of sockets read",
+    /// Sockets to the kernel that failed.
+    sockets_lost: "Sockets to the kernel that failed and were opened anew",
+    /// Times that no connection for status or metrics could be accepted.
+    accept_failures: "Times that no connection for status or metrics could be accepted",
     /// Configurations read anew.
     reloads: "Configurations read anew",
     /// Configurations that were wrong, so that the old one was kept.

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use headway_linux::diag::{Diag, Mptcp, Query, States, Tcp};
 use headway_linux::mptcp::{Command, PathManager};
@@ -13,6 +14,8 @@ use headway_linux::{Error, Pair, Token, mptcp_socket};
 use rustix::io::Errno;
 
 use super::namespace::Place;
+use super::socket::Reopened;
+use crate::failures::{Failures, Refusal, refusal};
 use crate::manager::{Kernel, Unreadable};
 
 /// Where cgroups (v2) may be: alone, or beside those of version 1.
@@ -29,11 +32,15 @@ const BACKLOG: u16 = 16;
 /// The kernel.
 pub(super) struct Live {
     place: Place,
-    commands: PathManager,
-    diag: Diag,
+    commands: Reopened<PathManager>,
+    diag: Reopened<Diag>,
+    /// Since the daemon's start, as of this turn of the event loop.
+    pub uptime: Duration,
     /// Interfaces that subflows from an address are bound to.
     pub interfaces: BTreeMap<IpAddr, u32>,
     listeners: BTreeMap<SocketAddr, TcpListener>,
+    /// Of listeners to accept.
+    accepting: Failures,
     /// Addresses that cannot be listened at, so that it is told once.
     refused: BTreeSet<SocketAddr>,
     /// By number; `None`: it was looked for in vain. Numbers are not given again.
@@ -44,9 +51,11 @@ impl Live {
     /// In the namespace that the calling thread is in, which is `place`.
     pub fn open(place: Place) -> Result<Live, Error> {
         Ok(Live {
+            commands: Reopened::new("commands", place.clone().opens(PathManager::open))?,
+            diag: Reopened::new("sock_diag", place.clone().opens(Diag::open))?,
             place,
-            commands: PathManager::open()?,
-            diag: Diag::open()?,
+            uptime: Duration::ZERO,
+            accepting: Failures::default(),
             interfaces: BTreeMap::new(),
             listeners: BTreeMap::new(),
             refused: BTreeSet::new(),
@@ -57,17 +66,35 @@ impl Live {
     /// What there is of MPTCP.
     pub fn all(&mut self) -> Result<(Vec<Mptcp>, Vec<Tcp>), Error> {
         let (mut connections, mut subflows) = (Vec::new(), Vec::new());
-        self.diag.mptcp_all(States::OPEN, |connection| connections.push(connection))?;
-        self.diag.tcp_all(States::OPEN, |tcp| {
-            if tcp.subflow.is_some() {
-                subflows.push(tcp);
-            }
-        })?;
+        let diag = self.diag.get_mut().ok_or(Error::NoAnswer)?;
+        let listed = diag.mptcp_all(States::OPEN, |connection| connections.push(connection)).and_then(|()| {
+            diag.tcp_all(States::OPEN, |tcp| {
+                if tcp.subflow.is_some() {
+                    subflows.push(tcp);
+                }
+            })
+        });
+        listed.inspect_err(|error| _ = self.diag.failed(error, self.uptime))?;
         Ok((connections, subflows))
     }
 
+    /// What to poll for reading.
     pub fn listeners(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.listeners.values().map(AsFd::as_fd)
+        let rest = self.accepting.due(self.uptime).is_some();
+        self.listeners.values().filter(move |_| !rest).map(AsFd::as_fd)
+    }
+
+    /// When [`Live::mend`] is to be called although nothing happens.
+    pub fn due(&self) -> Option<Duration> {
+        let due = [self.commands.due(self.uptime), self.diag.due(self.uptime), self.accepting.due(self.uptime)];
+        due.into_iter().flatten().min()
+    }
+
+    /// Opens anew what has failed, and returns how much has since the last call.
+    pub fn mend(&mut self) -> u64 {
+        self.commands.reopen(self.uptime);
+        self.diag.reopen(self.uptime);
+        self.commands.lost() + self.diag.lost()
     }
 
     /// Closes the sockets that listen elsewhere than `wanted` says, so that applications can have the addresses.
@@ -84,36 +111,78 @@ impl Live {
     /// Joins are the kernel's business; who opens a new connection where only they are wanted is told at once that nobody
     /// is there.
     pub fn refuse_connections(&mut self) {
-        for listener in self.listeners.values() {
+        if self.accepting.due(self.uptime).is_some() {
+            return;
+        }
+        let mut failed = None;
+        let mut dead = Vec::new();
+        for (at, listener) in &self.listeners {
             for _ in 0..BACKLOG {
-                let Ok((stream, _)) = listener.accept() else { break };
-                // closes with a reset
-                let _ = rustix::net::sockopt::set_socket_linger(&stream, Some(std::time::Duration::ZERO));
+                match listener.accept() {
+                    // closes with a reset
+                    Ok((stream, _)) => _ = rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)),
+                    Err(error) => match refusal(&error) {
+                        Refusal::Connection => {}
+                        Refusal::Nothing => break,
+                        Refusal::Room => {
+                            failed = Some(error);
+                            break;
+                        }
+                        Refusal::Socket => {
+                            failed = Some(error);
+                            dead.push(*at);
+                            break;
+                        }
+                    },
+                }
             }
         }
+        for at in dead {
+            self.listeners.remove(&at);
+            let _ = self.listen(at);
+        }
+        if let Some(error) = failed
+            && self.accepting.add(self.uptime)
+        {
+            tracing::warn!(%error, "sockets that listen for joins cannot be looked after");
+        }
+    }
+}
+
+impl Live {
+    fn readable<T>(&mut self, asked: Result<(), Error>, found: Vec<T>) -> Result<Vec<T>, Unreadable> {
+        asked.map(|()| found).map_err(|error| {
+            tracing::debug!(%error, "sockets cannot be read now");
+            self.diag.failed(&error, self.uptime);
+            Unreadable
+        })
     }
 }
 
 impl Kernel for Live {
     fn command(&mut self, command: &Command) -> Result<(), i32> {
-        self.commands.run(command).map_err(|error| {
+        let commands = self.commands.get_mut().ok_or(Errno::IO.raw_os_error())?;
+        commands.run(command).map_err(|error| {
             tracing::trace!(?command, %error, "refused");
+            self.commands.failed(&error, self.uptime);
             error.errno().unwrap_or(Errno::IO).raw_os_error()
         })
     }
 
     fn connections(&mut self, tokens: &[Token]) -> Result<Vec<Option<Mptcp>>, Unreadable> {
         let mut found = vec![None; tokens.len()];
-        let asked = self.diag.mptcp_many(tokens, |place, state| found[place] = state);
-        readable(asked, found)
+        let diag = self.diag.get_mut().ok_or(Unreadable)?;
+        let asked = diag.mptcp_many(tokens, |place, state| found[place] = state);
+        self.readable(asked, found)
     }
 
     fn subflows(&mut self, pairs: &[Pair]) -> Result<Vec<Option<Tcp>>, Unreadable> {
         let interface = |pair: &Pair| self.interfaces.get(&pair.local.ip()).copied().unwrap_or(0);
         let queries: Vec<Query> = pairs.iter().map(|pair| Query { pair: *pair, interface: interface(pair) }).collect();
         let mut found = vec![None; pairs.len()];
-        let asked = self.diag.tcp_many(&queries, |place, state| found[place] = state);
-        readable(asked, found)
+        let diag = self.diag.get_mut().ok_or(Unreadable)?;
+        let asked = diag.tcp_many(&queries, |place, state| found[place] = state);
+        self.readable(asked, found)
     }
 
     fn listen(&mut self, at: SocketAddr) -> Result<(), i32> {
@@ -156,13 +225,6 @@ impl Kernel for Live {
         }
         self.cgroups.get(&id).cloned().flatten()
     }
-}
-
-fn readable<T>(asked: Result<(), Error>, found: Vec<T>) -> Result<Vec<T>, Unreadable> {
-    asked.map(|()| found).map_err(|error| {
-        tracing::debug!(%error, "sockets cannot be read now");
-        Unreadable
-    })
 }
 
 /// All cgroups below `root` by their number, which is that of their folder.

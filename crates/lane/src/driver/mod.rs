@@ -3,6 +3,7 @@
 
 mod kernel;
 mod namespace;
+mod socket;
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -85,6 +86,7 @@ const GATHER: Duration = Duration::from_millis(1);
 /// The time that managers see. [`Time`] ends after 213 days, so it begins anew after [`Clock::LIFE`].
 #[derive(Debug, Clone, Copy)]
 struct Clock {
+    start: Instant,
     epoch: Instant,
 }
 
@@ -92,9 +94,19 @@ impl Clock {
     /// 100 days.
     const LIFE: Duration = Duration::from_secs(100 * 24 * 3600);
 
+    fn new() -> Clock {
+        let now = Instant::now();
+        Clock { start: now, epoch: now }
+    }
+
     fn now(self) -> Time {
         let nanos = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX / 1000);
         Time::ZERO.saturating_add(Span::from_nanos(nanos))
+    }
+
+    /// Since the daemon's start; never begins anew.
+    fn uptime(self) -> Duration {
+        self.start.elapsed()
     }
 }
 
@@ -171,7 +183,7 @@ impl Daemon {
         // before everything else, so that a signal never meets a daemon that does not listen
         let signals = Signals::listen().map_err(io("signals"))?;
         let server = Server::bind(&settings.operations)?;
-        let clock = Clock { epoch: Instant::now() };
+        let clock = Clock::new();
         let names: Vec<Option<&str>> = match &options.netns[..] {
             [] => vec![None],
             names => names.iter().map(|name| Some(name.as_str())).collect(),
@@ -207,14 +219,16 @@ impl Daemon {
             self.gathered = Instant::now() + GATHER;
         }
         for (namespace, told) in self.namespaces.iter_mut().zip(ready.namespaces) {
-            namespace.turn(self.clock.now(), told);
+            namespace.turn(self.clock.now(), self.clock.uptime(), told);
         }
         self.tell();
-        let elapsed = self.clock.epoch.elapsed();
-        if ready.server || self.server.timeout(elapsed).is_some_and(|left| left.is_zero()) {
+        let uptime = self.clock.uptime();
+        if ready.server || self.server.timeout(uptime).is_some_and(|left| left.is_zero()) {
             let (namespaces, now) = (&self.namespaces, self.clock.now());
             let status = || Status { namespaces: namespaces.iter().map(|namespace| namespace.snapshot(now)).collect() };
-            self.server.serve(elapsed, |request| answer(request, status));
+            self.server.serve(uptime, |request| answer(request, status));
+            let failures = self.server.failures();
+            self.namespaces.iter_mut().for_each(|namespace| namespace.counters().accept_failures += failures);
         }
         if let Some((interval, due)) = &mut self.watchdog
             && Instant::now() >= *due
@@ -231,7 +245,11 @@ impl Daemon {
         for due in self.namespaces.iter().filter_map(Namespace::due) {
             timeout = timeout.min(Duration::from_nanos(due.since(now).nanos()));
         }
-        if let Some(serve) = self.server.timeout(self.clock.epoch.elapsed()) {
+        let uptime = self.clock.uptime();
+        for due in self.namespaces.iter().filter_map(|namespace| namespace.mends(uptime)) {
+            timeout = timeout.min(due.saturating_sub(uptime));
+        }
+        if let Some(serve) = self.server.timeout(uptime) {
             timeout = timeout.min(serve);
         }
         if let Some((_, due)) = self.watchdog {
@@ -250,7 +268,7 @@ impl Daemon {
             interests.extend(namespace.fds().filter(|_| gathering.is_zero()).map(|fd| (fd, PollFlags::IN)));
             counts.push(interests.len() - before);
         }
-        interests.extend(self.server.interests().map(|interest| {
+        interests.extend(self.server.interests(uptime).map(|interest| {
             let mut flags = PollFlags::empty();
             flags.set(PollFlags::IN, interest.read);
             flags.set(PollFlags::OUT, interest.write);
@@ -261,6 +279,11 @@ impl Daemon {
         match poll(&mut fds, Some(&timeout)) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => return Ok(Ready { signals: true, ..Ready::default() }),
+            // of the kernel's memory; what is due is done
+            Err(rustix::io::Errno::NOMEM | rustix::io::Errno::AGAIN) => {
+                std::thread::sleep(GATHER);
+                return Ok(Ready::default());
+            }
             Err(errno) => return Err(errno.into()),
         }
         let mut told = fds.iter().map(|fd| !fd.revents().is_empty());

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::Arc;
+use std::time::Duration;
 
 use headway_linux::mptcp::{Events, ManagedBy};
 use headway_linux::route::{Address, Link, Monitor, Rtnetlink};
@@ -16,6 +17,8 @@ use headway_units::{Span, Time};
 
 use super::RunError;
 use super::kernel::Live;
+use super::socket::Reopened;
+use crate::failures::Failures;
 use crate::manager::{LaneState, Manager, Note};
 use crate::settings::Settings;
 use crate::setup::{self, Done, SetupError};
@@ -33,16 +36,17 @@ const LATER: Span = Span::from_secs(10);
 pub(super) enum Place {
     /// Where the process was started.
     Here,
-    /// In a namespace of this name; and the way back.
-    There(String, Arc<File>),
+    /// In a namespace of this name; and the way back. Both stay open: what becomes of the name does not matter, and moving
+    /// takes no file descriptor.
+    There(String, Arc<[File; 2]>),
 }
 
 impl Place {
-    fn new(name: Option<&str>) -> io::Result<Place> {
-        Ok(match name {
-            None => Place::Here,
-            Some(name) => Place::There(name.to_owned(), Arc::new(File::open("/proc/thread-self/ns/net")?)),
-        })
+    fn new(name: Option<&str>) -> Result<Place, RunError> {
+        let Some(name) = name else { return Ok(Place::Here) };
+        let what = "/proc/thread-self/ns/net";
+        let home = File::open(what).map_err(|source| RunError::Io { what, source })?;
+        Ok(Place::There(name.to_owned(), Arc::new([netns::open(name)?, home])))
     }
 
     fn name(&self) -> Option<&str> {
@@ -54,14 +58,26 @@ impl Place {
 
     /// Does something in the namespace.
     pub fn inside<T>(&self, does: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let Place::There(name, home) = self else { return does() };
-        netns::enter(name).map_err(io::Error::other)?;
+        let Place::There(_, files) = self else { return does() };
+        let [there, home] = &**files;
+        netns::enter_open(there)?;
         let done = does();
         // without a way back all that follows would happen in the wrong place
-        netns::enter(&format!("/proc/self/fd/{}", home.as_raw_fd())).expect("the namespace that it came from is open");
+        netns::enter_open(home).expect("the namespace that it came from is open");
         done
     }
+
+    /// The opening of a socket in the namespace.
+    pub fn opens<T>(self, open: fn() -> Result<T, Error>) -> impl FnMut() -> Result<T, Error> {
+        move || {
+            let opened = self.inside(|| Ok(open()));
+            opened.map_err(|source| Error::Call { call: "setns", source })?
+        }
+    }
 }
+
+/// What a namespace has open, and how much that was set up is not wanted any more but in use.
+type Sockets = (Live, Reopened<Events>, Reopened<Monitor>, Reopened<Rtnetlink>, UnixListener, usize);
 
 /// A namespace with its sockets and its manager.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
@@ -69,9 +85,9 @@ pub(super) struct Namespace {
     name: Option<String>,
     place: Place,
     kernel: Live,
-    events: Events,
-    changes: Monitor,
-    interfaces: Rtnetlink,
+    events: Reopened<Events>,
+    changes: Reopened<Monitor>,
+    interfaces: Reopened<Rtnetlink>,
     manager: Manager,
     /// Everything has to be read anew at this time.
     resync: Option<Time>,
@@ -85,6 +101,8 @@ pub(super) struct Namespace {
     settled: bool,
     /// Not all of them could be, or former ones are still in use.
     incomplete: bool,
+    /// Of listing connections, of listing interfaces, of setting up.
+    failures: [Failures; 3],
     /// Held as long as this lives: no other daemon is in the namespace.
     _alone: UnixListener,
 }
@@ -93,7 +111,7 @@ impl Namespace {
     /// Opens its sockets, sets up routes if asked to, and takes over the connections that are there.
     pub fn open(name: Option<&str>, settings: &Settings, apply: bool, now: Time) -> Result<Namespace, RunError> {
         let io = |what| move |source| RunError::Io { what, source };
-        let place = Place::new(name).map_err(io("/proc/thread-self/ns/net"))?;
+        let place = Place::new(name)?;
         let opened = place.inside(|| Ok(Self::sockets(&place, settings, apply)));
         let (kernel, events, changes, interfaces, alone, in_use) = opened.map_err(io("network namespace"))??;
         let manager = Manager::new(settings.clone(), now);
@@ -102,17 +120,13 @@ impl Namespace {
         #[rustfmt::skip]
         let mut namespace = Namespace {
             name, place, kernel, events, changes, interfaces, manager, resync, resolve, more, apply, settled, incomplete,
-            _alone: alone,
+            failures: Default::default(), _alone: alone,
         };
-        namespace.turn(now, true);
+        namespace.turn(now, Duration::ZERO, true);
         Ok(namespace)
     }
 
-    fn sockets(
-        place: &Place,
-        settings: &Settings,
-        apply: bool,
-    ) -> Result<(Live, Events, Monitor, Rtnetlink, UnixListener, usize), RunError> {
+    fn sockets(place: &Place, settings: &Settings, apply: bool) -> Result<Sockets, RunError> {
         let kernel = |what| move |source| RunError::Kernel { what, source };
         let alone = alone().map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => RunError::Taken,
@@ -123,9 +137,12 @@ impl Namespace {
             return Err(RunError::PathManager);
         }
         // first of all the events: what happens from here on is told twice rather than never
-        let events = Events::open().map_err(kernel("events of the path manager"))?;
-        let changes = Monitor::open().map_err(kernel("changes of interfaces"))?;
-        let interfaces = Rtnetlink::open().map_err(kernel("interfaces"))?;
+        let what = "events of the path manager";
+        let events = Reopened::new(what, place.clone().opens(Events::open)).map_err(kernel(what))?;
+        let what = "changes of interfaces";
+        let changes = Reopened::new(what, place.clone().opens(Monitor::open)).map_err(kernel(what))?;
+        let what = "interfaces";
+        let interfaces = Reopened::new(what, place.clone().opens(Rtnetlink::open)).map_err(kernel(what))?;
         let live = Live::open(place.clone()).map_err(kernel("commands and sockets"))?;
         Ok((live, events, changes, interfaces, alone, done.map_or(0, |done| done.in_use)))
     }
@@ -148,7 +165,15 @@ impl Namespace {
 
     /// What to poll for reading.
     pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        [self.events.as_fd(), self.changes.as_fd()].into_iter().chain(self.kernel.listeners())
+        let sockets = [self.events.get().map(AsFd::as_fd), self.changes.get().map(AsFd::as_fd)];
+        sockets.into_iter().flatten().chain(self.kernel.listeners())
+    }
+
+    /// When [`Namespace::turn`] is due because something failed, by the daemon's uptime.
+    pub fn mends(&self, uptime: Duration) -> Option<Duration> {
+        let sockets =
+            [self.events.due(uptime), self.changes.due(uptime), self.interfaces.due(uptime), self.kernel.due()];
+        sockets.into_iter().flatten().min()
     }
 
     /// When [`Namespace::turn`] is due although nothing happens.
@@ -157,8 +182,11 @@ impl Namespace {
         [self.manager.next(), self.resync, self.resolve, more].into_iter().flatten().min()
     }
 
-    /// Does what is to be done at `now`. `told`: one of its descriptors has something to read.
-    pub fn turn(&mut self, now: Time, told: bool) {
+    /// Does what is to be done at `now`, which is `uptime` after the daemon's start. `told`: one of its descriptors has
+    /// something to read.
+    pub fn turn(&mut self, now: Time, uptime: Duration, told: bool) {
+        self.kernel.uptime = uptime;
+        self.mend(now);
         if told {
             self.take_changes(now);
             self.kernel.refuse_connections();
@@ -178,15 +206,31 @@ impl Namespace {
         }
     }
 
+    /// Opens anew what has failed, and asks for what was not told meanwhile.
+    fn mend(&mut self, now: Time) {
+        let uptime = self.kernel.uptime;
+        if self.events.reopen(uptime) {
+            self.resync = Some(now);
+        }
+        if self.changes.reopen(uptime) {
+            self.resolve = Some(now);
+        }
+        self.interfaces.reopen(uptime);
+        let lost = self.kernel.mend() + self.events.lost() + self.changes.lost() + self.interfaces.lost();
+        self.manager.counters().sockets_lost += lost;
+    }
+
     fn take_changes(&mut self, now: Time) {
         for _ in 0..EVENTS {
-            match self.changes.next() {
+            let Some(changes) = self.changes.get_mut() else { return };
+            match changes.next() {
                 Ok(None) => return,
                 Ok(Some(_)) | Err(Error::Malformed(_)) => {}
                 Err(Error::Overrun) => self.manager.counters().overruns += 1,
                 Err(error) => {
-                    tracing::warn!(%error, "changes of interfaces cannot be read");
-                    self.resolve = Some(now.saturating_add(AGAIN));
+                    if !self.changes.failed(&error, self.kernel.uptime) {
+                        self.resolve = Some(now.saturating_add(AGAIN));
+                    }
                     return;
                 }
             }
@@ -197,7 +241,8 @@ impl Namespace {
     fn take_events(&mut self, now: Time) {
         self.more = false;
         for _ in 0..EVENTS {
-            match self.events.next() {
+            let Some(events) = self.events.get_mut() else { return };
+            match events.next() {
                 Ok(None) => return,
                 Ok(Some(event)) => self.manager.event(now, &event, &mut self.kernel),
                 Err(Error::Malformed(error)) => {
@@ -209,8 +254,9 @@ impl Namespace {
                     self.resync = Some(now);
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "events cannot be read");
-                    self.resync = Some(now.saturating_add(AGAIN));
+                    if !self.events.failed(&error, self.kernel.uptime) {
+                        self.resync = Some(now.saturating_add(AGAIN));
+                    }
                     return;
                 }
             }
@@ -225,7 +271,9 @@ impl Namespace {
                 self.manager.resync(now, &connections, &subflows, &mut self.kernel);
             }
             Err(error) => {
-                tracing::warn!(%error, "connections cannot be listed; trying again");
+                if self.failures[0].add(self.kernel.uptime) {
+                    tracing::warn!(%error, "connections cannot be listed; trying again");
+                }
                 self.resync = Some(now.saturating_add(AGAIN));
             }
         }
@@ -233,11 +281,15 @@ impl Namespace {
 
     /// Finds out which addresses and interfaces lanes have now.
     fn resolve(&mut self, now: Time) {
-        let read = self.interfaces.links().and_then(|links| Ok((links, self.interfaces.addresses()?)));
+        let interfaces = self.interfaces.get_mut().ok_or(Error::NoAnswer);
+        let read = interfaces.and_then(|interfaces| Ok((interfaces.links()?, interfaces.addresses()?)));
         let (links, addresses) = match read {
             Ok(read) => read,
             Err(error) => {
-                tracing::warn!(%error, "interfaces cannot be listed; trying again");
+                self.interfaces.failed(&error, self.kernel.uptime);
+                if self.failures[1].add(self.kernel.uptime) {
+                    tracing::warn!(%error, "interfaces cannot be listed; trying again");
+                }
                 self.resolve = Some(now.saturating_add(AGAIN));
                 return;
             }
@@ -268,15 +320,18 @@ impl Namespace {
             self.set_up(now);
         }
         (self.resolve, self.resync) = (Some(now), Some(now));
-        self.turn(now, true);
+        self.turn(now, self.kernel.uptime, true);
     }
 
     fn set_up(&mut self, now: Time) {
         let settings = self.manager.settings();
         let applied = self.place.inside(|| set_up(settings, self.name.as_deref()).map_err(io::Error::other));
         self.incomplete = !matches!(&applied, Ok(done) if done.in_use == 0);
-        if let Err(error) = applied {
-            tracing::error!(%error, "routes are not set up in full; trying again");
+        match applied {
+            Err(error) if self.failures[2].add(self.kernel.uptime) => {
+                tracing::error!(%error, "routes are not set up in full; trying again");
+            }
+            _ => {}
         }
         if self.incomplete {
             self.resolve = Some(now.saturating_add(LATER));
@@ -383,5 +438,81 @@ mod tests {
         assert!(state(&lane(Some("eth0"), &["10.1.0.1"]), &links, &addresses).addresses.is_empty());
         let none = state(&lane(Some("eth9"), &[]), &links, &addresses);
         assert_eq!(none, LaneState::default());
+    }
+
+    /// A namespace with its loopback up, gone with this.
+    struct Netns(String);
+
+    impl Netns {
+        /// `None`, with the reason printed, where it cannot be made.
+        fn new() -> Option<Netns> {
+            let name = format!("laneloop-{}", std::process::id());
+            let ip = |arguments: &str| {
+                let run = std::process::Command::new("ip").args(arguments.split(' ')).output();
+                run.is_ok_and(|output| output.status.success())
+            };
+            if !rustix::process::geteuid().is_root() || !ip(&format!("netns add {name}")) {
+                eprintln!("skipped: this needs root and ip(8)");
+                return None;
+            }
+            let netns = Netns(name);
+            assert!(ip(&format!("-n {} link set lo up", netns.0)));
+            let userspace = Place::new(Some(&netns.0)).unwrap().inside(|| {
+                headway_linux::sysctl::write("net.mptcp.enabled", "1").map_err(io::Error::other)?;
+                ManagedBy::Userspace.write().map_err(io::Error::other)
+            });
+            if let Err(error) = userspace {
+                eprintln!("skipped: {error}");
+                return None;
+            }
+            Some(netns)
+        }
+    }
+
+    impl Drop for Netns {
+        fn drop(&mut self) {
+            let _ = std::process::Command::new("ip").args(["netns", "del", &self.0]).status();
+        }
+    }
+
+    #[test]
+    fn what_was_not_told_while_a_socket_was_dead_is_asked_for() {
+        let Some(netns) = Netns::new() else { return };
+        let text = "side = \"client\"\n[[lane]]\nname = \"a\"\nrole = \"short\"\naddress = \"127.0.0.1\"\n\
+            [[lane]]\nname = \"b\"\nrole = \"long\"\naddress = \"127.0.0.2\"\n";
+        let settings = crate::config::Configuration::read(text, "lane.toml", &|_| None).unwrap().settings;
+        let now = |ms| Time::ZERO + Span::from_millis(ms);
+        let mut namespace = Namespace::open(Some(&netns.0), &settings, false, now(0)).unwrap();
+        let connect = || {
+            let listener = headway_linux::mptcp_socket::listen("127.0.0.1:0".parse().unwrap(), 1)?;
+            let near = headway_linux::mptcp_socket::connect(listener.local_addr()?, None)?;
+            let (far, _) = listener.accept()?;
+            // fully established is what has been answered
+            for (mut from, mut to) in [(&near, &far), (&far, &near)] {
+                io::Write::write_all(&mut from, b"x")?;
+                io::Read::read_exact(&mut to, &mut [0])?;
+            }
+            Ok((near, far))
+        };
+        let place = namespace.place.clone();
+        let _one = place.inside(connect).unwrap();
+        namespace.turn(now(1), Duration::from_millis(1), true);
+        assert_eq!(namespace.counters().managed, 1);
+        let died = || Error::Call { call: "recvfrom(AF_NETLINK)", source: io::Error::from_raw_os_error(100) };
+        let uptime = namespace.kernel.uptime;
+        assert!(namespace.events.failed(&died(), uptime));
+        assert!(namespace.changes.failed(&died(), uptime));
+        assert!(namespace.interfaces.failed(&died(), uptime));
+        assert_eq!(namespace.fds().count(), 0, "nothing of what is dead is polled");
+        let _two = place.inside(connect).unwrap();
+        namespace.turn(now(2), Duration::from_millis(2), true);
+        assert_eq!(namespace.counters().managed, 1);
+        let due = namespace.mends(Duration::from_millis(2)).unwrap();
+        namespace.turn(now(1000), due, false);
+        assert_eq!((namespace.counters().managed, namespace.counters().sockets_lost), (2, 3));
+        assert_eq!((namespace.fds().count(), namespace.mends(due)), (2, None));
+        let _three = place.inside(connect).unwrap();
+        namespace.turn(now(1001), due, true);
+        assert_eq!(namespace.counters().managed, 3);
     }
 }

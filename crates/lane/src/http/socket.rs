@@ -48,9 +48,9 @@ impl UnixSocket {
         Ok(socket)
     }
 
-    /// The next connection that waits, if one does.
-    pub(super) fn accept(&self) -> Option<UnixStream> {
-        self.listener.accept().ok().map(|(stream, _)| stream)
+    /// The next connection that waits.
+    pub(super) fn accept(&self) -> io::Result<UnixStream> {
+        self.listener.accept().map(|(stream, _)| stream)
     }
 }
 

@@ -193,6 +193,34 @@ fn a_dead_daemons_socket_is_replaced_and_a_living_ones_is_not() {
     assert_eq!(std::fs::read_to_string(&socket).unwrap(), "something else");
 }
 
+/// As after `ss -K`: it wakes `poll` for ever, and accepts nothing.
+#[test]
+fn a_listener_that_died_does_not_wake_the_loop_and_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut server = Server::bind(&Operations { metrics: Some(port), ..operations(folder.path()) }).unwrap();
+    server.tcp = None;
+    let dead = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None).unwrap();
+    server.tcp = Some(TcpListener::from(dead));
+    let mut now = Duration::from_secs(1);
+    assert_eq!(server.interests(now).count(), 2);
+    server.serve(now, |_| unreachable!());
+    assert_eq!((server.failures(), server.interests(now).count()), (1, 0));
+    let pause = server.timeout(now).unwrap();
+    assert!(pause >= Duration::from_millis(100), "{pause:?}");
+    // before it is time nothing is tried
+    server.serve(now, |_| unreachable!());
+    assert_eq!(server.failures(), 0);
+    now += pause;
+    assert_eq!(server.timeout(now), Some(Duration::ZERO));
+    server.serve(now, |_| unreachable!());
+    assert_eq!((server.failures(), server.interests(now).count(), server.timeout(now)), (0, 2, None));
+    let mut stream = TcpStream::connect(port).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    server.serve(now, |request| answer(request, Status::default));
+    assert!(rest(&mut stream).starts_with("HTTP/1.1 200"));
+}
+
 #[test]
 fn over_tcp_there_are_only_metrics() {
     let folder = tempfile::tempdir().unwrap();
