@@ -136,6 +136,8 @@ counters! {
     malformed: "Events that could not be understood",
     /// Socket states read.
     polls: "States of sockets read",
+    /// States of connections that could not be read.
+    unreadable: "States of connections or subflows that could not be read",
     /// Sockets to the kernel that failed.
     sockets_lost: "Sockets to the kernel that failed and were opened anew",
     /// Times that no connection for status or metrics could be accepted.

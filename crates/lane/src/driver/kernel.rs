@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use super::namespace::Place;
 use super::socket::Reopened;
 use crate::failures::{Failures, Refusal, refusal};
-use crate::manager::{Kernel, Unreadable};
+use crate::manager::{Answer, Kernel, Unreadable};
 
 /// Where cgroups (v2) may be: alone, or beside those of version 1.
 const CGROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
@@ -63,19 +63,20 @@ impl Live {
         })
     }
 
-    /// What there is of MPTCP.
-    pub fn all(&mut self) -> Result<(Vec<Mptcp>, Vec<Tcp>), Error> {
+    /// What there is of MPTCP, and how many sockets cannot be read.
+    pub fn all(&mut self) -> Result<(Vec<Mptcp>, Vec<Tcp>, usize), Error> {
         let (mut connections, mut subflows) = (Vec::new(), Vec::new());
         let diag = self.diag.get_mut().ok_or(Error::NoAnswer)?;
-        let listed = diag.mptcp_all(States::OPEN, |connection| connections.push(connection)).and_then(|()| {
-            diag.tcp_all(States::OPEN, |tcp| {
+        let listed = diag.mptcp_all(States::OPEN, |connection| connections.push(connection)).and_then(|unreadable| {
+            let each = |tcp: Tcp| {
                 if tcp.subflow.is_some() {
                     subflows.push(tcp);
                 }
-            })
+            };
+            Ok(unreadable + diag.tcp_all(States::OPEN, each)?)
         });
-        listed.inspect_err(|error| _ = self.diag.failed(error, self.uptime))?;
-        Ok((connections, subflows))
+        let unreadable = listed.inspect_err(|error| _ = self.diag.failed(error, self.uptime))?;
+        Ok((connections, subflows, unreadable))
     }
 
     /// What to poll for reading.
@@ -149,13 +150,19 @@ impl Live {
     }
 }
 
+fn readable<T>(state: Result<Option<T>, Error>) -> Answer<T> {
+    state.map_err(|error| {
+        tracing::debug!(%error, "a socket cannot be read");
+        Unreadable
+    })
+}
+
 impl Live {
-    fn readable<T>(&mut self, asked: Result<(), Error>, found: Vec<T>) -> Result<Vec<T>, Unreadable> {
-        asked.map(|()| found).map_err(|error| {
+    fn asked(&mut self, asked: Result<(), Error>) {
+        if let Err(error) = asked {
             tracing::debug!(%error, "sockets cannot be read now");
             self.diag.failed(&error, self.uptime);
-            Unreadable
-        })
+        }
     }
 }
 
@@ -169,20 +176,24 @@ impl Kernel for Live {
         })
     }
 
-    fn connections(&mut self, tokens: &[Token]) -> Result<Vec<Option<Mptcp>>, Unreadable> {
-        let mut found = vec![None; tokens.len()];
-        let diag = self.diag.get_mut().ok_or(Unreadable)?;
-        let asked = diag.mptcp_many(tokens, |place, state| found[place] = state);
-        self.readable(asked, found)
+    fn connections(&mut self, tokens: &[Token]) -> Vec<Answer<Mptcp>> {
+        let mut found = vec![Err(Unreadable); tokens.len()];
+        if let Some(diag) = self.diag.get_mut() {
+            let asked = diag.mptcp_many(tokens, |place, state| found[place] = readable(state));
+            self.asked(asked);
+        }
+        found
     }
 
-    fn subflows(&mut self, pairs: &[Pair]) -> Result<Vec<Option<Tcp>>, Unreadable> {
+    fn subflows(&mut self, pairs: &[Pair]) -> Vec<Answer<Tcp>> {
         let interface = |pair: &Pair| self.interfaces.get(&pair.local.ip()).copied().unwrap_or(0);
         let queries: Vec<Query> = pairs.iter().map(|pair| Query { pair: *pair, interface: interface(pair) }).collect();
-        let mut found = vec![None; pairs.len()];
-        let diag = self.diag.get_mut().ok_or(Unreadable)?;
-        let asked = diag.tcp_many(&queries, |place, state| found[place] = state);
-        self.readable(asked, found)
+        let mut found = vec![Err(Unreadable); pairs.len()];
+        if let Some(diag) = self.diag.get_mut() {
+            let asked = diag.tcp_many(&queries, |place, state| found[place] = readable(state));
+            self.asked(asked);
+        }
+        found
     }
 
     fn listen(&mut self, at: SocketAddr) -> Result<(), i32> {

@@ -266,8 +266,9 @@ impl Namespace {
 
     fn read_anew(&mut self, now: Time) {
         match self.kernel.all() {
-            Ok((connections, subflows)) => {
+            Ok((connections, subflows, unreadable)) => {
                 self.resync = None;
+                self.manager.counters().unreadable += unreadable as u64;
                 self.manager.resync(now, &connections, &subflows, &mut self.kernel);
             }
             Err(error) => {

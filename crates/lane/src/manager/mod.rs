@@ -46,17 +46,11 @@ pub trait Kernel {
     /// The kernel refuses it, with this errno.
     fn command(&mut self, command: &Command) -> Result<(), i32>;
 
-    /// The state of connections, in the same order; `None`: there is none of this name.
-    ///
-    /// # Errors
-    /// They cannot be read now.
-    fn connections(&mut self, tokens: &[Token]) -> Result<Vec<Option<Mptcp>>, Unreadable>;
+    /// The state of connections, as many and in the same order; `None`: there is none of this name.
+    fn connections(&mut self, tokens: &[Token]) -> Vec<Answer<Mptcp>>;
 
-    /// The state of subflows, in the same order; `None`: there is none between these ends.
-    ///
-    /// # Errors
-    /// They cannot be read now.
-    fn subflows(&mut self, pairs: &[Pair]) -> Result<Vec<Option<Tcp>>, Unreadable>;
+    /// The state of subflows, as many and in the same order; `None`: there is none between these ends.
+    fn subflows(&mut self, pairs: &[Pair]) -> Vec<Answer<Tcp>>;
 
     /// Listens at an address for joins, if nobody does.
     ///
@@ -68,9 +62,12 @@ pub trait Kernel {
     fn cgroup(&mut self, id: u64) -> Option<PathBuf>;
 }
 
-/// Socket states cannot be read now; whoever does the reading has told why.
+/// A socket's state cannot be read now; whoever does the reading has told why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreadable;
+
+/// What is known of a socket that was asked for.
+pub type Answer<T> = Result<Option<T>, Unreadable>;
 
 /// A lane as it is now.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -358,25 +355,23 @@ impl Manager {
         for token in &looked {
             pairs.extend(self.connections[token].pairs());
         }
-        let states = if looked.is_empty() {
-            Ok((Vec::new(), Vec::new()))
-        } else {
-            self.shared.counters.polls += (looked.len() + pairs.len()) as u64;
-            kernel.connections(&looked).and_then(|connections| Ok((connections, kernel.subflows(&pairs)?)))
-        };
-        let mut subflows = states.as_ref().map_or(&[][..], |(_, subflows)| subflows);
-        let mut states = states.as_ref().map_or(&[][..], |(connections, _)| connections).iter();
-        let readable = states.len() == looked.len() && subflows.len() == pairs.len();
+        self.shared.counters.polls += (looked.len() + pairs.len()) as u64;
+        let states = if looked.is_empty() { Vec::new() } else { kernel.connections(&looked) };
+        let subflows = if pairs.is_empty() { Vec::new() } else { kernel.subflows(&pairs) };
+        assert_eq!((states.len(), subflows.len()), (looked.len(), pairs.len()), "an answer each");
+        let (mut states, mut subflows) = (states.into_iter(), subflows.into_iter());
         for &token in round {
             let Some(mut connection) = self.connections.remove(&token) else { continue };
             let mut alive = true;
             if connection.look_due(now) {
-                if readable {
-                    let (own, rest) = subflows.split_at(connection.pairs().count());
-                    subflows = rest;
-                    let state = states.next().expect("as many as looked at");
-                    alive = connection.look(now, state.as_ref(), own, &mut self.shared, kernel);
+                let state = states.next().expect("as many as looked at");
+                let own: Vec<Answer<Tcp>> = subflows.by_ref().take(connection.pairs().count()).collect();
+                let own: Result<Vec<Option<Tcp>>, Unreadable> = own.into_iter().collect();
+                if let (Ok(state), Ok(own)) = (state, own) {
+                    alive = connection.look(now, state.as_ref(), &own, &mut self.shared, kernel);
                 } else {
+                    // of the others this says nothing
+                    self.shared.counters.unreadable += 1;
                     connection.unreadable(now, &mut self.shared);
                 }
             }
@@ -420,8 +415,8 @@ impl Manager {
         } else if let Some((mptcp, _)) = found {
             Some((mptcp.uid, mptcp.cgroup))
         } else {
-            let state = kernel.connections(&[arrival.token]).unwrap_or_default();
-            state.into_iter().flatten().next().map(|mptcp| (mptcp.uid, mptcp.cgroup))
+            let state = kernel.connections(&[arrival.token]).into_iter().flatten();
+            state.flatten().next().map(|mptcp| (mptcp.uid, mptcp.cgroup))
         };
         let cgroup = owner.and_then(|(_, id)| kernel.cgroup(id?));
         let uid = owner.map(|(uid, _)| uid);

@@ -13,7 +13,7 @@ use headway_linux::{Pair, Token};
 use headway_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
-use super::{Kernel, LaneState, Manager, Note, Unreadable};
+use super::{Answer, Kernel, LaneState, Manager, Note, Unreadable};
 use crate::settings::{Lane, Limits, Open, Operations, Remote, Rule, Settings, Setup, Timing, Treatment};
 
 const TOKEN: Token = Token(7);
@@ -113,6 +113,8 @@ struct Fake {
     /// Events were lost, and nobody has read everything anew since.
     lost: bool,
     unreadable: bool,
+    /// This one can never be read.
+    unreadable_one: Option<Token>,
     /// Connections take no more subflows.
     ending: bool,
     /// What the other end has as a backup.
@@ -278,23 +280,26 @@ impl Kernel for Fake {
         Ok(())
     }
 
-    fn connections(&mut self, tokens: &[Token]) -> Result<Vec<Option<Mptcp>>, Unreadable> {
+    fn connections(&mut self, tokens: &[Token]) -> Vec<Answer<Mptcp>> {
         self.looks += tokens.len();
-        if self.unreadable {
-            return Err(Unreadable);
-        }
-        Ok(tokens.iter().map(|token| self.connections.contains_key(token).then(|| self.state(*token))).collect())
+        let state = |token: &Token| {
+            if self.unreadable || self.unreadable_one == Some(*token) {
+                return Err(Unreadable);
+            }
+            Ok(self.connections.contains_key(token).then(|| self.state(*token)))
+        };
+        tokens.iter().map(state).collect()
     }
 
-    fn subflows(&mut self, pairs: &[Pair]) -> Result<Vec<Option<Tcp>>, Unreadable> {
+    fn subflows(&mut self, pairs: &[Pair]) -> Vec<Answer<Tcp>> {
         self.looks += pairs.len();
         let find = |pair: &Pair| {
-            self.connections.iter().find_map(|(token, connection)| {
+            Ok(self.connections.iter().find_map(|(token, connection)| {
                 let socket = connection.sockets.iter().find(|socket| socket.pair == *pair)?;
                 Some(self.tcp(*token, socket))
-            })
+            }))
         };
-        Ok(pairs.iter().map(find).collect())
+        pairs.iter().map(find).collect()
     }
 
     fn listen(&mut self, at: SocketAddr) -> Result<(), i32> {
@@ -860,6 +865,26 @@ fn a_lane_that_the_other_end_has_moved_to_is_no_backup_of_this_end() {
     world.run(at(290));
     let made = ["75: create 10.1.0.1 > 10.1.0.2:5000 backup", "100: lane 1 backup=false", "200: lane 1 backup=true"];
     assert_eq!(world.commands(), made);
+}
+
+#[test]
+fn one_that_cannot_be_read_costs_the_others_nothing() {
+    let backlog = Backlog { threshold: Bytes::new(100_000) };
+    let mut world = World::new(settings(backlog, Open::WhenLong));
+    for token in 1..=5 {
+        world.connect(Token(token), 100 * MB, false);
+    }
+    world.kernel.unreadable_one = Some(Token(3));
+    world.run(at(1_000));
+    let long = |world: &World| world.kernel.connections.values().map(|one| one.sockets.len() == 2).collect::<Vec<_>>();
+    assert_eq!(long(&world), [true, true, false, true, true]);
+    let unreadable = world.manager.counters().unreadable;
+    // a look each 20 ms
+    assert!((30..60).contains(&unreadable), "{unreadable}");
+    world.kernel.unreadable_one = None;
+    world.run(at(2_000));
+    assert_eq!(long(&world), [true; 5]);
+    assert_eq!(world.manager.counters().unreadable, unreadable);
 }
 
 #[test]
