@@ -421,20 +421,21 @@ impl Manager {
         let cgroup = owner.and_then(|(_, id)| kernel.cgroup(id?));
         let uid = owner.map(|(uid, _)| uid);
         let (rule, treatment) = self.shared.treatment(&arrival, uid, cgroup.as_deref());
-        let (judge, long) = match treatment {
+        let (judging, long) = match treatment {
             Treatment::Leave => {
                 self.shared.counters.left += 1;
                 return;
             }
-            Treatment::Judged(judge) => (judge, false),
-            Treatment::Long => (self.shared.settings.judge, true),
+            Treatment::Judged(judging) => (judging, false),
+            Treatment::Long => (self.shared.settings.judging(), true),
         };
         self.shared.counters.managed += 1;
         self.shared.counters.adopted += u64::from(arrival.adopted);
         let token = arrival.token;
         let before = self.before.remove(&token).filter(|before| arrival.adopted && before.pair == Some(arrival.pair));
         let since = before.as_ref().map_or(now, |before| before.began);
-        let mut connection = Box::new(Connection::new(since, arrival, home, rule, judge, long, &mut self.shared, now));
+        let mut connection =
+            Box::new(Connection::new(since, arrival, home, rule, judging, long, &mut self.shared, now));
         if let Some((mptcp, joined)) = found {
             connection.adopt(now, mptcp, joined, &mut self.shared);
         }
@@ -530,7 +531,7 @@ impl Shared {
         };
         match self.settings.rules.iter().position(matches) {
             Some(rule) => (Some(rule), self.settings.rules[rule].then),
-            None => (None, Treatment::Judged(self.settings.judge)),
+            None => (None, Treatment::Judged(self.settings.judging())),
         }
     }
 

@@ -14,7 +14,7 @@ use headway_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
 use super::{Answer, Kernel, LaneState, Manager, Note, Unreadable};
-use crate::settings::{Lane, Limits, Open, Operations, Remote, Rule, Settings, Setup, Timing, Treatment};
+use crate::settings::{Judging, Lane, Limits, Open, Operations, Remote, Rule, Settings, Setup, Timing, Treatment};
 
 const TOKEN: Token = Token(7);
 const ENOTCONN: i32 = 107;
@@ -865,6 +865,32 @@ fn a_lane_that_the_other_end_has_moved_to_is_no_backup_of_this_end() {
     world.run(at(290));
     let made = ["75: create 10.1.0.1 > 10.1.0.2:5000 backup", "100: lane 1 backup=false", "200: lane 1 backup=true"];
     assert_eq!(world.commands(), made);
+}
+
+#[test]
+fn a_rule_has_its_own_times() {
+    let mut settings = settings(deadline(), Open::WhenLong);
+    let judging = Judging { judge: Deadline { after: ms(100) }.into(), open: Open::Probe, open_after: ms(10) };
+    settings.rules = vec![Rule {
+        name: "a".to_owned(),
+        destinations: Vec::new(),
+        ports: Vec::new(),
+        users: Vec::new(),
+        cgroups: Vec::new(),
+        server_side: None,
+        then: Treatment::Judged(judging),
+    }];
+    let mut world = World::new(settings.clone());
+    world.connect(TOKEN, 100 * MB, false);
+    world.run(at(5_000));
+    let own = ["10: create 10.1.0.1 > 10.1.0.2:5000 backup", "100: lane 1 backup=false", "100: lane 0 backup=true"];
+    assert_eq!(world.commands(), own);
+    // for others it means nothing
+    settings.rules[0].ports = vec![1..=1];
+    let mut world = World::new(settings);
+    world.connect(TOKEN, 100 * MB, false);
+    world.run(at(290));
+    assert_eq!((world.commands().len(), world.kernel.looks), (0, 0));
 }
 
 #[test]
