@@ -83,7 +83,8 @@ pub enum RunError {
 /// very flows that they are of.
 const GATHER: Duration = Duration::from_millis(1);
 
-/// The time that managers see. [`Time`] ends after 213 days, so it begins anew after [`Clock::LIFE`].
+/// The time that managers see. [`Time`] ends after 213 days, so it begins anew after [`Clock::LIFE`]. What is as old as the
+/// daemon may be goes by [`Clock::uptime`].
 #[derive(Debug, Clone, Copy)]
 struct Clock {
     start: Instant,
@@ -93,6 +94,10 @@ struct Clock {
 impl Clock {
     /// 100 days.
     const LIFE: Duration = Duration::from_secs(100 * 24 * 3600);
+    /// So much is before its beginning, for what is older: 50 days.
+    const BEFORE: Span = Span::from_secs(50 * 24 * 3600);
+    /// The event loop looks at it at least once a day.
+    const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
 
     fn new() -> Clock {
         let now = Instant::now();
@@ -101,12 +106,18 @@ impl Clock {
 
     fn now(self) -> Time {
         let nanos = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX / 1000);
-        Time::ZERO.saturating_add(Span::from_nanos(nanos))
+        Time::ZERO.saturating_add(Clock::BEFORE).saturating_add(Span::from_nanos(nanos))
     }
 
     /// Since the daemon's start; never begins anew.
     fn uptime(self) -> Duration {
         self.start.elapsed()
+    }
+
+    /// Begins anew if it is time. Returns what was the time before.
+    fn renew(&mut self) -> Option<Time> {
+        let then = self.now();
+        (self.epoch.elapsed() >= Clock::LIFE).then(|| self.epoch = Instant::now()).map(|()| then)
     }
 }
 
@@ -210,10 +221,9 @@ impl Daemon {
                 self.reload();
             }
         }
-        if self.clock.epoch.elapsed() >= Clock::LIFE {
-            self.clock.epoch = Instant::now();
-            let (settings, now) = (self.settings.clone(), self.clock.now());
-            self.namespaces.iter_mut().for_each(|namespace| namespace.begin_anew(&settings, now));
+        if let Some(then) = self.clock.renew() {
+            let now = self.clock.now();
+            self.namespaces.iter_mut().for_each(|namespace| namespace.set_clock(then, now));
         }
         if ready.namespaces.contains(&true) {
             self.gathered = Instant::now() + GATHER;
@@ -225,7 +235,8 @@ impl Daemon {
         let uptime = self.clock.uptime();
         if ready.server || self.server.timeout(uptime).is_some_and(|left| left.is_zero()) {
             let (namespaces, now) = (&self.namespaces, self.clock.now());
-            let status = || Status { namespaces: namespaces.iter().map(|namespace| namespace.snapshot(now)).collect() };
+            let snapshots = || namespaces.iter().map(|namespace| namespace.snapshot(now, uptime));
+            let status = || Status { namespaces: snapshots().collect() };
             self.server.serve(uptime, |request| answer(request, status));
             let failures = self.server.failures();
             self.namespaces.iter_mut().for_each(|namespace| namespace.counters().accept_failures += failures);
@@ -241,7 +252,7 @@ impl Daemon {
 
     fn wait(&self) -> io::Result<Ready> {
         let now = self.clock.now();
-        let mut timeout = Clock::LIFE;
+        let mut timeout = Clock::LONGEST_WAIT;
         for due in self.namespaces.iter().filter_map(Namespace::due) {
             timeout = timeout.min(Duration::from_nanos(due.since(now).nanos()));
         }
@@ -374,5 +385,29 @@ fn log(note: &Note, netns: Option<&str>) {
             tracing::debug!(netns, "{note}");
         }
         Note::Managed { .. } | Note::Opened { .. } | Note::Over { .. } => tracing::trace!(netns, "{note}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_begins_anew_after_100_days_and_the_uptime_does_not() {
+        let days = |n: u64| Duration::from_secs(n * 24 * 3600);
+        let span = |time: Time| Duration::from_nanos(time.since(Time::ZERO).nanos());
+        let ago = Instant::now().checked_sub(days(99)).unwrap();
+        let mut clock = Clock { start: ago, epoch: ago };
+        assert_eq!(clock.renew(), None);
+        assert!((days(149)..days(150)).contains(&span(clock.now())));
+        // however late it is looked at, `Time` is far from its end
+        let latest = Clock::LIFE + Clock::LONGEST_WAIT + Duration::from_nanos(Clock::BEFORE.nanos());
+        assert!(Duration::from_nanos(Span::MAX.nanos()) > latest + days(60));
+        clock.start = Instant::now().checked_sub(days(250)).unwrap();
+        clock.epoch = Instant::now().checked_sub(days(100)).unwrap();
+        let then = clock.renew().unwrap();
+        assert!(span(then) >= days(150) && clock.uptime() >= days(250));
+        // a connection may be older than the clock
+        assert!(clock.renew().is_none() && span(clock.now()) >= days(50) && span(clock.now()) < days(51));
     }
 }

@@ -114,7 +114,7 @@ impl Namespace {
         let place = Place::new(name)?;
         let opened = place.inside(|| Ok(Self::sockets(&place, settings, apply)));
         let (kernel, events, changes, interfaces, alone, in_use) = opened.map_err(io("network namespace"))??;
-        let manager = Manager::new(settings.clone(), now);
+        let manager = Manager::new(settings.clone());
         let name = name.map(str::to_owned);
         let (resync, resolve, more, settled, incomplete) = (Some(now), Some(now), false, false, in_use > 0);
         #[rustfmt::skip]
@@ -159,8 +159,9 @@ impl Namespace {
         self.manager.counters()
     }
 
-    pub fn snapshot(&self, now: Time) -> Snapshot {
-        Snapshot { netns: self.name.clone(), ..self.manager.snapshot(now) }
+    /// Its state at `now`, which is `uptime` after the daemon's start.
+    pub fn snapshot(&self, now: Time, uptime: Duration) -> Snapshot {
+        Snapshot { netns: self.name.clone(), uptime_s: uptime.as_secs_f64(), ..self.manager.snapshot(now) }
     }
 
     /// What to poll for reading.
@@ -339,12 +340,10 @@ impl Namespace {
         }
     }
 
-    /// Time begins anew at `now`.
-    pub fn begin_anew(&mut self, settings: &Settings, now: Time) {
-        let counters = *self.manager.counters();
-        self.manager = Manager::new(settings.clone(), now);
+    /// Time begins anew: it is `now` what was `then` before.
+    pub fn set_clock(&mut self, then: Time, now: Time) {
+        self.manager.set_clock(then, now);
         self.settled = false;
-        *self.manager.counters() = counters;
         (self.resolve, self.resync) = (Some(now), Some(now));
     }
 }

@@ -136,13 +136,12 @@ pub struct Manager {
     due: BTreeSet<(Time, Token)>,
     /// What only events told of connections before a change of settings.
     before: BTreeMap<Token, Before>,
-    started: Time,
 }
 
 impl Manager {
     /// A manager without connections and with all lanes down; tell it of lanes by [`Manager::lane`] and of connections
     /// that are there already by [`Manager::resync`].
-    pub fn new(settings: Settings, now: Time) -> Manager {
+    pub fn new(settings: Settings) -> Manager {
         let lanes = vec![LaneState::default(); settings.lanes.len()];
         let delay = vec![None; settings.lanes.len()];
         let history = remember(&settings);
@@ -159,20 +158,32 @@ impl Manager {
             counters: Counters::default(),
             notes: Vec::new(),
         };
-        Manager { shared, connections: BTreeMap::new(), due: BTreeSet::new(), before: BTreeMap::new(), started: now }
+        Manager { shared, connections: BTreeMap::new(), due: BTreeSet::new(), before: BTreeMap::new() }
     }
 
     /// Goes on by other settings. All lanes are down and all connections forgotten, but for what only events told, until
     /// [`Manager::lane`] and [`Manager::resync`] tell of them again. Counters stay; what was learnt of lanes does not.
     pub fn reconfigure(&mut self, settings: Settings) {
+        self.forget(settings);
+        self.shared.counters.reloads += 1;
+    }
+
+    /// Goes on by another clock, on which it is `now` what was `then` before: as with other settings, connections keep their
+    /// ages as far as the clock goes back.
+    pub fn set_clock(&mut self, then: Time, now: Time) {
+        self.forget(self.shared.settings.clone());
+        for one in self.before.values_mut() {
+            one.began = Time::from_picos(now.picos().saturating_sub(then.since(one.began).picos()));
+        }
+    }
+
+    fn forget(&mut self, settings: Settings) {
         self.before = self.connections.iter().map(|(&token, connection)| (token, connection.before())).collect();
         self.connections.clear();
         self.due.clear();
-        let mut counters = self.shared.counters;
-        counters.reloads += 1;
-        let mut fresh = Manager::new(settings, self.started);
-        fresh.shared.counters = counters;
-        self.shared = fresh.shared;
+        let counters = self.shared.counters;
+        self.shared = Manager::new(settings).shared;
+        self.shared.counters = counters;
     }
 
     /// The settings it goes by.
@@ -466,7 +477,7 @@ impl Manager {
         }
     }
 
-    /// The state at one moment, for people and metrics.
+    /// The state at one moment, for people and metrics. The caller adds what it knows itself: the namespace, its uptime.
     pub fn snapshot(&self, now: Time) -> Snapshot {
         let mut subflows = vec![0; self.shared.lanes.len()];
         for connection in self.connections.values() {
@@ -488,7 +499,7 @@ impl Manager {
         Snapshot {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             netns: None,
-            uptime_s: now.since(self.started).as_secs_f64(),
+            uptime_s: 0.0,
             lanes: lanes.collect(),
             connections: connections.collect(),
             managed: self.connections.len(),

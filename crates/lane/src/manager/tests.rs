@@ -320,7 +320,7 @@ struct World {
 impl World {
     fn new(settings: Settings) -> World {
         let mut kernel = Fake { rtt: [ms(1), ms(1)], ..Fake::default() };
-        let mut manager = Manager::new(settings, Time::ZERO);
+        let mut manager = Manager::new(settings);
         for lane in 0..2 {
             manager.lane(Time::ZERO, lane, up(lane), &mut kernel);
         }
@@ -614,7 +614,7 @@ fn after_a_restart_what_was_switched_is_known_as_long_and_left_as_it_is() {
     world.run(at(1_000));
     let (connections, subflows) = world.kernel.all();
     world.kernel.commands.clear();
-    world.manager = Manager::new(settings(deadline(), Open::Probe), at(1_000));
+    world.manager = Manager::new(settings(deadline(), Open::Probe));
     for lane in 0..2 {
         world.manager.lane(at(1_000), lane, up(lane), &mut world.kernel);
     }
@@ -725,7 +725,7 @@ fn what_the_kernel_manages_itself_is_left_alone_after_a_few_tries() {
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(100));
     let (connections, subflows) = world.kernel.all();
-    world.manager = Manager::new(settings(deadline(), Open::WhenLong), at(100));
+    world.manager = Manager::new(settings(deadline(), Open::WhenLong));
     for lane in 0..2 {
         world.manager.lane(at(100), lane, up(lane), &mut world.kernel);
     }
@@ -770,6 +770,33 @@ fn new_settings_keep_ages() {
     world.run(at(1_000));
     assert_eq!(world.commands()[0], "400: create 10.1.0.1 > 10.1.0.2:5000");
     assert_eq!(world.manager.counters().reloads, 1);
+}
+
+#[test]
+fn a_clock_that_begins_anew_keeps_ages_and_what_was_announced() {
+    let mut settings = settings(Deadline { after: ms(400) }, Open::WhenLong);
+    settings.lanes[1].remote = Remote::Announced;
+    let mut world = World::new(settings);
+    world.run(at(100_000));
+    world.connect(TOKEN, 100 * MB, false);
+    world.kernel.tell(at(100_010), Event::Announced { token: TOKEN, id: 3, ip: ip(1, 9), port: Some(80) });
+    world.run(at(100_200));
+    // it was 100.2 s and is 5 s
+    world.manager.set_clock(at(100_200), at(5_000));
+    let events = std::mem::take(&mut world.kernel.events);
+    assert!(events.is_empty());
+    world.kernel.connections.get_mut(&TOKEN).unwrap().began = at(4_800);
+    world.kernel.advance(at(5_000));
+    for lane in 0..2 {
+        world.manager.lane(at(5_000), lane, up(lane), &mut world.kernel);
+    }
+    let (connections, subflows) = world.kernel.all();
+    world.manager.resync(at(5_000), &connections, &subflows, &mut world.kernel);
+    world.run(at(6_000));
+    let switched =
+        ["100075: create 10.1.0.1 > 10.1.0.9:80 backup", "5200: lane 1 backup=false", "5200: lane 0 backup=true"];
+    assert_eq!(world.commands(), switched);
+    assert_eq!(world.manager.counters().reloads, 0);
 }
 
 #[test]

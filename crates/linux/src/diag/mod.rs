@@ -230,9 +230,9 @@ pub struct Tcp {
     pub srtt: Duration,
     /// Smallest round trip; `None` before the first.
     pub min_rtt: Option<Duration>,
-    /// How long ago the last acknowledgement came. A millisecond's resolution.
+    /// How long ago the last acknowledgement came. A millisecond's resolution; begins anew after 49 days.
     pub last_ack: Duration,
-    /// How long ago data was sent. A millisecond's resolution.
+    /// How long ago data was sent. A millisecond's resolution; begins anew after 49 days.
     pub last_sent: Duration,
     /// Expiries of the retransmission timer in a row, without an answer (`tcpi_backoff`).
     pub backoff: u8,
