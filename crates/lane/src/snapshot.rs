@@ -93,10 +93,8 @@ macro_rules! counters {
         }
 
         impl Counters {
-            /// All of them: name, what it counts, value.
-            pub fn all(&self) -> Vec<(&'static str, &'static str, u64)> {
-                vec![$((stringify!($name), $help, self.$name)),+]
-            }
+            /// All of them: name, what it counts, and its value.
+            pub const ALL: &[(&str, &str, fn(&Counters) -> u64)] = &[$((stringify!($name), $help, |all| all.$name)),+];
         }
     };
 }
@@ -146,6 +144,15 @@ counters! {
     reloads: "Configurations read anew",
     /// Configurations that were wrong, so that the old one was kept.
     reload_failures: "Configurations that were wrong and not taken",
+}
+
+/// How much of the state is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Lanes and counters: it costs the same however many connections there are.
+    Summary,
+    /// The connections, too.
+    Connections,
 }
 
 /// What `/status` answers: a snapshot per network namespace that the daemon looks after.

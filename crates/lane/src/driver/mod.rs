@@ -235,8 +235,9 @@ impl Daemon {
         let uptime = self.clock.uptime();
         if ready.server || self.server.timeout(uptime).is_some_and(|left| left.is_zero()) {
             let (namespaces, now) = (&self.namespaces, self.clock.now());
-            let snapshots = || namespaces.iter().map(|namespace| namespace.snapshot(now, uptime));
-            let status = || Status { namespaces: snapshots().collect() };
+            let status = |detail| Status {
+                namespaces: namespaces.iter().map(|namespace| namespace.snapshot(now, uptime, detail)).collect(),
+            };
             self.server.serve(uptime, |request| answer(request, status));
             let failures = self.server.failures();
             self.namespaces.iter_mut().for_each(|namespace| namespace.counters().accept_failures += failures);

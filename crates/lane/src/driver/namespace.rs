@@ -22,7 +22,7 @@ use crate::failures::Failures;
 use crate::manager::{LaneState, Manager, Note};
 use crate::settings::Settings;
 use crate::setup::{self, Done, SetupError};
-use crate::snapshot::{Counters, Snapshot};
+use crate::snapshot::{Counters, Detail, Snapshot};
 
 /// Events that are taken in at a time, before what is due gets its turn.
 const EVENTS: usize = 1024;
@@ -160,8 +160,12 @@ impl Namespace {
     }
 
     /// Its state at `now`, which is `uptime` after the daemon's start.
-    pub fn snapshot(&self, now: Time, uptime: Duration) -> Snapshot {
-        Snapshot { netns: self.name.clone(), uptime_s: uptime.as_secs_f64(), ..self.manager.snapshot(now) }
+    pub fn snapshot(&self, now: Time, uptime: Duration, detail: Detail) -> Snapshot {
+        let snapshot = match detail {
+            Detail::Summary => self.manager.summary(),
+            Detail::Connections => self.manager.snapshot(now),
+        };
+        Snapshot { netns: self.name.clone(), uptime_s: uptime.as_secs_f64(), ..snapshot }
     }
 
     /// What to poll for reading.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::mpsc;
 
 use super::*;
-use crate::snapshot::{Snapshot, Status};
+use crate::snapshot::{Detail, Snapshot, Status};
 
 fn operations(folder: &Path) -> Operations {
     Operations { socket: folder.join("run/lane.sock"), metrics: None, state: folder.to_owned() }
@@ -32,7 +32,7 @@ impl Rig {
     }
 
     fn serve(&mut self) {
-        let status = || Status { namespaces: vec![Snapshot { managed: 3, ..Snapshot::default() }] };
+        let status = |_| Status { namespaces: vec![Snapshot { managed: 3, ..Snapshot::default() }] };
         self.server.serve(self.now, |request| answer(request, status));
     }
 
@@ -61,6 +61,23 @@ fn status_and_metrics_are_answered() {
     let metrics = rig.ask(b"GET /metrics?x=1 HTTP/1.1\r\n\r\n");
     assert!(metrics.contains("headway_lane_connections 3\n"), "{metrics}");
     assert_eq!(rig.server.connections.len(), 0);
+}
+
+#[test]
+fn metrics_ask_for_no_connection() {
+    for (path, tcp, wanted) in [
+        ("/metrics", false, Some(Detail::Summary)),
+        ("/metrics", true, Some(Detail::Summary)),
+        ("/status", false, Some(Detail::Connections)),
+        ("/status", true, None),
+    ] {
+        let mut asked = None;
+        let _ = answer(&Request { path: path.to_owned(), tcp }, |detail| {
+            asked = Some(detail);
+            Status::default()
+        });
+        assert_eq!(asked, wanted, "{path}");
+    }
 }
 
 #[test]
@@ -217,7 +234,7 @@ fn a_listener_that_died_does_not_wake_the_loop_and_is_replaced() {
     assert_eq!((server.failures(), server.interests(now).count(), server.timeout(now)), (0, 2, None));
     let mut stream = TcpStream::connect(port).unwrap();
     stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
-    server.serve(now, |request| answer(request, Status::default));
+    server.serve(now, |request| answer(request, |_| Status::default()));
     assert!(rest(&mut stream).starts_with("HTTP/1.1 200"));
 }
 
@@ -234,7 +251,7 @@ fn over_tcp_there_are_only_metrics() {
         stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\n\r\n").unwrap();
         // Loopback delivers before connect and write return.
-        server.serve(Duration::ZERO, |request| answer(request, Status::default));
+        server.serve(Duration::ZERO, |request| answer(request, |_| Status::default()));
         rest(&mut stream)
     };
     assert!(ask("/metrics").starts_with("HTTP/1.1 200"));

@@ -107,6 +107,8 @@ struct Shared {
     measured: BTreeMap<(u64, usize), (Time, Span)>,
     /// The queueing delay by lane, of the latest measurement.
     delay: Vec<Option<Span>>,
+    /// Subflows of connections by lane.
+    subflows: Vec<usize>,
     /// Where sockets listen for joins, and how many connections want it.
     listening: BTreeMap<SocketAddr, u32>,
     /// Sockets may listen that nobody wants any more.
@@ -144,6 +146,7 @@ impl Manager {
     pub fn new(settings: Settings) -> Manager {
         let lanes = vec![LaneState::default(); settings.lanes.len()];
         let delay = vec![None; settings.lanes.len()];
+        let subflows = vec![0; settings.lanes.len()];
         let history = remember(&settings);
         let shared = Shared {
             settings,
@@ -151,6 +154,7 @@ impl Manager {
             history,
             measured: BTreeMap::new(),
             delay,
+            subflows,
             listening: BTreeMap::new(),
             stale: true,
             next_open: Time::ZERO,
@@ -372,7 +376,7 @@ impl Manager {
         assert_eq!((states.len(), subflows.len()), (looked.len(), pairs.len()), "an answer each");
         let (mut states, mut subflows) = (states.into_iter(), subflows.into_iter());
         for &token in round {
-            let Some(mut connection) = self.connections.remove(&token) else { continue };
+            let Some(mut connection) = self.take(token) else { continue };
             let mut alive = true;
             if connection.look_due(now) {
                 let state = states.next().expect("as many as looked at");
@@ -394,9 +398,21 @@ impl Manager {
             }
             if alive && !self.leave(now, &mut connection) {
                 self.due.insert((connection.next(now), token));
-                self.connections.insert(token, connection);
+                self.put(connection);
             }
         }
+    }
+
+    /// Takes a connection out; its subflows are counted again when it is put back.
+    fn take(&mut self, token: Token) -> Option<Box<Connection>> {
+        let connection = self.connections.remove(&token)?;
+        connection.lanes_used().for_each(|lane| self.shared.subflows[lane] -= 1);
+        Some(connection)
+    }
+
+    fn put(&mut self, connection: Box<Connection>) {
+        connection.lanes_used().for_each(|lane| self.shared.subflows[lane] += 1);
+        self.connections.insert(connection.token, connection);
     }
 
     /// Whether a connection is not to be managed any more, because the kernel does not obey.
@@ -453,11 +469,11 @@ impl Manager {
         connection.invite(before.map(|before| before.announced).unwrap_or_default());
         connection.act(now, &mut self.shared, kernel);
         self.due.insert((connection.next(now), token));
-        self.connections.insert(token, connection);
+        self.put(connection);
     }
 
     fn over(&mut self, now: Time, token: Token) {
-        if let Some(mut connection) = self.connections.remove(&token) {
+        if let Some(mut connection) = self.take(token) {
             self.due.remove(&(connection.scheduled(), token));
             connection.end(now, &mut self.shared);
         }
@@ -472,39 +488,42 @@ impl Manager {
     ) {
         if let Some(connection) = self.connections.get_mut(&token) {
             self.due.remove(&(connection.scheduled(), token));
+            connection.lanes_used().for_each(|lane| self.shared.subflows[lane] -= 1);
             does(connection, now, &mut self.shared, kernel);
+            connection.lanes_used().for_each(|lane| self.shared.subflows[lane] += 1);
             self.due.insert((connection.next(now), token));
         }
     }
 
-    /// The state at one moment, for people and metrics. The caller adds what it knows itself: the namespace, its uptime.
-    pub fn snapshot(&self, now: Time) -> Snapshot {
-        let mut subflows = vec![0; self.shared.lanes.len()];
-        for connection in self.connections.values() {
-            connection.lanes_used().for_each(|lane| subflows[lane] += 1);
-        }
-        let lanes = self.shared.settings.lanes.iter().zip(&self.shared.lanes).zip(&self.shared.delay).zip(subflows);
+    /// The state at one moment without the connections, for metrics: it costs the same however many there are. The caller
+    /// adds what it knows itself: the namespace, its uptime.
+    pub fn summary(&self) -> Snapshot {
+        let Shared { settings, lanes, delay, subflows, .. } = &self.shared;
+        let lanes = settings.lanes.iter().zip(lanes).zip(delay).zip(subflows);
         let lanes = lanes.map(|(((lane, state), delay), subflows)| LaneStatus {
             name: lane.name.clone(),
             role: role(lane.role).to_owned(),
             interface: lane.interface.clone(),
             addresses: state.addresses.clone(),
             up: usable(state),
-            subflows,
+            subflows: *subflows,
             queueing_delay_us: delay.map(|delay| delay.as_secs_f64() * 1e6),
         });
+        Snapshot {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            lanes: lanes.collect(),
+            managed: self.connections.len(),
+            counters: self.shared.counters,
+            ..Snapshot::default()
+        }
+    }
+
+    /// The state at one moment, with the connections, for people.
+    pub fn snapshot(&self, now: Time) -> Snapshot {
         let mut listed: Vec<&Connection> = self.connections.values().map(Box::as_ref).collect();
         listed.sort_by_key(|connection| connection.began());
         let connections = listed.into_iter().take(LISTED).map(|one| one.status(now, &self.shared.settings));
-        Snapshot {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            netns: None,
-            uptime_s: 0.0,
-            lanes: lanes.collect(),
-            connections: connections.collect(),
-            managed: self.connections.len(),
-            counters: self.shared.counters,
-        }
+        Snapshot { connections: connections.collect(), ..self.summary() }
     }
 }
 

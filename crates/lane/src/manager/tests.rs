@@ -1025,6 +1025,11 @@ proptest! {
         for (wait, step) in steps {
             now += ms(wait);
             world.run(now);
+            // what is counted as it happens is what there is
+            let mut subflows = [0; 2];
+            world.manager.connections.values().flat_map(|one| one.lanes_used()).for_each(|lane| subflows[lane] += 1);
+            let summary = world.manager.summary();
+            prop_assert!(summary.lanes.iter().map(|lane| lane.subflows).eq(subflows) && summary.connections.is_empty());
             match step {
                 Step::Connect(t, size, side) if !world.kernel.connections.contains_key(&Token(t)) => {
                     world.connect(Token(t), size, side);
@@ -1071,5 +1076,6 @@ proptest! {
         world.kernel.events.clear();
         prop_assert!(world.manager.next().is_none());
         prop_assert_eq!(world.manager.shared.classes, [0; 3]);
+        prop_assert_eq!(&world.manager.shared.subflows, &[0; 2]);
     }
 }
