@@ -319,6 +319,38 @@ fn doctor_names_what_is_missing_and_is_content_with_a_running_daemon() {
     assert!(gone.status.code() == Some(3) && text(&gone).contains("there is no interface eth9"), "{}", text(&gone));
 }
 
+/// A log on a full disk, and one that nobody reads any more.
+#[test]
+fn a_daemon_whose_messages_cannot_be_written_goes_on() {
+    let Some(host) = Namespace::new() else { return };
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let broken = std::io::pipe().unwrap().1;
+    for stderr in [Stdio::from(full), Stdio::from(broken)] {
+        let mut command = host.command(&["run", "--log-level", "trace", "--apply-routes", "--netns", &host.name]);
+        let mut daemon = Daemon(command.stderr(stderr).spawn().unwrap());
+        until("the daemon answers", || {
+            assert!(daemon.0.try_wait().unwrap().is_none(), "the daemon ended");
+            host.run(&["status"]).status.success()
+        });
+        host.ip("link set eth1 down");
+        until("a lane is down", || text(&host.run(&["status"])).contains("down"));
+        host.ip("link set eth1 up");
+        assert!(daemon.0.try_wait().unwrap().is_none());
+    }
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let wrong = Command::new(env!("CARGO_BIN_EXE_headway-lane")).args(["check", "/nothing"]).stderr(full).status();
+    assert_eq!(wrong.unwrap().code(), Some(2));
+}
+
+#[test]
+fn a_pipe_is_no_configuration_and_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lane.toml");
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    let check = Command::new(env!("CARGO_BIN_EXE_headway-lane")).arg("check").arg(&path).output().unwrap();
+    assert!(check.status.code() == Some(2) && text(&check).contains("this is not a file"), "{}", text(&check));
+}
+
 #[test]
 fn check_says_ok_or_points_and_exits_with_2() {
     let folder = tempfile::tempdir().unwrap();

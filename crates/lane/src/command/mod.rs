@@ -65,7 +65,8 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { code, message }) => {
             if !message.is_empty() {
-                eprintln!("{message}");
+                // if that is not possible the exit code has to say it alone
+                let _ = writeln!(io::stderr(), "{message}");
             }
             ExitCode::from(code)
         }

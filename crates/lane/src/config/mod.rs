@@ -9,6 +9,7 @@ mod values;
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use headway_control::lanes::Role;
@@ -96,7 +97,9 @@ pub fn json_schema() -> serde_json::Value {
 
 /// The text of the file at `path`, as far as one byte more than is allowed. Only a plain file has an end.
 fn text(path: &Path) -> io::Result<String> {
-    let file = File::open(path)?;
+    // without waiting for someone to write to a pipe
+    let flags = rustix::fs::OFlags::NONBLOCK;
+    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("this is not a file"));
     }
