@@ -22,6 +22,10 @@ pub(super) const GIVE_UP: Span = Span::from_secs(5);
 /// The rarest look at a connection that has nothing to send.
 const RESTING: Span = Span::from_secs(1);
 
+/// Subflows of a connection that are looked after. The kernel bounds neither how many the other end opens nor how fast; what
+/// is beyond is left alone.
+const MOST_SUBFLOWS: usize = 32;
+
 /// Without a round trip it says that a lane is alive, and no more.
 const ALIVE: Observation = Observation { srtt: Span::ZERO, latest: None, min_rtt: None };
 
@@ -213,6 +217,9 @@ impl Connection {
     }
 
     fn add(&mut self, now: Time, pair: Pair, backup: bool, shared: &Shared) {
+        if self.subflows.len() >= MOST_SUBFLOWS {
+            return;
+        }
         let lane = shared.lane_of(pair.local.ip());
         let index = lane.and_then(|lane| self.lanes.add_subflow(shared.role(lane)).ok());
         self.subflows.push(Subflow {
@@ -435,7 +442,7 @@ impl Connection {
         shared: &mut Shared,
         kernel: &mut dyn Kernel,
     ) {
-        if self.subflows.iter().any(|subflow| subflow.pair == pair) {
+        if self.subflows.len() >= MOST_SUBFLOWS || self.subflows.iter().any(|subflow| subflow.pair == pair) {
             return;
         }
         let lane = shared.lane_of(pair.local.ip());

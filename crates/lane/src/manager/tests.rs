@@ -895,6 +895,27 @@ fn a_lane_that_the_other_end_has_moved_to_is_no_backup_of_this_end() {
 }
 
 #[test]
+fn an_other_end_that_joins_without_end_costs_no_more_than_some() {
+    let mut world = World::new(settings(deadline(), Open::Probe));
+    world.connect(TOKEN, 100 * MB, true);
+    world.run(at(100));
+    for port in 1..=1000 {
+        let pair = Pair { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), port) };
+        let joined = Socket { pair, established: Some(at(100)), backup: false, joined: true, acked: 0, backoff: 0 };
+        world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.push(joined);
+        world.kernel.tell(at(100), Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
+    }
+    world.run(at(110));
+    world.kernel.looks = 0;
+    world.run(at(1_110));
+    let (connections, subflows) = world.kernel.all();
+    world.manager.resync(at(1_110), &connections, &subflows, &mut world.kernel);
+    assert!(world.manager.snapshot(at(1_110)).connections[0].subflows.len() <= 32);
+    // a second of looks, at most each 20 ms at all of them
+    assert!(world.kernel.looks <= 50 * 33, "{}", world.kernel.looks);
+}
+
+#[test]
 fn a_rule_has_its_own_times() {
     let mut settings = settings(deadline(), Open::WhenLong);
     let judging = Judging { judge: Deadline { after: ms(100) }.into(), open: Open::Probe, open_after: ms(10) };
