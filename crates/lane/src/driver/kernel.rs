@@ -1,11 +1,9 @@
 //! The kernel of one network namespace, as managers ask it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use headway_linux::diag::{Diag, Mptcp, Query, States, Tcp};
@@ -13,17 +11,12 @@ use headway_linux::mptcp::{Command, PathManager};
 use headway_linux::{Error, Pair, Token, mptcp_socket};
 use rustix::io::Errno;
 
+use super::cgroups::Cgroups;
 use super::namespace::Place;
 use super::socket::Reopened;
 use crate::failures::{Failures, Refusal, refusal};
 use crate::manager::{Answer, Kernel, Unreadable};
 
-/// Where cgroups (v2) may be: alone, or beside those of version 1.
-const CGROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
-/// `CGROUP2_SUPER_MAGIC` of `linux/magic.h`.
-const CGROUP2: u64 = 0x6367_7270;
-/// Cgroups that are looked at in search of one.
-const MOST_CGROUPS: usize = 20_000;
 /// Sockets that listen for joins.
 const MOST_LISTENERS: usize = 256;
 /// New connections that arrive where only joins are wanted, at one time.
@@ -43,8 +36,7 @@ pub(super) struct Live {
     accepting: Failures,
     /// Addresses that cannot be listened at, so that it is told once.
     refused: BTreeSet<SocketAddr>,
-    /// By number; `None`: it was looked for in vain. Numbers are not given again.
-    cgroups: BTreeMap<u64, Option<PathBuf>>,
+    cgroups: Cgroups,
 }
 
 impl Live {
@@ -59,7 +51,7 @@ impl Live {
             interfaces: BTreeMap::new(),
             listeners: BTreeMap::new(),
             refused: BTreeSet::new(),
-            cgroups: BTreeMap::new(),
+            cgroups: Cgroups::default(),
         })
     }
 
@@ -222,35 +214,6 @@ impl Kernel for Live {
     }
 
     fn cgroup(&mut self, id: u64) -> Option<PathBuf> {
-        if !self.cgroups.contains_key(&id) {
-            // what was looked for in vain is not looked for again, or each connection of such a group would cost a search
-            self.cgroups.retain(|_, path| path.is_none());
-            if self.cgroups.len() >= MOST_CGROUPS {
-                self.cgroups.clear();
-            }
-            // numbers of folders of another file system name no cgroup
-            let v2 = |path: &&Path| rustix::fs::statfs(*path).is_ok_and(|fs| fs.f_type as u64 == CGROUP2);
-            let found = CGROUPS.map(Path::new).iter().copied().find(v2).map(cgroups).unwrap_or_default();
-            self.cgroups.extend(found.into_iter().map(|(id, path)| (id, Some(path))));
-            self.cgroups.entry(id).or_default();
-        }
-        self.cgroups.get(&id).cloned().flatten()
+        self.cgroups.path(id, self.uptime)
     }
-}
-
-/// All cgroups below `root` by their number, which is that of their folder.
-fn cgroups(root: &Path) -> BTreeMap<u64, PathBuf> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        if found.len() >= MOST_CGROUPS {
-            break;
-        }
-        let (Ok(metadata), Ok(entries)) = (fs::metadata(&folder), fs::read_dir(&folder)) else { continue };
-        let path = Path::new("/").join(folder.strip_prefix(root).unwrap_or(&folder));
-        found.insert(metadata.ino(), path);
-        let below = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        folders.extend(below.map(|entry| entry.path()));
-    }
-    found
 }

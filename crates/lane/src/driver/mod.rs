@@ -1,6 +1,7 @@
 //! The event loop: what the kernel tells goes to a [`crate::manager::Manager`] per network namespace, and what managers want goes to the
 //! kernel. One thread, nothing waits but `poll`.
 
+mod cgroups;
 mod kernel;
 mod namespace;
 mod socket;
@@ -17,6 +18,7 @@ use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use crate::config::{ConfigError, Configuration};
+use crate::failures::Failures;
 use crate::http::{BindError, Server, answer};
 use crate::manager::Note;
 use crate::notify;
@@ -173,6 +175,8 @@ struct Daemon {
     watchdog: Option<(Duration, Instant)>,
     /// Until then events gather.
     gathered: Instant,
+    /// Commands that the kernel refused, of all connections.
+    refused: Failures,
 }
 
 /// Runs the daemon until it is told to end.
@@ -205,7 +209,8 @@ impl Daemon {
         }
         let watchdog = notify::watchdog_interval().map(|interval| (interval, Instant::now() + interval));
         let gathered = Instant::now();
-        let mut daemon = Daemon { settings, options, clock, namespaces, server, signals, watchdog, gathered };
+        let refused = Failures::default();
+        let mut daemon = Daemon { settings, options, clock, namespaces, server, signals, watchdog, gathered, refused };
         daemon.tell();
         Ok(daemon)
     }
@@ -333,12 +338,7 @@ impl Daemon {
         if self.options.apply_routes && settings.operations.state != self.settings.operations.state {
             return Err(ReloadError::State);
         }
-        let (new, old) = (&settings.operations, &self.settings.operations);
-        if new.socket != old.socket {
-            self.server = Server::bind(new)?;
-        } else if new.metrics != old.metrics {
-            return Err(ReloadError::Metrics);
-        }
+        self.server.rebind(&settings.operations)?;
         Ok(settings)
     }
 
@@ -347,7 +347,7 @@ impl Daemon {
         for namespace in &mut self.namespaces {
             let name = namespace.name().map(str::to_owned);
             for note in namespace.notes() {
-                log(&note, name.as_deref());
+                log(&note, name.as_deref(), &mut self.refused, self.clock.uptime());
                 self.server.publish(&Published { netns: name.as_deref(), note: &note });
             }
         }
@@ -369,19 +369,19 @@ enum ReloadError {
     Config(#[from] ConfigError),
     #[error("{0}")]
     Bind(#[from] BindError),
-    #[error("operations.metrics changes with a restart, or together with operations.socket")]
-    Metrics,
     #[error(
         "operations.state is where is recorded what was set up; to change it, end the daemon, clean up, and start it anew"
     )]
     State,
 }
 
-fn log(note: &Note, netns: Option<&str>) {
+fn log(note: &Note, netns: Option<&str>, refused: &mut Failures, uptime: Duration) {
     match note {
         Note::Lane { up: false, .. } => tracing::warn!(netns, "{note}"),
         Note::Lane { .. } | Note::Left { .. } => tracing::info!(netns, "{note}"),
-        Note::Refused { .. } => tracing::warn!(netns, "{note}"),
+        // of each of many connections there may be one every few seconds
+        Note::Refused { .. } if refused.add(uptime) => tracing::warn!(netns, "{note}; counted from now on"),
+        Note::Refused { .. } => tracing::debug!(netns, "{note}"),
         Note::Failed { .. } | Note::NotOpened { .. } | Note::Switched { .. } | Note::Returned { .. } => {
             tracing::debug!(netns, "{note}");
         }

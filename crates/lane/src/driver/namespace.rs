@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headway_linux::mptcp::{Events, ManagedBy};
 use headway_linux::route::{Address, Link, Monitor, Rtnetlink};
@@ -28,6 +28,9 @@ use crate::snapshot::{Counters, Detail, Snapshot};
 const EVENTS: usize = 1024;
 /// What could not be read is tried again after this.
 const AGAIN: Span = Span::from_millis(200);
+/// After everything was read anew, events that are lost wait for so many times what that took: who makes them be lost
+/// could make the daemon do nothing else.
+const REST: u64 = 5;
 /// Routes that could not be set up, or that connections still use, are tried again after this.
 const LATER: Span = Span::from_secs(10);
 
@@ -77,7 +80,7 @@ impl Place {
 }
 
 /// What a namespace has open, and how much that was set up is not wanted any more but in use.
-type Sockets = (Live, Reopened<Events>, Reopened<Monitor>, Reopened<Rtnetlink>, UnixListener, usize);
+type Sockets = (Live, Reopened<Events>, Reopened<Monitor>, Reopened<Rtnetlink>, Option<UnixListener>, usize);
 
 /// A namespace with its sockets and its manager.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
@@ -103,8 +106,10 @@ pub(super) struct Namespace {
     incomplete: bool,
     /// Of listing connections, of listing interfaces, of setting up.
     failures: [Failures; 3],
-    /// Held as long as this lives: no other daemon is in the namespace.
-    _alone: UnixListener,
+    /// Held as long as this lives: no other daemon is in the namespace. `None`: someone else has the name.
+    alone: Option<UnixListener>,
+    /// Everything is not read anew before this, however often events are lost.
+    rested: Time,
 }
 
 impl Namespace {
@@ -120,7 +125,7 @@ impl Namespace {
         #[rustfmt::skip]
         let mut namespace = Namespace {
             name, place, kernel, events, changes, interfaces, manager, resync, resolve, more, apply, settled, incomplete,
-            failures: Default::default(), _alone: alone,
+            failures: Default::default(), alone, rested: now,
         };
         namespace.turn(now, Duration::ZERO, true);
         Ok(namespace)
@@ -195,6 +200,7 @@ impl Namespace {
         if told {
             self.take_changes(now);
             self.kernel.refuse_connections();
+            self.refuse_askers();
         }
         if self.resolve.is_some_and(|due| due <= now) {
             self.resolve(now);
@@ -223,6 +229,15 @@ impl Namespace {
         self.interfaces.reopen(uptime);
         let lost = self.kernel.mend() + self.events.lost() + self.changes.lost() + self.interfaces.lost();
         self.manager.counters().sockets_lost += lost;
+    }
+
+    /// Closes what asked who has the name, so that there is room for the next one.
+    fn refuse_askers(&self) {
+        for _ in 0..8 {
+            if self.alone.as_ref().is_none_or(|listener| listener.accept().is_err()) {
+                return;
+            }
+        }
     }
 
     fn take_changes(&mut self, now: Time) {
@@ -256,7 +271,7 @@ impl Namespace {
                 }
                 Err(Error::Overrun) => {
                     self.manager.counters().overruns += 1;
-                    self.resync = Some(now);
+                    self.resync = Some(now.max(self.rested));
                 }
                 Err(error) => {
                     if !self.events.failed(&error, self.kernel.uptime) {
@@ -270,7 +285,11 @@ impl Namespace {
     }
 
     fn read_anew(&mut self, now: Time) {
-        match self.kernel.all() {
+        let start = Instant::now();
+        let read = self.kernel.all();
+        let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX / 1000);
+        self.rested = now.saturating_add(Span::from_nanos(took).saturating_mul(REST));
+        match read {
             Ok((connections, subflows, unreadable)) => {
                 self.resync = None;
                 self.manager.counters().unreadable += unreadable as u64;
@@ -387,10 +406,47 @@ fn set_up(settings: &Settings, name: Option<&str>) -> Result<Done, SetupError> {
     Ok(done)
 }
 
-/// What one daemon of a network namespace can hold: abstract names are a namespace's own (unix(7)), and gone with their
-/// owner. Two daemons would undo each other's marks.
-fn alone() -> io::Result<UnixListener> {
-    UnixListener::bind_addr(&SocketAddr::from_abstract_name("headway-lane")?)
+/// The name of what one daemon of a network namespace can hold: abstract names are a namespace's own (unix(7)), and gone
+/// with their owner. Two daemons would undo each other's marks.
+const NAME: &str = "headway-lane";
+
+/// Takes the name. `None` if someone has it who cannot be another daemon: any user can take any abstract name, and nobody
+/// else's is a reason not to run.
+fn alone() -> io::Result<Option<UnixListener>> {
+    let error = match UnixListener::bind_addr(&SocketAddr::from_abstract_name(NAME)?) {
+        Ok(listener) => return listener.set_nonblocking(true).map(|()| Some(listener)),
+        Err(error) => error,
+    };
+    if error.kind() != io::ErrorKind::AddrInUse {
+        return Err(error);
+    }
+    match owner() {
+        Some(uid) if uid.is_root() || uid == rustix::process::geteuid() => Err(error),
+        owner => {
+            let uid = owner.map(rustix::process::Uid::as_raw);
+            tracing::warn!(
+                uid,
+                "someone who is no daemon has the abstract socket `{NAME}`, by which daemons know each other"
+            );
+            Ok(None)
+        }
+    }
+}
+
+/// Who listens at the name; `None` if nobody does, or if its queue stays full, which a daemon's does not.
+fn owner() -> Option<rustix::process::Uid> {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
+    let address = SocketAddrUnix::new_abstract_name(NAME.as_bytes()).ok()?;
+    for _ in 0..20 {
+        // it may have the name and not listen yet
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
+        if connect(&socket, &address).is_ok() {
+            return sockopt::socket_peercred(&socket).ok().map(|owner| owner.uid);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    None
 }
 
 #[cfg(test)]
@@ -450,7 +506,9 @@ mod tests {
     impl Netns {
         /// `None`, with the reason printed, where it cannot be made.
         fn new() -> Option<Netns> {
-            let name = format!("laneloop-{}", std::process::id());
+            use std::sync::atomic::{AtomicU32, Ordering};
+            static NEXT: AtomicU32 = AtomicU32::new(0);
+            let name = format!("laneloop-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
             let ip = |arguments: &str| {
                 let run = std::process::Command::new("ip").args(arguments.split(' ')).output();
                 run.is_ok_and(|output| output.status.success())
@@ -477,6 +535,44 @@ mod tests {
         fn drop(&mut self) {
             let _ = std::process::Command::new("ip").args(["netns", "del", &self.0]).status();
         }
+    }
+
+    #[test]
+    fn a_user_who_takes_the_daemons_name_does_not_keep_it_from_running() {
+        use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+        let Some(netns) = Netns::new() else { return };
+        let place = Place::new(Some(&netns.0)).unwrap();
+        let squat = |uid: u32, listen: bool| {
+            let place = place.clone();
+            // user and namespace are a thread's own here
+            let squat = move || {
+                let take = || {
+                    let uid = rustix::process::Uid::from_raw(uid);
+                    rustix::thread::set_thread_res_uid(uid, uid, None)?;
+                    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+                    rustix::net::bind(&socket, &SocketAddrUnix::new_abstract_name(NAME.as_bytes())?)?;
+                    if listen {
+                        rustix::net::listen(&socket, 1)?;
+                    }
+                    io::Result::Ok(socket)
+                };
+                let Place::There(_, files) = &place else { unreachable!() };
+                netns::enter_open(&files[0])?;
+                take()
+            };
+            std::thread::spawn(squat).join().unwrap().unwrap()
+        };
+        let inside = || place.inside(alone);
+        for listen in [true, false] {
+            let _user = squat(65_534, listen);
+            assert!(inside().unwrap().is_none());
+        }
+        let one = squat(0, true);
+        assert_eq!(inside().unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        drop(one);
+        let held = inside().unwrap();
+        assert!(held.is_some());
+        assert_eq!(inside().unwrap_err().kind(), io::ErrorKind::AddrInUse);
     }
 
     #[test]

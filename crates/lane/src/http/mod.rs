@@ -1,8 +1,8 @@
 //! Status, events and metrics over HTTP/1.1, without threads: the event loop polls [`Server::interests`] and calls
 //! [`Server::serve`].
 //!
-//! Whoever is at the other end may be slow, wrong or hostile. So there are at most [`MOST_CONNECTIONS`]; requests are at
-//! most [`LONGEST_REQUEST`] bytes and one per connection; who takes longer than [`PATIENCE`], or does not read events as
+//! Whoever is at the other end may be slow, wrong or hostile. So there are at most [`MOST_CONNECTIONS`] and [`MOST_TCP`], and
+//! the ones take no place of the others; requests are at most [`LONGEST_REQUEST`] bytes and one per connection; who takes longer than [`PATIENCE`], or does not read events as
 //! fast as they come, is dropped. Nothing can be changed through it.
 //!
 //! Sources: RFC 9112 (HTTP/1.1).
@@ -29,8 +29,10 @@ use connection::{Connection, Progress, Stream};
 pub use pages::answer;
 use socket::UnixSocket;
 
-/// Open connections at a time; a further one takes the place of the oldest.
+/// Open connections at the unix socket at a time; a further one takes the place of the oldest.
 pub const MOST_CONNECTIONS: usize = 16;
+/// Open connections over TCP at a time, likewise.
+pub const MOST_TCP: usize = 8;
 /// Of them, those that follow events, so that there is always one to drop.
 pub const MOST_FOLLOWERS: usize = 8;
 /// A request and its headers.
@@ -133,6 +135,22 @@ impl Server {
         let metrics = operations.metrics;
         let tcp = metrics.map(listen).transpose()?;
         Ok(Server { unix, metrics, tcp, connections: Vec::new(), accepting: Failures::default(), failures: 0 })
+    }
+
+    /// Listens where `operations` says from now on. What stays as it is is not touched.
+    ///
+    /// # Errors
+    /// As [`Server::bind`]; then nothing changes.
+    pub fn rebind(&mut self, operations: &Operations) -> Result<(), BindError> {
+        let changed = operations.metrics != self.metrics;
+        let tcp = operations.metrics.filter(|_| changed).map(listen).transpose()?;
+        if operations.socket != self.unix.path() {
+            self.unix = UnixSocket::bind(&operations.socket)?;
+        }
+        if changed {
+            (self.tcp, self.metrics) = (tcp, operations.metrics);
+        }
+        Ok(())
     }
 
     /// What to poll for at `now`.
@@ -246,9 +264,12 @@ impl Server {
     }
 
     fn admit(&mut self, stream: Stream, now: Duration) {
-        if self.connections.len() >= MOST_CONNECTIONS
-            && let Some(oldest) = self.connections.iter().position(|one| !one.follows())
-        {
+        // any user can connect over TCP, and must not drive away those who may use the unix socket
+        let tcp = stream.is_tcp();
+        let most = if tcp { MOST_TCP } else { MOST_CONNECTIONS };
+        let same = self.connections.iter().filter(|one| one.is_tcp() == tcp).count();
+        let oldest = self.connections.iter().position(|one| one.is_tcp() == tcp && !one.follows());
+        if let Some(oldest) = oldest.filter(|_| same >= most) {
             self.connections.remove(oldest);
         }
         self.connections.extend(Connection::new(stream, now + PATIENCE));

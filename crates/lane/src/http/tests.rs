@@ -239,6 +239,78 @@ fn a_listener_that_died_does_not_wake_the_loop_and_is_replaced() {
 }
 
 #[test]
+fn who_connects_over_tcp_drives_nobody_from_the_unix_socket() {
+    let mut rig = Rig::new();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let operations = Operations { metrics: Some(port), ..operations(rig.folder.path()) };
+    rig.server.rebind(&operations).unwrap();
+    let mut first = rig.connect();
+    first.write_all(b"GET /status HT").unwrap();
+    rig.serve();
+    let mut flood = Vec::new();
+    for _ in 0..10 * MOST_CONNECTIONS {
+        flood.push(TcpStream::connect(port).unwrap());
+        rig.serve();
+    }
+    assert_eq!(rig.server.connections.len(), 1 + MOST_TCP);
+    first.write_all(b"TP/1.1\r\n\r\n").unwrap();
+    rig.serve();
+    assert!(rest(&mut first).starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn a_new_configuration_moves_what_it_moves_and_nothing_else() {
+    let mut rig = Rig::new();
+    let ports: Vec<SocketAddr> =
+        (0..2).map(|_| TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()).collect();
+    let at = |socket: &str, metrics| Operations {
+        socket: rig.folder.path().join(socket),
+        metrics,
+        state: rig.folder.path().to_owned(),
+    };
+    let old = at("run/lane.sock", None);
+    let metrics = |server: &mut Server, port: SocketAddr| {
+        let mut stream = TcpStream::connect(port).ok()?;
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        server.serve(Duration::ZERO, |request| answer(request, |_| Status::default()));
+        Some(rest(&mut stream).starts_with("HTTP/1.1 200"))
+    };
+    rig.server.rebind(&at("run/lane.sock", Some(ports[0]))).unwrap();
+    assert_eq!(metrics(&mut rig.server, ports[0]), Some(true));
+    // another socket, the same port
+    let new = at("run/new.sock", Some(ports[0]));
+    rig.server.rebind(&new).unwrap();
+    assert_eq!(metrics(&mut rig.server, ports[0]), Some(true));
+    assert!(UnixStream::connect(&new.socket).is_ok() && !old.socket.exists());
+    // what cannot be had changes nothing
+    let _taken = TcpListener::bind(ports[1]).unwrap();
+    assert!(matches!(rig.server.rebind(&at("run/lane.sock", Some(ports[1]))), Err(BindError::Tcp { .. })));
+    assert!(UnixStream::connect(&new.socket).is_ok() && !old.socket.exists());
+    assert_eq!(metrics(&mut rig.server, ports[0]), Some(true));
+    rig.server.rebind(&at("run/new.sock", None)).unwrap();
+    assert_eq!(metrics(&mut rig.server, ports[0]), None);
+}
+
+#[test]
+fn the_lock_is_no_link_and_nobody_elses() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let socket = operations(folder.path()).socket;
+    let lock = socket.with_extension("sock.lock");
+    let elsewhere = folder.path().join("elsewhere");
+    std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+    assert!(matches!(Server::bind(&operations(folder.path())), Err(BindError::Unix { .. })));
+    assert!(!elsewhere.exists());
+    std::fs::remove_file(&lock).unwrap();
+    // of a daemon before this one
+    std::fs::write(&lock, "").unwrap();
+    std::fs::set_permissions(&lock, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let _server = Server::bind(&operations(folder.path())).unwrap();
+    assert_eq!(std::fs::metadata(&lock).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
 fn over_tcp_there_are_only_metrics() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Server::bind(&operations(folder.path())).unwrap();
