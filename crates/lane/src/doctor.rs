@@ -14,7 +14,7 @@ use headway_linux::sysctl;
 use serde::Serialize;
 
 use crate::settings::{Remote, Settings};
-use crate::setup::{self, ENABLED, PATH_MANAGER, PM_TYPE, Present, State, Step};
+use crate::setup::{self, ENABLED, PATH_MANAGER, PM_TYPE, Present, Recorded, State, Step};
 
 /// How a thing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -136,13 +136,13 @@ pub fn examine(settings: Option<&Settings>, netns: Option<&str>) -> Report {
         }
         report.add("namespace", Verdict::Ok, name, "");
     }
-    report.checks.extend(judge(&Facts::gather(settings), settings).checks);
+    report.checks.extend(judge(&Facts::gather(settings, netns), settings).checks);
     report
 }
 
 impl Facts {
-    /// Looks at the calling thread's network namespace.
-    pub fn gather(settings: Option<&Settings>) -> Facts {
+    /// Looks at the calling thread's network namespace, which the daemon calls `netns`.
+    pub fn gather(settings: Option<&Settings>, netns: Option<&str>) -> Facts {
         let value = |name: &str| sysctl::read(name).ok();
         let mut facts = Facts {
             release: value("kernel.osrelease").unwrap_or_default(),
@@ -158,7 +158,9 @@ impl Facts {
             ways: Vec::new(),
         };
         if let Some(settings) = settings {
-            let present = Present::read(settings);
+            // who may not read the record sees the host as it is
+            let recorded = Recorded::read(&settings.operations.state, netns).unwrap_or_default();
+            let present = Present::read(settings, recorded);
             facts.ways = present.as_ref().map_or_else(|_| Vec::new(), |present| ways(settings, present));
             let plan = present.map(|present| setup::plan(settings, &present));
             facts.plan = Some(plan.map_err(|error| error.to_string()));

@@ -13,6 +13,7 @@ pub mod command;
 pub mod config;
 pub mod doctor;
 pub mod driver;
+mod failures;
 pub mod http;
 pub mod manager;
 pub mod metrics;

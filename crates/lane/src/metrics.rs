@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use crate::snapshot::{LaneStatus, Snapshot, Status};
+use crate::snapshot::{Counters, LaneStatus, Snapshot, Status};
 
 /// The media type of [`text`].
 pub const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -25,9 +25,8 @@ pub fn text(status: &Status) -> String {
         lane.queueing_delay_us.map(|delay| delay / 1e6)
     });
     // All namespaces count the same.
-    for (index, (name, help, _)) in Snapshot::default().counters.all().into_iter().enumerate() {
-        let value = |one: &Snapshot| one.counters.all().get(index).map_or(0.0, |(_, _, value)| *value as f64);
-        page.family(&format!("{name}_total"), "counter", help, all, |one, put| put(&[], value(one)));
+    for (name, help, value) in Counters::ALL {
+        page.family(&format!("{name}_total"), "counter", help, all, |one, put| put(&[], value(&one.counters) as f64));
     }
     page.text
 }
@@ -145,7 +144,7 @@ mod tests {
         assert_eq!(found[&format!("headway_lane_lane_up{{lane=\"fast\",role=\"short\",{netns}}}")], 0.0);
         let delays = found.keys().filter(|series| series.contains("queueing_delay")).count();
         assert_eq!(delays, 1, "a lane without a measurement has no delay");
-        let counters = Snapshot::default().counters.all().len();
+        let counters = Counters::ALL.len();
         assert_eq!(found.keys().filter(|series| series.contains("_total")).count(), 2 * counters);
     }
 

@@ -65,9 +65,10 @@ pub enum Remote {
 /// When what is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// When a connection's subflows on long lanes are opened.
+    /// When a connection's subflows on long lanes are opened, where no rule says otherwise.
     pub open: Open,
-    /// With [`Open::Probe`]: at this age of the connection; also the age from which on a connection is polled.
+    /// With [`Open::Probe`]: at this age of the connection; also the age from which on a connection is polled. Where no rule
+    /// says otherwise.
     pub open_after: Span,
     /// A long lane's round trip older than this is measured anew, for judges that look at it.
     pub probe_interval: Span,
@@ -123,11 +124,22 @@ pub struct Rule {
     pub then: Treatment,
 }
 
+/// Who decides that a connection is long, and when its subflows on long lanes are opened.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judging {
+    /// Who decides.
+    pub judge: Judge,
+    /// As [`Timing::open`].
+    pub open: Open,
+    /// As [`Timing::open_after`].
+    pub open_after: Span,
+}
+
 /// What happens to connections.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Treatment {
-    /// Lanes, with this judge.
-    Judged(Judge),
+    /// Lanes, as they are judged.
+    Judged(Judging),
     /// Nothing: they stay as they are.
     Leave,
     /// They are long from the start.
@@ -171,6 +183,11 @@ pub struct Operations {
 }
 
 impl Settings {
+    /// How connections are judged of which no rule says otherwise.
+    pub fn judging(&self) -> Judging {
+        Judging { judge: self.judge, open: self.timing.open, open_after: self.timing.open_after }
+    }
+
     /// In a few words: `2 lanes (1 short, 1 long), both sides, judge link-cost, 3 rules`.
     pub fn summary(&self) -> String {
         let many = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });

@@ -93,10 +93,8 @@ macro_rules! counters {
         }
 
         impl Counters {
-            /// All of them: name, what it counts, value.
-            pub fn all(&self) -> Vec<(&'static str, &'static str, u64)> {
-                vec![$((stringify!($name), $help, self.$name)),+]
-            }
+            /// All of them: name, what it counts, and its value.
+            pub const ALL: &[(&str, &str, fn(&Counters) -> u64)] = &[$((stringify!($name), $help, |all| all.$name)),+];
         }
     };
 }
@@ -136,10 +134,25 @@ counters! {
     malformed: "Events that could not be understood",
     /// Socket states read.
     polls: "States of sockets read",
+    /// States of connections that could not be read.
+    unreadable: "States of connections or subflows that could not be read",
+    /// Sockets to the kernel that failed.
+    sockets_lost: "Sockets to the kernel that failed and were opened anew",
+    /// Times that no connection for status or metrics could be accepted.
+    accept_failures: "Times that no connection for status or metrics could be accepted",
     /// Configurations read anew.
     reloads: "Configurations read anew",
     /// Configurations that were wrong, so that the old one was kept.
     reload_failures: "Configurations that were wrong and not taken",
+}
+
+/// How much of the state is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Lanes and counters: it costs the same however many connections there are.
+    Summary,
+    /// The connections, too.
+    Connections,
 }
 
 /// What `/status` answers: a snapshot per network namespace that the daemon looks after.

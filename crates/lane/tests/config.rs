@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use headway_control::lanes::{Backlog, Judge, LinkCost, Role};
 use headway_lane::config::{ConfigError, Configuration};
-use headway_lane::settings::{Open, Remote, Treatment};
+use headway_lane::settings::{Judging, Open, Remote, Treatment};
 use headway_language::Problems;
 use headway_units::{Bytes, Span};
 use proptest::prelude::*;
@@ -72,10 +72,32 @@ fn when_subflows_open_follows_from_the_judges() {
     assert_eq!((backlog.open, backlog.open_after), (Open::WhenLong, Span::from_millis(20)));
     let deadline = timing("[judge]\nkind = 'deadline'\ndeadline = '100ms'");
     assert_eq!((deadline.open, deadline.open_after), (Open::WhenLong, Span::from_millis(25)));
-    // One rule that compares lanes is enough.
-    let rule =
-        "[judge]\nkind = 'backlog'\n[[rule]]\nname = 'a'\nport = 1\njudge = { kind = 'link-cost', deadline = '40ms' }";
-    assert_eq!((timing(rule).open, timing(rule).open_after), (Open::Probe, Span::from_millis(10)));
+}
+
+#[test]
+fn a_rule_changes_nothing_for_connections_that_it_does_not_match() {
+    let open = |text: &str| {
+        let settings = valid(&format!("{LEAST}\n{text}")).settings;
+        let of = |one: Judging| (one.open, one.open_after);
+        let Treatment::Judged(rule) = settings.rules[0].then else { panic!("it is judged") };
+        (of(settings.judging()), of(rule))
+    };
+    let (probe, when_long) = (Open::Probe, Open::WhenLong);
+    let ms = Span::from_millis;
+    let rule = "[[rule]]\nname = 'a'\nport = 1\n";
+    let fast = format!("{rule}judge = {{ kind = 'link-cost', deadline = '40ms' }}\n");
+    let backlog = "[judge]\nkind = 'backlog'\n";
+    // each by its own judge
+    assert_eq!(open(&format!("{backlog}{fast}")), ((when_long, ms(20)), (probe, ms(10))));
+    assert_eq!(open(&format!("{rule}judge = 'backlog'")), ((probe, ms(75)), (when_long, ms(20))));
+    // the same judge, the same times
+    assert_eq!(open(rule), ((probe, ms(75)), (probe, ms(75))));
+    // what is said for all is for all
+    let all = "[timing]\nopen = 'probe'\nopen-after = '5ms'\n";
+    assert_eq!(open(&format!("{backlog}{all}{fast}")), ((probe, ms(5)), (probe, ms(5))));
+    // and what a rule says itself comes first
+    let own = format!("{all}{rule}judge = 'backlog'\nopen = 'when-long'\nopen-after = '7ms'\n");
+    assert_eq!(open(&own), ((probe, ms(5)), (when_long, ms(7))));
 }
 
 #[test]
@@ -113,7 +135,9 @@ fn everything_that_can_be_written_arrives() {
     assert_eq!((rule.server_side, rule.then), (Some(false), Treatment::Long));
     assert_eq!(settings.rules[1].then, Treatment::Leave);
     let threshold = Bytes::from_kb(1000);
-    assert_eq!(settings.rules[2].then, Treatment::Judged(Judge::Backlog(Backlog { threshold })));
+    let judge = Judge::Backlog(Backlog { threshold });
+    let judging = Judging { judge, open: Open::WhenLong, open_after: Span::from_millis(5) };
+    assert_eq!(settings.rules[2].then, Treatment::Judged(judging));
     let limits = settings.limits;
     assert_eq!((limits.connections, limits.opens_per_second), (5000, 500));
     assert_eq!((limits.subflows, limits.accepted_addresses), (4, 2));

@@ -9,6 +9,7 @@ mod common;
 
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -18,7 +19,7 @@ use common::{Hosts, PATIENCE, Transfer, at, backup, bytes_from, carries, ip, on_
 use headway_linux::diag::{Diag, States};
 use headway_linux::mptcp::ManagedBy;
 use headway_linux::mptcp_socket;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 
 /// Everything is long after a moment.
 const SOON: &str = "kind = \"deadline\"\ndeadline = \"100ms\"";
@@ -367,6 +368,47 @@ fn lost_events_are_made_up_for() {
     there.goes_on();
     there.finish();
     new.finish();
+}
+
+/// Processor time that the daemon took so far.
+fn processor_time(pid: u32) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    // behind the name: user and system time are the 12th and 13th, in hundredths of a second
+    let times = stat.rsplit_once(") ").unwrap().1.split(' ').skip(11).take(2);
+    Duration::from_millis(10 * times.map(|time| time.parse::<u64>().unwrap()).sum::<u64>())
+}
+
+#[test]
+fn without_file_descriptors_it_waits_and_goes_on() {
+    let Some(hosts) = Hosts::new() else { return };
+    hosts.configure(SOON, "");
+    let daemon = hosts.daemon(&[&hosts.client]);
+    let pid = Pid::from_raw(daemon.pid().cast_signed()).unwrap();
+    let open = |fd: &u64| fs::symlink_metadata(format!("/proc/{}/fd/{fd}", daemon.pid())).is_ok();
+    let free = (0..4096).find(|fd| !open(fd)).unwrap();
+    let limit = |current| Rlimit { current, maximum: Some(4096) };
+    prlimit(Some(pid), Resource::Nofile, limit(Some(free))).unwrap();
+    let waits: Vec<UnixStream> = (0..20).map(|_| UnixStream::connect(daemon.socket()).unwrap()).collect();
+    let transfer = hosts.upload(at("10.0.1.2", 5001));
+    let before = processor_time(daemon.pid());
+    thread::sleep(Duration::from_secs(2));
+    let spent = processor_time(daemon.pid()).saturating_sub(before);
+    assert!(spent < Duration::from_millis(500), "{spent:?} of 2 s");
+    // and the connection was switched all the same
+    assert!(backup(&hosts.client, "10.0.1.1") && !backup(&hosts.client, "10.0.2.1"));
+    prlimit(Some(pid), Resource::Nofile, limit(Some(4096))).unwrap();
+    drop(waits);
+    let start = Instant::now();
+    let failures = loop {
+        if let Some(now) = daemon.try_status() {
+            break now.namespaces[0].counters.accept_failures;
+        }
+        assert!(start.elapsed() < PATIENCE);
+        thread::sleep(Duration::from_millis(50));
+    };
+    assert!((1..10).contains(&failures), "{failures}");
+    assert_eq!(daemon.log().matches("can be accepted now").count(), 1, "{}", daemon.log());
+    transfer.finish();
 }
 
 #[test]

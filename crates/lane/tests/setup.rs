@@ -6,10 +6,14 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+use headway_linux::netns;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A namespace with two interfaces, gone with this.
 struct Namespace {
@@ -23,6 +27,14 @@ fn ip(arguments: &str) -> Result<String, String> {
         return Err(format!("ip {arguments}: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn until(what: &str, mut check: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !check() {
+        assert!(start.elapsed() < Duration::from_secs(20), "not within 20 s: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 impl Namespace {
@@ -111,18 +123,41 @@ impl Namespace {
         .concat()
     }
 
+    /// Writes the configuration anew: the long lane has this one instead of all that its interface has.
+    fn narrow(&self, address: &str) {
+        let text = fs::read_to_string(self.config()).unwrap();
+        let narrow = text.replace("gateway = \"10.1.0.1\"", &format!("address = \"{address}\""));
+        assert_ne!(text, narrow);
+        fs::write(self.config(), narrow).unwrap();
+    }
+
+    fn counter(&self, name: &str) -> u64 {
+        let status: serde_json::Value = serde_json::from_slice(&self.run(&["status", "--json"]).stdout).unwrap();
+        status["namespaces"][0]["counters"][name].as_u64().unwrap()
+    }
+
+    /// A connection from an address to itself: both ends.
+    fn connection(&self, address: &str) -> (TcpStream, TcpStream) {
+        self.ip("link set lo up");
+        let connect = || {
+            netns::enter(&self.name).unwrap();
+            let listener = TcpListener::bind((address, 0)).unwrap();
+            let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            (near, listener.accept().unwrap().0)
+        };
+        std::thread::scope(|scope| scope.spawn(connect).join().unwrap())
+    }
+
     /// A daemon in the namespace, once it answers.
     fn daemon(&self) -> Daemon {
         let mut command = self.command(&["run", "--apply-routes", "--netns", &self.name]);
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let messages = BufReader::new(child.stderr.take().unwrap());
         std::thread::spawn(move || messages.lines().map_while(Result::ok).for_each(|line| eprintln!("{line}")));
-        let start = Instant::now();
-        while !self.run(&["status"]).status.success() {
-            assert!(start.elapsed() < Duration::from_secs(20), "the daemon does not answer");
+        until("the daemon answers", || {
             assert!(child.try_wait().unwrap().is_none(), "the daemon ended");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            self.run(&["status"]).status.success()
+        });
         Daemon(child)
     }
 }
@@ -204,6 +239,50 @@ fn what_a_killed_daemon_set_up_is_undone() {
 }
 
 #[test]
+fn what_a_reload_does_not_want_any_more_is_undone_once_no_connection_uses_it() {
+    let Some(host) = Namespace::new() else { return };
+    let before = host.state();
+    let daemon = host.daemon();
+    let rule = |from: &str| host.state().contains(&format!("from {from} lookup 8301 proto 183"));
+    assert!(rule("10.1.0.5") && rule("fd00:1::5"));
+    let ends = host.connection("10.1.0.5");
+    host.narrow("fd00:1::5");
+    let plan = text(&host.inside(&["plan"]));
+    let later = "# once no connection uses it any more: ip rule del from 10.1.0.5 lookup 8301";
+    assert!(plan.contains(later) && plan.contains("there already: ip -6 rule add from fd00:1::5"), "{plan}");
+    kill_process(Pid::from_child(&daemon.0), Signal::HUP).unwrap();
+    until("a reload", || host.counter("reloads") == 1);
+    assert!(rule("10.1.0.5") && rule("fd00:1::5"), "{}", host.state());
+    drop(ends);
+    until("the rule is gone", || !rule("10.1.0.5"));
+    let after = host.state();
+    assert!(rule("fd00:1::5") && !after.contains("10.1.0."), "{after}");
+    let plan = text(&host.inside(&["plan"]));
+    assert!(!plan.contains(" del ") && !plan.lines().any(|line| line.starts_with("ip ")), "{plan}");
+    drop(daemon);
+    assert!(host.inside(&["cleanup"]).status.success());
+    assert_eq!(host.state(), before);
+}
+
+#[test]
+fn what_a_killed_daemon_set_up_for_other_settings_is_undone_at_the_next_start() {
+    let Some(host) = Namespace::new() else { return };
+    let before = host.state();
+    drop(host.daemon());
+    host.narrow("fd00:1::5");
+    fs::write(host.config(), fs::read_to_string(host.config()).unwrap() + "[limits]\nsubflows = 3\n").unwrap();
+    // what others have made of it meanwhile is theirs
+    host.ip("route add 10.9.0.0/16 dev eth1 table 8301");
+    drop(host.daemon());
+    host.ip("route del 10.9.0.0/16 dev eth1 table 8301");
+    let changed = host.state();
+    assert!(host.inside(&["cleanup"]).status.success());
+    assert_eq!(host.state(), before);
+    drop(host.daemon());
+    assert_eq!(host.state(), changed, "as if nothing had been before");
+}
+
+#[test]
 fn what_others_took_away_or_changed_is_told_and_left_alone() {
     let Some(host) = Namespace::new() else { return };
     drop(host.daemon());
@@ -238,6 +317,38 @@ fn doctor_names_what_is_missing_and_is_content_with_a_running_daemon() {
     fs::write(host.config(), fs::read_to_string(host.config()).unwrap().replace("eth1", "eth9")).unwrap();
     let gone = host.inside(&["doctor"]);
     assert!(gone.status.code() == Some(3) && text(&gone).contains("there is no interface eth9"), "{}", text(&gone));
+}
+
+/// A log on a full disk, and one that nobody reads any more.
+#[test]
+fn a_daemon_whose_messages_cannot_be_written_goes_on() {
+    let Some(host) = Namespace::new() else { return };
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let broken = std::io::pipe().unwrap().1;
+    for stderr in [Stdio::from(full), Stdio::from(broken)] {
+        let mut command = host.command(&["run", "--log-level", "trace", "--apply-routes", "--netns", &host.name]);
+        let mut daemon = Daemon(command.stderr(stderr).spawn().unwrap());
+        until("the daemon answers", || {
+            assert!(daemon.0.try_wait().unwrap().is_none(), "the daemon ended");
+            host.run(&["status"]).status.success()
+        });
+        host.ip("link set eth1 down");
+        until("a lane is down", || text(&host.run(&["status"])).contains("down"));
+        host.ip("link set eth1 up");
+        assert!(daemon.0.try_wait().unwrap().is_none());
+    }
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let wrong = Command::new(env!("CARGO_BIN_EXE_headway-lane")).args(["check", "/nothing"]).stderr(full).status();
+    assert_eq!(wrong.unwrap().code(), Some(2));
+}
+
+#[test]
+fn a_pipe_is_no_configuration_and_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lane.toml");
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    let check = Command::new(env!("CARGO_BIN_EXE_headway-lane")).arg("check").arg(&path).output().unwrap();
+    assert!(check.status.code() == Some(2) && text(&check).contains("this is not a file"), "{}", text(&check));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -35,16 +36,30 @@ pub fn path(name: &str) -> PathBuf {
     if name.contains('/') { PathBuf::from(name) } else { Path::new(NAMES).join(name) }
 }
 
-/// Moves the calling thread into a namespace. Sockets that exist stay where they are; files of `/proc/sys/net` and
-/// `/proc/net` are the namespace's from then on for this thread.
+/// Opens a namespace. Held open, it stays the same one, whatever becomes of the name.
+///
+/// # Errors
+/// If there is none of the name, or it may not be opened.
+pub fn open(name: &str) -> Result<File, Error> {
+    let path = path(name);
+    File::open(&path).map_err(|source| Error::Open { path, source })
+}
+
+/// Moves the calling thread into a namespace that is open. Sockets that exist stay where they are; files of
+/// `/proc/sys/net` and `/proc/net` are the namespace's from then on for this thread. Takes no file descriptor.
+///
+/// # Errors
+/// If the process may not enter it, or it is no network namespace.
+pub fn enter_open(namespace: impl AsFd) -> io::Result<()> {
+    Ok(move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?)
+}
+
+/// Moves the calling thread into a namespace, as [`enter_open`].
 ///
 /// # Errors
 /// If there is none of the name, or the process may not enter it.
 pub fn enter(name: &str) -> Result<(), Error> {
-    let path = path(name);
-    let file = File::open(&path).map_err(|source| Error::Open { path: path.clone(), source })?;
-    move_into_link_name_space(std::os::fd::AsFd::as_fd(&file), Some(LinkNameSpaceType::Network))
-        .map_err(|error| Error::Enter { path, source: error.into() })
+    enter_open(open(name)?).map_err(|source| Error::Enter { path: path(name), source })
 }
 
 /// The names that `ip netns` knows, sorted. None if it was never used.

@@ -31,7 +31,8 @@ pub enum Command {
     /// Run the daemon, in the foreground. SIGHUP reads the configuration again and keeps the old one if the new one is
     /// wrong; SIGTERM and SIGINT end it. Connections go on without it as they are.
     Run(RunArgs),
-    /// Print what `run --apply-routes` would set up and what is there already, as ip and sysctl commands. Changes nothing.
+    /// Print what `run --apply-routes` would undo and set up, and what is there already, as ip and sysctl commands. Changes
+    /// nothing.
     Plan(HostArgs),
     /// Print lanes, counters and connections of the running daemon.
     Status(AskArgs),
@@ -61,7 +62,8 @@ pub struct RunArgs {
     /// Work in this network namespace, as `ip netns` names it; may be repeated. Needs CAP_SYS_ADMIN.
     #[arg(long, value_name = "NAME")]
     pub netns: Vec<String>,
-    /// Set up source routing, the path manager and its limits first; `plan` shows how, `cleanup` undoes it.
+    /// Set up source routing, the path manager and its limits first, and undo what other settings left; `plan` shows how,
+    /// `cleanup` undoes it.
     #[arg(long)]
     pub apply_routes: bool,
 }

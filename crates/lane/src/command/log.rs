@@ -1,11 +1,26 @@
 //! Messages on standard error.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::time::SystemTime;
 
 use super::{LogFormat, LogLevel};
+
+/// Standard error, or nothing where that cannot be written to: on a full disk, or when nobody reads it any more, the daemon
+/// goes on without messages.
+struct Forgiving(io::Stderr);
+
+impl Write for Forgiving {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _ = self.0.write_all(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Sends messages from now on to standard error. The journal has time stamps of its own.
 pub(super) fn start(format: LogFormat, level: LogLevel) {
@@ -20,7 +35,9 @@ pub(super) fn start(format: LogFormat, level: LogLevel) {
     let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let base = tracing_subscriber::fmt()
         .with_max_level(level)
-        .with_writer(io::stderr)
+        .with_writer(|| Forgiving(io::stderr()))
+        // it would be written to the same place, with a panic if it cannot be
+        .log_internal_errors(false)
         .with_target(false)
         .with_ansi(colour && format == LogFormat::Text);
     // Each combination is a type of its own. Setting fails only if it was set before, which a test may have done.

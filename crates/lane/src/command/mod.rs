@@ -21,7 +21,7 @@ use crate::config::{ConfigError, Configuration};
 use crate::doctor;
 use crate::driver::{self, RunError, RunOptions};
 use crate::http::client;
-use crate::setup::{self, Live, Present, Setup, SetupError, Undone};
+use crate::setup::{self, Live, Present, Recorded, Setup, SetupError, Undone};
 use crate::snapshot::Status;
 
 /// Why a command ends with another exit code than 0.
@@ -65,7 +65,8 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { code, message }) => {
             if !message.is_empty() {
-                eprintln!("{message}");
+                // if that is not possible the exit code has to say it alone
+                let _ = writeln!(io::stderr(), "{message}");
             }
             ExitCode::from(code)
         }
@@ -130,8 +131,13 @@ fn run(args: &RunArgs) -> Result<(), Failure> {
 fn plan(args: &HostArgs) -> Result<(), Failure> {
     let settings = load(&args.config.config)?.settings;
     enter(args.netns.as_deref())?;
-    let present = Present::read(&settings).map_err(setup_failure)?;
-    let plan = setup::plan(&settings, &present);
+    let (recorded, unread) = match Recorded::read(&settings.operations.state, args.netns.as_deref()) {
+        Ok(recorded) => (recorded, None),
+        Err(error) => (Recorded::default(), Some(error)),
+    };
+    let present = Present::read(&settings, recorded).map_err(setup_failure)?;
+    let mut plan = setup::plan(&settings, &present);
+    plan.warnings.extend(unread.map(|error| format!("what was set up before is not known: {error}")));
     if args.json {
         return print_json(&plan);
     }

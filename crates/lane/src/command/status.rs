@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::snapshot::{ConnectionStatus, Snapshot, Status};
+use crate::snapshot::{ConnectionStatus, Counters, Snapshot, Status};
 
 /// What is printed of a value that is not there.
 const NONE: &str = "-";
@@ -45,7 +45,7 @@ fn namespace(one: &Snapshot) -> String {
     }
     text.push('\n');
     let counters: Vec<[String; 2]> =
-        one.counters.all().into_iter().map(|(_, help, value)| [value.to_string(), help.to_owned()]).collect();
+        Counters::ALL.iter().map(|(_, help, value)| [value(&one.counters).to_string(), (*help).to_owned()]).collect();
     text.push_str(&columns(&counters));
     text
 }
@@ -176,7 +176,7 @@ mod tests {
                 "and 3 more",
             ]
         );
-        assert_eq!(lines.len(), 10 + Snapshot::default().counters.all().len());
+        assert_eq!(lines.len(), 10 + Counters::ALL.len());
     }
 
     #[test]

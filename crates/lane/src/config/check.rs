@@ -6,6 +6,7 @@ use ipnet::IpNet;
 
 use super::record::{FileRecord, JudgeRecord, LaneRecord, OpenWord, RoleWord, TreatmentWord};
 use super::values::{Ports, RemoteValue, User};
+use crate::setup::KERNEL_TABLES;
 
 /// A lane has at most this many addresses: each subflow's is looked up among them.
 const MOST_ADDRESSES: usize = 64;
@@ -13,8 +14,6 @@ const MOST_ADDRESSES: usize = 64;
 const MOST_RULES: usize = 1000;
 /// `sun_path` of Linux holds so many bytes and a zero.
 const LONGEST_SOCKET: usize = 107;
-/// The routing tables that Linux has already: default, main, local.
-const KERNEL_TABLES: std::ops::RangeInclusive<u32> = 253..=255;
 
 /// Notes problems at paths of the file.
 struct Checker<'a> {
@@ -169,20 +168,29 @@ fn shared(index: usize, lanes: &[LaneRecord], checker: &mut Checker) {
 }
 
 fn judges(record: &FileRecord, checker: &mut Checker) {
-    let mut one = |path: &[&str], judge: &JudgeRecord| {
+    let rules = checker.tree.child("rule");
+    let said = |at: &str| rules.and_then(|rules| rules.child(at)?.child("open")).is_some();
+    let mut one = |path: &[&str], judge: &JudgeRecord, opens: &[&str], open: Option<OpenWord>| {
         if let Err(error) = judge.judge().validate() {
             checker.note(path, format!("the judge's {error}"), "", None);
         }
-        if judge.compares_lanes() && record.timing.open == Some(OpenWord::WhenLong) {
+        if judge.compares_lanes() && open == Some(OpenWord::WhenLong) {
             let help = "take `open = \"probe\"`, or another judge";
             let message = "`link-cost` compares what lanes measure, so they cannot open once it has decided".to_owned();
-            checker.note(&["timing", "open"], message, "", Some(help));
+            checker.note(opens, message, "", Some(help));
         }
     };
-    one(&["judge"], &record.judge);
+    let timing = ["timing", "open"];
+    one(&["judge"], &record.judge, &timing, record.timing.open);
     for (index, rule) in record.rule.iter().enumerate() {
+        let at = index.to_string();
+        let own = ["rule", &at, "open"];
+        // A rule that says nothing has what `timing` says.
+        let opens = if said(&at) { &own[..] } else { &timing[..] };
         if let Some(judge) = &rule.judge {
-            one(&["rule", &index.to_string(), "judge"], judge);
+            one(&["rule", &at, "judge"], judge, opens, rule.open);
+        } else if said(&at) {
+            one(&["judge"], &record.judge, opens, rule.open);
         }
     }
 }
@@ -196,6 +204,11 @@ fn rules(record: &FileRecord, checker: &mut Checker) {
         if rule.judge.is_some() && rule.lanes != TreatmentWord::Judged {
             let message = format!("with `lanes = \"{}\"` nothing is judged", rule.lanes.as_str());
             checker.note(&["rule", &at, "judge"], message, "has no meaning here", Some("take it out"));
+        }
+        let opens = [("open", rule.open.is_some()), ("open-after", rule.open_after.is_some())];
+        for (key, _) in opens.iter().filter(|(_, said)| *said && rule.lanes != TreatmentWord::Judged) {
+            let message = format!("with `lanes = \"{}\"` nothing waits for a judge", rule.lanes.as_str());
+            checker.note(&["rule", &at, key], message, "has no meaning here", Some("take it out"));
         }
         let empty = |list: Option<usize>| list == Some(0);
         let lists = [

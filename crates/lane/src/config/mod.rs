@@ -9,14 +9,16 @@ mod values;
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use headway_control::lanes::Role;
 use headway_language::{Field, Parse, Part, Problems, Shown, show_document};
-use headway_units::Span;
 use thiserror::Error;
 
-use crate::settings::{History, Lane, Limits, Open, Operations, Remote, Rule, Settings, Setup, Timing, Treatment};
+use crate::settings::{
+    History, Judging, Lane, Limits, Open, Operations, Remote, Rule, Settings, Setup, Timing, Treatment,
+};
 use record::{FileRecord, JudgeRecord, LaneRecord, OpenWord, RoleWord, RuleRecord, RuleSide, Side, TreatmentWord};
 use values::{RemoteValue, User};
 
@@ -95,7 +97,9 @@ pub fn json_schema() -> serde_json::Value {
 
 /// The text of the file at `path`, as far as one byte more than is allowed. Only a plain file has an end.
 fn text(path: &Path) -> io::Result<String> {
-    let file = File::open(path)?;
+    // without waiting for someone to write to a pipe
+    let flags = rustix::fs::OFlags::NONBLOCK;
+    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("this is not a file"));
     }
@@ -109,14 +113,17 @@ fn uid(name: &str) -> Option<u32> {
     nix::unistd::User::from_name(name).ok().flatten().map(|user| user.uid.as_raw())
 }
 
-/// Writes the defaults that depend on other keys into the record.
+/// Writes the defaults that depend on other keys into the record: what rules leave out is as `timing` says, else each judge
+/// has its own, so that a rule changes nothing for connections that it does not match.
 fn complete(record: &mut FileRecord) {
-    let judges = || std::iter::once(&record.judge).chain(record.rule.iter().filter_map(|rule| rule.judge.as_ref()));
-    let open = if judges().any(JudgeRecord::compares_lanes) { OpenWord::Probe } else { OpenWord::WhenLong };
-    // The author's kernel switches nothing in the first quarter of the deadline.
-    let quarter = judges().filter_map(JudgeRecord::deadline).min().map(|deadline| deadline / 4);
-    record.timing.open.get_or_insert(open);
-    record.timing.open_after.get_or_insert(quarter.unwrap_or(Span::from_millis(20)));
+    let FileRecord { judge, timing, rule, .. } = record;
+    for rule in rule.iter_mut().filter(|rule| rule.lanes == TreatmentWord::Judged) {
+        let judge = rule.judge.as_ref().unwrap_or(judge);
+        rule.open = rule.open.or(timing.open).or_else(|| Some(judge.opens()));
+        rule.open_after = rule.open_after.or(timing.open_after).or_else(|| Some(judge.opens_after()));
+    }
+    timing.open.get_or_insert(judge.opens());
+    timing.open_after.get_or_insert(judge.opens_after());
 }
 
 /// The settings that a complete record stands for. `user` finds a user's number and notes it if there is none.
@@ -137,7 +144,7 @@ fn settings(record: &FileRecord, user: &mut dyn FnMut(&[&str], &User) -> Option<
         lanes: record.lane.iter().map(lane).collect(),
         judge,
         timing: Timing {
-            open: if timing.open == Some(OpenWord::Probe) { Open::Probe } else { Open::WhenLong },
+            open: open(timing.open?),
             open_after: timing.open_after?,
             probe_interval: timing.probe_interval,
             poll_interval: timing.poll_interval,
@@ -189,6 +196,13 @@ fn lane(record: &LaneRecord) -> Lane {
     }
 }
 
+fn open(word: OpenWord) -> Open {
+    match word {
+        OpenWord::Probe => Open::Probe,
+        OpenWord::WhenLong => Open::WhenLong,
+    }
+}
+
 fn rule(
     index: usize,
     record: &RuleRecord,
@@ -211,7 +225,11 @@ fn rule(
         cgroups: all!(record.cgroup),
         server_side: record.side.map(|side| side == RuleSide::Server),
         then: match record.lanes {
-            TreatmentWord::Judged => Treatment::Judged(record.judge.as_ref().map_or(judge, JudgeRecord::judge)),
+            TreatmentWord::Judged => Treatment::Judged(Judging {
+                judge: record.judge.as_ref().map_or(judge, JudgeRecord::judge),
+                open: open(record.open?),
+                open_after: record.open_after?,
+            }),
             TreatmentWord::Long => Treatment::Long,
             TreatmentWord::Leave => Treatment::Leave,
         },

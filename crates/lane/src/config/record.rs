@@ -189,12 +189,18 @@ impl JudgeRecord {
         }
     }
 
-    /// The age at which it takes a connection for long, if it looks at that.
-    pub(super) fn deadline(&self) -> Option<Span> {
+    /// When subflows are opened for it, if nothing is said.
+    pub(super) fn opens(&self) -> OpenWord {
+        if self.compares_lanes() { OpenWord::Probe } else { OpenWord::WhenLong }
+    }
+
+    /// The age from which on a connection is looked at for it, if nothing is said.
+    pub(super) fn opens_after(&self) -> Span {
+        // The author's kernel switches nothing in the first quarter of the deadline.
         match self {
-            JudgeRecord::Deadline(one) => Some(one.deadline),
-            JudgeRecord::LinkCost(one) => Some(one.deadline),
-            JudgeRecord::BytesSent(_) | JudgeRecord::Backlog(_) | JudgeRecord::DeliveryRate(_) => None,
+            JudgeRecord::Deadline(one) => one.deadline / 4,
+            JudgeRecord::LinkCost(one) => one.deadline / 4,
+            JudgeRecord::BytesSent(_) | JudgeRecord::Backlog(_) | JudgeRecord::DeliveryRate(_) => Span::from_millis(20),
         }
     }
 
@@ -217,11 +223,11 @@ words! {
 record! {
     /// When what is done.
     pub struct TimingRecord {
-        /// When a connection's subflows on long lanes are opened; left out: `probe` if a judge is `link-cost`, else
+        /// When a connection's subflows on long lanes are opened; left out: `probe` if its judge is `link-cost`, else
         /// `when-long`.
         pub open: Option<OpenWord>,
-        /// The age from which on a connection is looked at, and opened with `probe`; left out: a quarter of the shortest
-        /// deadline of a judge, or 20 ms if no judge has one.
+        /// The age from which on a connection is looked at, and opened with `probe`; left out: a quarter of its judge's
+        /// deadline, or 20 ms if that has none.
         #[range(Span::ZERO..=LONGEST)]
         pub open_after: Option<Span>,
         /// A long lane's round trip older than this is measured anew, for `link-cost`.
@@ -302,6 +308,11 @@ record! {
         pub lanes: TreatmentWord = TreatmentWord::Judged,
         /// Who judges them; left out: the same as for all others.
         pub judge: Option<JudgeRecord>,
+        /// When their subflows on long lanes are opened; left out: as `timing` says, or by their judge.
+        pub open: Option<OpenWord>,
+        /// The age from which on they are looked at, and opened with `probe`; left out: as `timing` says, or by their judge.
+        #[range(Span::ZERO..=LONGEST)]
+        pub open_after: Option<Span>,
     }
 }
 

@@ -1,26 +1,22 @@
 //! The kernel of one network namespace, as managers ask it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use headway_linux::diag::{Diag, Mptcp, Query, States, Tcp};
 use headway_linux::mptcp::{Command, PathManager};
 use headway_linux::{Error, Pair, Token, mptcp_socket};
 use rustix::io::Errno;
 
+use super::cgroups::Cgroups;
 use super::namespace::Place;
-use crate::manager::{Kernel, Unreadable};
+use super::socket::Reopened;
+use crate::failures::{Failures, Refusal, refusal};
+use crate::manager::{Answer, Kernel, Unreadable};
 
-/// Where cgroups (v2) may be: alone, or beside those of version 1.
-const CGROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
-/// `CGROUP2_SUPER_MAGIC` of `linux/magic.h`.
-const CGROUP2: u64 = 0x6367_7270;
-/// Cgroups that are looked at in search of one.
-const MOST_CGROUPS: usize = 20_000;
 /// Sockets that listen for joins.
 const MOST_LISTENERS: usize = 256;
 /// New connections that arrive where only joins are wanted, at one time.
@@ -29,45 +25,69 @@ const BACKLOG: u16 = 16;
 /// The kernel.
 pub(super) struct Live {
     place: Place,
-    commands: PathManager,
-    diag: Diag,
+    commands: Reopened<PathManager>,
+    diag: Reopened<Diag>,
+    /// Since the daemon's start, as of this turn of the event loop.
+    pub uptime: Duration,
     /// Interfaces that subflows from an address are bound to.
     pub interfaces: BTreeMap<IpAddr, u32>,
     listeners: BTreeMap<SocketAddr, TcpListener>,
+    /// Of listeners to accept.
+    accepting: Failures,
     /// Addresses that cannot be listened at, so that it is told once.
     refused: BTreeSet<SocketAddr>,
-    /// By number; `None`: it was looked for in vain. Numbers are not given again.
-    cgroups: BTreeMap<u64, Option<PathBuf>>,
+    cgroups: Cgroups,
 }
 
 impl Live {
     /// In the namespace that the calling thread is in, which is `place`.
     pub fn open(place: Place) -> Result<Live, Error> {
         Ok(Live {
+            commands: Reopened::new("commands", place.clone().opens(PathManager::open))?,
+            diag: Reopened::new("sock_diag", place.clone().opens(Diag::open))?,
             place,
-            commands: PathManager::open()?,
-            diag: Diag::open()?,
+            uptime: Duration::ZERO,
+            accepting: Failures::default(),
             interfaces: BTreeMap::new(),
             listeners: BTreeMap::new(),
             refused: BTreeSet::new(),
-            cgroups: BTreeMap::new(),
+            cgroups: Cgroups::default(),
         })
     }
 
-    /// What there is of MPTCP.
-    pub fn all(&mut self) -> Result<(Vec<Mptcp>, Vec<Tcp>), Error> {
+    /// What there is of MPTCP, and how many sockets cannot be read.
+    pub fn all(&mut self) -> Result<(Vec<Mptcp>, Vec<Tcp>, usize), Error> {
         let (mut connections, mut subflows) = (Vec::new(), Vec::new());
-        self.diag.mptcp_all(States::OPEN, |connection| connections.push(connection))?;
-        self.diag.tcp_all(States::OPEN, |tcp| {
-            if tcp.subflow.is_some() {
-                subflows.push(tcp);
-            }
-        })?;
-        Ok((connections, subflows))
+        let diag = self.diag.get_mut().ok_or(Error::NoAnswer)?;
+        let listed = diag.mptcp_all(States::OPEN, |connection| connections.push(connection)).and_then(|unreadable| {
+            let each = |tcp: Tcp| {
+                if tcp.subflow.is_some() {
+                    subflows.push(tcp);
+                }
+            };
+            Ok(unreadable + diag.tcp_all(States::OPEN, each)?)
+        });
+        let unreadable = listed.inspect_err(|error| _ = self.diag.failed(error, self.uptime))?;
+        Ok((connections, subflows, unreadable))
     }
 
+    /// What to poll for reading.
     pub fn listeners(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.listeners.values().map(AsFd::as_fd)
+        let rest = self.accepting.due(self.uptime).is_some();
+        self.listeners.values().filter(move |_| !rest).map(AsFd::as_fd)
+    }
+
+    /// When [`Live::mend`] is to be called although nothing happens.
+    pub fn due(&self) -> Option<Duration> {
+        let due = [self.commands.due(self.uptime), self.diag.due(self.uptime), self.accepting.due(self.uptime)];
+        due.into_iter().flatten().min()
+    }
+
+    /// Opens anew what has failed, and returns how much has since the last call.
+    pub fn mend(&mut self) -> u64 {
+        self.commands.reopen(self.uptime);
+        self.diag.reopen(self.uptime);
+        self.commands.lost() + self.diag.lost()
     }
 
     /// Closes the sockets that listen elsewhere than `wanted` says, so that applications can have the addresses.
@@ -84,36 +104,88 @@ impl Live {
     /// Joins are the kernel's business; who opens a new connection where only they are wanted is told at once that nobody
     /// is there.
     pub fn refuse_connections(&mut self) {
-        for listener in self.listeners.values() {
+        if self.accepting.due(self.uptime).is_some() {
+            return;
+        }
+        let mut failed = None;
+        let mut dead = Vec::new();
+        for (at, listener) in &self.listeners {
             for _ in 0..BACKLOG {
-                let Ok((stream, _)) = listener.accept() else { break };
-                // closes with a reset
-                let _ = rustix::net::sockopt::set_socket_linger(&stream, Some(std::time::Duration::ZERO));
+                match listener.accept() {
+                    // closes with a reset
+                    Ok((stream, _)) => _ = rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)),
+                    Err(error) => match refusal(&error) {
+                        Refusal::Connection => {}
+                        Refusal::Nothing => break,
+                        Refusal::Room => {
+                            failed = Some(error);
+                            break;
+                        }
+                        Refusal::Socket => {
+                            failed = Some(error);
+                            dead.push(*at);
+                            break;
+                        }
+                    },
+                }
             }
+        }
+        for at in dead {
+            self.listeners.remove(&at);
+            let _ = self.listen(at);
+        }
+        if let Some(error) = failed
+            && self.accepting.add(self.uptime)
+        {
+            tracing::warn!(%error, "sockets that listen for joins cannot be looked after");
+        }
+    }
+}
+
+fn readable<T>(state: Result<Option<T>, Error>) -> Answer<T> {
+    state.map_err(|error| {
+        tracing::debug!(%error, "a socket cannot be read");
+        Unreadable
+    })
+}
+
+impl Live {
+    fn asked(&mut self, asked: Result<(), Error>) {
+        if let Err(error) = asked {
+            tracing::debug!(%error, "sockets cannot be read now");
+            self.diag.failed(&error, self.uptime);
         }
     }
 }
 
 impl Kernel for Live {
     fn command(&mut self, command: &Command) -> Result<(), i32> {
-        self.commands.run(command).map_err(|error| {
+        let commands = self.commands.get_mut().ok_or(Errno::IO.raw_os_error())?;
+        commands.run(command).map_err(|error| {
             tracing::trace!(?command, %error, "refused");
+            self.commands.failed(&error, self.uptime);
             error.errno().unwrap_or(Errno::IO).raw_os_error()
         })
     }
 
-    fn connections(&mut self, tokens: &[Token]) -> Result<Vec<Option<Mptcp>>, Unreadable> {
-        let mut found = vec![None; tokens.len()];
-        let asked = self.diag.mptcp_many(tokens, |place, state| found[place] = state);
-        readable(asked, found)
+    fn connections(&mut self, tokens: &[Token]) -> Vec<Answer<Mptcp>> {
+        let mut found = vec![Err(Unreadable); tokens.len()];
+        if let Some(diag) = self.diag.get_mut() {
+            let asked = diag.mptcp_many(tokens, |place, state| found[place] = readable(state));
+            self.asked(asked);
+        }
+        found
     }
 
-    fn subflows(&mut self, pairs: &[Pair]) -> Result<Vec<Option<Tcp>>, Unreadable> {
+    fn subflows(&mut self, pairs: &[Pair]) -> Vec<Answer<Tcp>> {
         let interface = |pair: &Pair| self.interfaces.get(&pair.local.ip()).copied().unwrap_or(0);
         let queries: Vec<Query> = pairs.iter().map(|pair| Query { pair: *pair, interface: interface(pair) }).collect();
-        let mut found = vec![None; pairs.len()];
-        let asked = self.diag.tcp_many(&queries, |place, state| found[place] = state);
-        readable(asked, found)
+        let mut found = vec![Err(Unreadable); pairs.len()];
+        if let Some(diag) = self.diag.get_mut() {
+            let asked = diag.tcp_many(&queries, |place, state| found[place] = readable(state));
+            self.asked(asked);
+        }
+        found
     }
 
     fn listen(&mut self, at: SocketAddr) -> Result<(), i32> {
@@ -142,42 +214,6 @@ impl Kernel for Live {
     }
 
     fn cgroup(&mut self, id: u64) -> Option<PathBuf> {
-        if !self.cgroups.contains_key(&id) {
-            // what was looked for in vain is not looked for again, or each connection of such a group would cost a search
-            self.cgroups.retain(|_, path| path.is_none());
-            if self.cgroups.len() >= MOST_CGROUPS {
-                self.cgroups.clear();
-            }
-            // numbers of folders of another file system name no cgroup
-            let v2 = |path: &&Path| rustix::fs::statfs(*path).is_ok_and(|fs| fs.f_type as u64 == CGROUP2);
-            let found = CGROUPS.map(Path::new).iter().copied().find(v2).map(cgroups).unwrap_or_default();
-            self.cgroups.extend(found.into_iter().map(|(id, path)| (id, Some(path))));
-            self.cgroups.entry(id).or_default();
-        }
-        self.cgroups.get(&id).cloned().flatten()
+        self.cgroups.path(id, self.uptime)
     }
-}
-
-fn readable<T>(asked: Result<(), Error>, found: Vec<T>) -> Result<Vec<T>, Unreadable> {
-    asked.map(|()| found).map_err(|error| {
-        tracing::debug!(%error, "sockets cannot be read now");
-        Unreadable
-    })
-}
-
-/// All cgroups below `root` by their number, which is that of their folder.
-fn cgroups(root: &Path) -> BTreeMap<u64, PathBuf> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        if found.len() >= MOST_CGROUPS {
-            break;
-        }
-        let (Ok(metadata), Ok(entries)) = (fs::metadata(&folder), fs::read_dir(&folder)) else { continue };
-        let path = Path::new("/").join(folder.strip_prefix(root).unwrap_or(&folder));
-        found.insert(metadata.ino(), path);
-        let below = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        folders.extend(below.map(|entry| entry.path()));
-    }
-    found
 }

@@ -1,8 +1,10 @@
 //! The event loop: what the kernel tells goes to a [`crate::manager::Manager`] per network namespace, and what managers want goes to the
 //! kernel. One thread, nothing waits but `poll`.
 
+mod cgroups;
 mod kernel;
 mod namespace;
+mod socket;
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -16,6 +18,7 @@ use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use crate::config::{ConfigError, Configuration};
+use crate::failures::Failures;
 use crate::http::{BindError, Server, answer};
 use crate::manager::Note;
 use crate::notify;
@@ -82,19 +85,41 @@ pub enum RunError {
 /// very flows that they are of.
 const GATHER: Duration = Duration::from_millis(1);
 
-/// The time that managers see. [`Time`] ends after 213 days, so it begins anew after [`Clock::LIFE`].
+/// The time that managers see. [`Time`] ends after 213 days, so it begins anew after [`Clock::LIFE`]. What is as old as the
+/// daemon may be goes by [`Clock::uptime`].
 #[derive(Debug, Clone, Copy)]
 struct Clock {
+    start: Instant,
     epoch: Instant,
 }
 
 impl Clock {
     /// 100 days.
     const LIFE: Duration = Duration::from_secs(100 * 24 * 3600);
+    /// So much is before its beginning, for what is older: 50 days.
+    const BEFORE: Span = Span::from_secs(50 * 24 * 3600);
+    /// The event loop looks at it at least once a day.
+    const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
+
+    fn new() -> Clock {
+        let now = Instant::now();
+        Clock { start: now, epoch: now }
+    }
 
     fn now(self) -> Time {
         let nanos = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX / 1000);
-        Time::ZERO.saturating_add(Span::from_nanos(nanos))
+        Time::ZERO.saturating_add(Clock::BEFORE).saturating_add(Span::from_nanos(nanos))
+    }
+
+    /// Since the daemon's start; never begins anew.
+    fn uptime(self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Begins anew if it is time. Returns what was the time before.
+    fn renew(&mut self) -> Option<Time> {
+        let then = self.now();
+        (self.epoch.elapsed() >= Clock::LIFE).then(|| self.epoch = Instant::now()).map(|()| then)
     }
 }
 
@@ -150,6 +175,8 @@ struct Daemon {
     watchdog: Option<(Duration, Instant)>,
     /// Until then events gather.
     gathered: Instant,
+    /// Commands that the kernel refused, of all connections.
+    refused: Failures,
 }
 
 /// Runs the daemon until it is told to end.
@@ -171,7 +198,7 @@ impl Daemon {
         // before everything else, so that a signal never meets a daemon that does not listen
         let signals = Signals::listen().map_err(io("signals"))?;
         let server = Server::bind(&settings.operations)?;
-        let clock = Clock { epoch: Instant::now() };
+        let clock = Clock::new();
         let names: Vec<Option<&str>> = match &options.netns[..] {
             [] => vec![None],
             names => names.iter().map(|name| Some(name.as_str())).collect(),
@@ -182,7 +209,8 @@ impl Daemon {
         }
         let watchdog = notify::watchdog_interval().map(|interval| (interval, Instant::now() + interval));
         let gathered = Instant::now();
-        let mut daemon = Daemon { settings, options, clock, namespaces, server, signals, watchdog, gathered };
+        let refused = Failures::default();
+        let mut daemon = Daemon { settings, options, clock, namespaces, server, signals, watchdog, gathered, refused };
         daemon.tell();
         Ok(daemon)
     }
@@ -198,23 +226,26 @@ impl Daemon {
                 self.reload();
             }
         }
-        if self.clock.epoch.elapsed() >= Clock::LIFE {
-            self.clock.epoch = Instant::now();
-            let (settings, now) = (self.settings.clone(), self.clock.now());
-            self.namespaces.iter_mut().for_each(|namespace| namespace.begin_anew(&settings, now));
+        if let Some(then) = self.clock.renew() {
+            let now = self.clock.now();
+            self.namespaces.iter_mut().for_each(|namespace| namespace.set_clock(then, now));
         }
         if ready.namespaces.contains(&true) {
             self.gathered = Instant::now() + GATHER;
         }
         for (namespace, told) in self.namespaces.iter_mut().zip(ready.namespaces) {
-            namespace.turn(self.clock.now(), told);
+            namespace.turn(self.clock.now(), self.clock.uptime(), told);
         }
         self.tell();
-        let elapsed = self.clock.epoch.elapsed();
-        if ready.server || self.server.timeout(elapsed).is_some_and(|left| left.is_zero()) {
+        let uptime = self.clock.uptime();
+        if ready.server || self.server.timeout(uptime).is_some_and(|left| left.is_zero()) {
             let (namespaces, now) = (&self.namespaces, self.clock.now());
-            let status = || Status { namespaces: namespaces.iter().map(|namespace| namespace.snapshot(now)).collect() };
-            self.server.serve(elapsed, |request| answer(request, status));
+            let status = |detail| Status {
+                namespaces: namespaces.iter().map(|namespace| namespace.snapshot(now, uptime, detail)).collect(),
+            };
+            self.server.serve(uptime, |request| answer(request, status));
+            let failures = self.server.failures();
+            self.namespaces.iter_mut().for_each(|namespace| namespace.counters().accept_failures += failures);
         }
         if let Some((interval, due)) = &mut self.watchdog
             && Instant::now() >= *due
@@ -227,11 +258,15 @@ impl Daemon {
 
     fn wait(&self) -> io::Result<Ready> {
         let now = self.clock.now();
-        let mut timeout = Clock::LIFE;
+        let mut timeout = Clock::LONGEST_WAIT;
         for due in self.namespaces.iter().filter_map(Namespace::due) {
             timeout = timeout.min(Duration::from_nanos(due.since(now).nanos()));
         }
-        if let Some(serve) = self.server.timeout(self.clock.epoch.elapsed()) {
+        let uptime = self.clock.uptime();
+        for due in self.namespaces.iter().filter_map(|namespace| namespace.mends(uptime)) {
+            timeout = timeout.min(due.saturating_sub(uptime));
+        }
+        if let Some(serve) = self.server.timeout(uptime) {
             timeout = timeout.min(serve);
         }
         if let Some((_, due)) = self.watchdog {
@@ -250,7 +285,7 @@ impl Daemon {
             interests.extend(namespace.fds().filter(|_| gathering.is_zero()).map(|fd| (fd, PollFlags::IN)));
             counts.push(interests.len() - before);
         }
-        interests.extend(self.server.interests().map(|interest| {
+        interests.extend(self.server.interests(uptime).map(|interest| {
             let mut flags = PollFlags::empty();
             flags.set(PollFlags::IN, interest.read);
             flags.set(PollFlags::OUT, interest.write);
@@ -261,6 +296,11 @@ impl Daemon {
         match poll(&mut fds, Some(&timeout)) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => return Ok(Ready { signals: true, ..Ready::default() }),
+            // of the kernel's memory; what is due is done
+            Err(rustix::io::Errno::NOMEM | rustix::io::Errno::AGAIN) => {
+                std::thread::sleep(GATHER);
+                return Ok(Ready::default());
+            }
             Err(errno) => return Err(errno.into()),
         }
         let mut told = fds.iter().map(|fd| !fd.revents().is_empty());
@@ -294,12 +334,11 @@ impl Daemon {
 
     fn reloaded(&mut self) -> Result<Settings, ReloadError> {
         let settings = Configuration::load(&self.options.config)?.settings;
-        if settings.operations != self.settings.operations {
-            if settings.operations.socket == self.settings.operations.socket {
-                return Err(ReloadError::Metrics);
-            }
-            self.server = Server::bind(&settings.operations)?;
+        // What is recorded there would be forgotten.
+        if self.options.apply_routes && settings.operations.state != self.settings.operations.state {
+            return Err(ReloadError::State);
         }
+        self.server.rebind(&settings.operations)?;
         Ok(settings)
     }
 
@@ -308,7 +347,7 @@ impl Daemon {
         for namespace in &mut self.namespaces {
             let name = namespace.name().map(str::to_owned);
             for note in namespace.notes() {
-                log(&note, name.as_deref());
+                log(&note, name.as_deref(), &mut self.refused, self.clock.uptime());
                 self.server.publish(&Published { netns: name.as_deref(), note: &note });
             }
         }
@@ -330,18 +369,46 @@ enum ReloadError {
     Config(#[from] ConfigError),
     #[error("{0}")]
     Bind(#[from] BindError),
-    #[error("operations.metrics and operations.state change with a restart, or together with operations.socket")]
-    Metrics,
+    #[error(
+        "operations.state is where is recorded what was set up; to change it, end the daemon, clean up, and start it anew"
+    )]
+    State,
 }
 
-fn log(note: &Note, netns: Option<&str>) {
+fn log(note: &Note, netns: Option<&str>, refused: &mut Failures, uptime: Duration) {
     match note {
         Note::Lane { up: false, .. } => tracing::warn!(netns, "{note}"),
         Note::Lane { .. } | Note::Left { .. } => tracing::info!(netns, "{note}"),
-        Note::Refused { .. } => tracing::warn!(netns, "{note}"),
+        // of each of many connections there may be one every few seconds
+        Note::Refused { .. } if refused.add(uptime) => tracing::warn!(netns, "{note}; counted from now on"),
+        Note::Refused { .. } => tracing::debug!(netns, "{note}"),
         Note::Failed { .. } | Note::NotOpened { .. } | Note::Switched { .. } | Note::Returned { .. } => {
             tracing::debug!(netns, "{note}");
         }
         Note::Managed { .. } | Note::Opened { .. } | Note::Over { .. } => tracing::trace!(netns, "{note}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_begins_anew_after_100_days_and_the_uptime_does_not() {
+        let days = |n: u64| Duration::from_secs(n * 24 * 3600);
+        let span = |time: Time| Duration::from_nanos(time.since(Time::ZERO).nanos());
+        let ago = Instant::now().checked_sub(days(99)).unwrap();
+        let mut clock = Clock { start: ago, epoch: ago };
+        assert_eq!(clock.renew(), None);
+        assert!((days(149)..days(150)).contains(&span(clock.now())));
+        // however late it is looked at, `Time` is far from its end
+        let latest = Clock::LIFE + Clock::LONGEST_WAIT + Duration::from_nanos(Clock::BEFORE.nanos());
+        assert!(Duration::from_nanos(Span::MAX.nanos()) > latest + days(60));
+        clock.start = Instant::now().checked_sub(days(250)).unwrap();
+        clock.epoch = Instant::now().checked_sub(days(100)).unwrap();
+        let then = clock.renew().unwrap();
+        assert!(span(then) >= days(150) && clock.uptime() >= days(250));
+        // a connection may be older than the clock
+        assert!(clock.renew().is_none() && span(clock.now()) >= days(50) && span(clock.now()) < days(51));
     }
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use headway_linux::mptcp::{Events, ManagedBy};
 use headway_linux::route::{Address, Link, Monitor, Rtnetlink};
@@ -16,16 +17,21 @@ use headway_units::{Span, Time};
 
 use super::RunError;
 use super::kernel::Live;
+use super::socket::Reopened;
+use crate::failures::Failures;
 use crate::manager::{LaneState, Manager, Note};
 use crate::settings::Settings;
-use crate::setup::{self, SetupError};
-use crate::snapshot::{Counters, Snapshot};
+use crate::setup::{self, Done, SetupError};
+use crate::snapshot::{Counters, Detail, Snapshot};
 
 /// Events that are taken in at a time, before what is due gets its turn.
 const EVENTS: usize = 1024;
 /// What could not be read is tried again after this.
 const AGAIN: Span = Span::from_millis(200);
-/// Routes that could not be set up are tried again after this.
+/// After everything was read anew, events that are lost wait for so many times what that took: who makes them be lost
+/// could make the daemon do nothing else.
+const REST: u64 = 5;
+/// Routes that could not be set up, or that connections still use, are tried again after this.
 const LATER: Span = Span::from_secs(10);
 
 /// Where the calling thread is to be.
@@ -33,16 +39,17 @@ const LATER: Span = Span::from_secs(10);
 pub(super) enum Place {
     /// Where the process was started.
     Here,
-    /// In a namespace of this name; and the way back.
-    There(String, Arc<File>),
+    /// In a namespace of this name; and the way back. Both stay open: what becomes of the name does not matter, and moving
+    /// takes no file descriptor.
+    There(String, Arc<[File; 2]>),
 }
 
 impl Place {
-    fn new(name: Option<&str>) -> io::Result<Place> {
-        Ok(match name {
-            None => Place::Here,
-            Some(name) => Place::There(name.to_owned(), Arc::new(File::open("/proc/thread-self/ns/net")?)),
-        })
+    fn new(name: Option<&str>) -> Result<Place, RunError> {
+        let Some(name) = name else { return Ok(Place::Here) };
+        let what = "/proc/thread-self/ns/net";
+        let home = File::open(what).map_err(|source| RunError::Io { what, source })?;
+        Ok(Place::There(name.to_owned(), Arc::new([netns::open(name)?, home])))
     }
 
     fn name(&self) -> Option<&str> {
@@ -54,14 +61,26 @@ impl Place {
 
     /// Does something in the namespace.
     pub fn inside<T>(&self, does: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let Place::There(name, home) = self else { return does() };
-        netns::enter(name).map_err(io::Error::other)?;
+        let Place::There(_, files) = self else { return does() };
+        let [there, home] = &**files;
+        netns::enter_open(there)?;
         let done = does();
         // without a way back all that follows would happen in the wrong place
-        netns::enter(&format!("/proc/self/fd/{}", home.as_raw_fd())).expect("the namespace that it came from is open");
+        netns::enter_open(home).expect("the namespace that it came from is open");
         done
     }
+
+    /// The opening of a socket in the namespace.
+    pub fn opens<T>(self, open: fn() -> Result<T, Error>) -> impl FnMut() -> Result<T, Error> {
+        move || {
+            let opened = self.inside(|| Ok(open()));
+            opened.map_err(|source| Error::Call { call: "setns", source })?
+        }
+    }
 }
+
+/// What a namespace has open, and how much that was set up is not wanted any more but in use.
+type Sockets = (Live, Reopened<Events>, Reopened<Monitor>, Reopened<Rtnetlink>, Option<UnixListener>, usize);
 
 /// A namespace with its sockets and its manager.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
@@ -69,9 +88,9 @@ pub(super) struct Namespace {
     name: Option<String>,
     place: Place,
     kernel: Live,
-    events: Events,
-    changes: Monitor,
-    interfaces: Rtnetlink,
+    events: Reopened<Events>,
+    changes: Reopened<Monitor>,
+    interfaces: Reopened<Rtnetlink>,
     manager: Manager,
     /// Everything has to be read anew at this time.
     resync: Option<Time>,
@@ -83,53 +102,54 @@ pub(super) struct Namespace {
     apply: bool,
     /// Lanes have been looked at since routes were set up in any case.
     settled: bool,
-    /// Not all of them could be.
+    /// Not all of them could be, or former ones are still in use.
     incomplete: bool,
-    /// Held as long as this lives: no other daemon is in the namespace.
-    _alone: UnixListener,
+    /// Of listing connections, of listing interfaces, of setting up.
+    failures: [Failures; 3],
+    /// Held as long as this lives: no other daemon is in the namespace. `None`: someone else has the name.
+    alone: Option<UnixListener>,
+    /// Everything is not read anew before this, however often events are lost.
+    rested: Time,
 }
 
 impl Namespace {
     /// Opens its sockets, sets up routes if asked to, and takes over the connections that are there.
     pub fn open(name: Option<&str>, settings: &Settings, apply: bool, now: Time) -> Result<Namespace, RunError> {
         let io = |what| move |source| RunError::Io { what, source };
-        let place = Place::new(name).map_err(io("/proc/thread-self/ns/net"))?;
+        let place = Place::new(name)?;
         let opened = place.inside(|| Ok(Self::sockets(&place, settings, apply)));
-        let (kernel, events, changes, interfaces, alone) = opened.map_err(io("network namespace"))??;
-        let manager = Manager::new(settings.clone(), now);
+        let (kernel, events, changes, interfaces, alone, in_use) = opened.map_err(io("network namespace"))??;
+        let manager = Manager::new(settings.clone());
         let name = name.map(str::to_owned);
-        let (resync, resolve, more, settled, incomplete) = (Some(now), Some(now), false, false, false);
+        let (resync, resolve, more, settled, incomplete) = (Some(now), Some(now), false, false, in_use > 0);
         #[rustfmt::skip]
         let mut namespace = Namespace {
             name, place, kernel, events, changes, interfaces, manager, resync, resolve, more, apply, settled, incomplete,
-            _alone: alone,
+            failures: Default::default(), alone, rested: now,
         };
-        namespace.turn(now, true);
+        namespace.turn(now, Duration::ZERO, true);
         Ok(namespace)
     }
 
-    fn sockets(
-        place: &Place,
-        settings: &Settings,
-        apply: bool,
-    ) -> Result<(Live, Events, Monitor, Rtnetlink, UnixListener), RunError> {
+    fn sockets(place: &Place, settings: &Settings, apply: bool) -> Result<Sockets, RunError> {
         let kernel = |what| move |source| RunError::Kernel { what, source };
         let alone = alone().map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => RunError::Taken,
             _ => RunError::Io { what: "a name in the network namespace", source: error },
         })?;
-        if apply {
-            set_up(settings, place.name())?;
-        }
+        let done = apply.then(|| set_up(settings, place.name())).transpose()?;
         if ManagedBy::read()? != ManagedBy::Userspace {
             return Err(RunError::PathManager);
         }
         // first of all the events: what happens from here on is told twice rather than never
-        let events = Events::open().map_err(kernel("events of the path manager"))?;
-        let changes = Monitor::open().map_err(kernel("changes of interfaces"))?;
-        let interfaces = Rtnetlink::open().map_err(kernel("interfaces"))?;
+        let what = "events of the path manager";
+        let events = Reopened::new(what, place.clone().opens(Events::open)).map_err(kernel(what))?;
+        let what = "changes of interfaces";
+        let changes = Reopened::new(what, place.clone().opens(Monitor::open)).map_err(kernel(what))?;
+        let what = "interfaces";
+        let interfaces = Reopened::new(what, place.clone().opens(Rtnetlink::open)).map_err(kernel(what))?;
         let live = Live::open(place.clone()).map_err(kernel("commands and sockets"))?;
-        Ok((live, events, changes, interfaces, alone))
+        Ok((live, events, changes, interfaces, alone, done.map_or(0, |done| done.in_use)))
     }
 
     pub fn name(&self) -> Option<&str> {
@@ -144,13 +164,26 @@ impl Namespace {
         self.manager.counters()
     }
 
-    pub fn snapshot(&self, now: Time) -> Snapshot {
-        Snapshot { netns: self.name.clone(), ..self.manager.snapshot(now) }
+    /// Its state at `now`, which is `uptime` after the daemon's start.
+    pub fn snapshot(&self, now: Time, uptime: Duration, detail: Detail) -> Snapshot {
+        let snapshot = match detail {
+            Detail::Summary => self.manager.summary(),
+            Detail::Connections => self.manager.snapshot(now),
+        };
+        Snapshot { netns: self.name.clone(), uptime_s: uptime.as_secs_f64(), ..snapshot }
     }
 
     /// What to poll for reading.
     pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        [self.events.as_fd(), self.changes.as_fd()].into_iter().chain(self.kernel.listeners())
+        let sockets = [self.events.get().map(AsFd::as_fd), self.changes.get().map(AsFd::as_fd)];
+        sockets.into_iter().flatten().chain(self.kernel.listeners())
+    }
+
+    /// When [`Namespace::turn`] is due because something failed, by the daemon's uptime.
+    pub fn mends(&self, uptime: Duration) -> Option<Duration> {
+        let sockets =
+            [self.events.due(uptime), self.changes.due(uptime), self.interfaces.due(uptime), self.kernel.due()];
+        sockets.into_iter().flatten().min()
     }
 
     /// When [`Namespace::turn`] is due although nothing happens.
@@ -159,11 +192,15 @@ impl Namespace {
         [self.manager.next(), self.resync, self.resolve, more].into_iter().flatten().min()
     }
 
-    /// Does what is to be done at `now`. `told`: one of its descriptors has something to read.
-    pub fn turn(&mut self, now: Time, told: bool) {
+    /// Does what is to be done at `now`, which is `uptime` after the daemon's start. `told`: one of its descriptors has
+    /// something to read.
+    pub fn turn(&mut self, now: Time, uptime: Duration, told: bool) {
+        self.kernel.uptime = uptime;
+        self.mend(now);
         if told {
             self.take_changes(now);
             self.kernel.refuse_connections();
+            self.refuse_askers();
         }
         if self.resolve.is_some_and(|due| due <= now) {
             self.resolve(now);
@@ -180,15 +217,40 @@ impl Namespace {
         }
     }
 
+    /// Opens anew what has failed, and asks for what was not told meanwhile.
+    fn mend(&mut self, now: Time) {
+        let uptime = self.kernel.uptime;
+        if self.events.reopen(uptime) {
+            self.resync = Some(now);
+        }
+        if self.changes.reopen(uptime) {
+            self.resolve = Some(now);
+        }
+        self.interfaces.reopen(uptime);
+        let lost = self.kernel.mend() + self.events.lost() + self.changes.lost() + self.interfaces.lost();
+        self.manager.counters().sockets_lost += lost;
+    }
+
+    /// Closes what asked who has the name, so that there is room for the next one.
+    fn refuse_askers(&self) {
+        for _ in 0..8 {
+            if self.alone.as_ref().is_none_or(|listener| listener.accept().is_err()) {
+                return;
+            }
+        }
+    }
+
     fn take_changes(&mut self, now: Time) {
         for _ in 0..EVENTS {
-            match self.changes.next() {
+            let Some(changes) = self.changes.get_mut() else { return };
+            match changes.next() {
                 Ok(None) => return,
                 Ok(Some(_)) | Err(Error::Malformed(_)) => {}
                 Err(Error::Overrun) => self.manager.counters().overruns += 1,
                 Err(error) => {
-                    tracing::warn!(%error, "changes of interfaces cannot be read");
-                    self.resolve = Some(now.saturating_add(AGAIN));
+                    if !self.changes.failed(&error, self.kernel.uptime) {
+                        self.resolve = Some(now.saturating_add(AGAIN));
+                    }
                     return;
                 }
             }
@@ -199,7 +261,8 @@ impl Namespace {
     fn take_events(&mut self, now: Time) {
         self.more = false;
         for _ in 0..EVENTS {
-            match self.events.next() {
+            let Some(events) = self.events.get_mut() else { return };
+            match events.next() {
                 Ok(None) => return,
                 Ok(Some(event)) => self.manager.event(now, &event, &mut self.kernel),
                 Err(Error::Malformed(error)) => {
@@ -208,11 +271,12 @@ impl Namespace {
                 }
                 Err(Error::Overrun) => {
                     self.manager.counters().overruns += 1;
-                    self.resync = Some(now);
+                    self.resync = Some(now.max(self.rested));
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "events cannot be read");
-                    self.resync = Some(now.saturating_add(AGAIN));
+                    if !self.events.failed(&error, self.kernel.uptime) {
+                        self.resync = Some(now.saturating_add(AGAIN));
+                    }
                     return;
                 }
             }
@@ -221,13 +285,20 @@ impl Namespace {
     }
 
     fn read_anew(&mut self, now: Time) {
-        match self.kernel.all() {
-            Ok((connections, subflows)) => {
+        let start = Instant::now();
+        let read = self.kernel.all();
+        let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX / 1000);
+        self.rested = now.saturating_add(Span::from_nanos(took).saturating_mul(REST));
+        match read {
+            Ok((connections, subflows, unreadable)) => {
                 self.resync = None;
+                self.manager.counters().unreadable += unreadable as u64;
                 self.manager.resync(now, &connections, &subflows, &mut self.kernel);
             }
             Err(error) => {
-                tracing::warn!(%error, "connections cannot be listed; trying again");
+                if self.failures[0].add(self.kernel.uptime) {
+                    tracing::warn!(%error, "connections cannot be listed; trying again");
+                }
                 self.resync = Some(now.saturating_add(AGAIN));
             }
         }
@@ -235,11 +306,15 @@ impl Namespace {
 
     /// Finds out which addresses and interfaces lanes have now.
     fn resolve(&mut self, now: Time) {
-        let read = self.interfaces.links().and_then(|links| Ok((links, self.interfaces.addresses()?)));
+        let interfaces = self.interfaces.get_mut().ok_or(Error::NoAnswer);
+        let read = interfaces.and_then(|interfaces| Ok((interfaces.links()?, interfaces.addresses()?)));
         let (links, addresses) = match read {
             Ok(read) => read,
             Err(error) => {
-                tracing::warn!(%error, "interfaces cannot be listed; trying again");
+                self.interfaces.failed(&error, self.kernel.uptime);
+                if self.failures[1].add(self.kernel.uptime) {
+                    tracing::warn!(%error, "interfaces cannot be listed; trying again");
+                }
                 self.resolve = Some(now.saturating_add(AGAIN));
                 return;
             }
@@ -270,25 +345,28 @@ impl Namespace {
             self.set_up(now);
         }
         (self.resolve, self.resync) = (Some(now), Some(now));
-        self.turn(now, true);
+        self.turn(now, self.kernel.uptime, true);
     }
 
     fn set_up(&mut self, now: Time) {
         let settings = self.manager.settings();
         let applied = self.place.inside(|| set_up(settings, self.name.as_deref()).map_err(io::Error::other));
-        self.incomplete = applied.is_err();
-        if let Err(error) = applied {
-            tracing::error!(%error, "routes are not set up in full; trying again");
+        self.incomplete = !matches!(&applied, Ok(done) if done.in_use == 0);
+        match applied {
+            Err(error) if self.failures[2].add(self.kernel.uptime) => {
+                tracing::error!(%error, "routes are not set up in full; trying again");
+            }
+            _ => {}
+        }
+        if self.incomplete {
             self.resolve = Some(now.saturating_add(LATER));
         }
     }
 
-    /// Time begins anew at `now`.
-    pub fn begin_anew(&mut self, settings: &Settings, now: Time) {
-        let counters = *self.manager.counters();
-        self.manager = Manager::new(settings.clone(), now);
+    /// Time begins anew: it is `now` what was `then` before.
+    pub fn set_clock(&mut self, then: Time, now: Time) {
+        self.manager.set_clock(then, now);
         self.settled = false;
-        *self.manager.counters() = counters;
         (self.resolve, self.resync) = (Some(now), Some(now));
     }
 }
@@ -318,16 +396,57 @@ fn state(lane: &crate::settings::Lane, links: &[Link], addresses: &[Address]) ->
 }
 
 /// Sets up routes, the path manager and its limits in the namespace `name`, which the calling thread is in.
-fn set_up(settings: &Settings, name: Option<&str>) -> Result<(), SetupError> {
+fn set_up(settings: &Settings, name: Option<&str>) -> Result<Done, SetupError> {
     let done = setup::set_up(settings, name)?;
-    tracing::info!(netns = name, done = done.done, there = done.there, "set up");
-    Ok(())
+    let Done { done: new, there, undone, in_use } = done;
+    // again and again, as long as connections use what is not wanted any more
+    if new > 0 || undone > 0 || in_use == 0 {
+        tracing::info!(netns = name, done = new, there, undone, in_use, "set up");
+    }
+    Ok(done)
 }
 
-/// What one daemon of a network namespace can hold: abstract names are a namespace's own (unix(7)), and gone with their
-/// owner. Two daemons would undo each other's marks.
-fn alone() -> io::Result<UnixListener> {
-    UnixListener::bind_addr(&SocketAddr::from_abstract_name("headway-lane")?)
+/// The name of what one daemon of a network namespace can hold: abstract names are a namespace's own (unix(7)), and gone
+/// with their owner. Two daemons would undo each other's marks.
+const NAME: &str = "headway-lane";
+
+/// Takes the name. `None` if someone has it who cannot be another daemon: any user can take any abstract name, and nobody
+/// else's is a reason not to run.
+fn alone() -> io::Result<Option<UnixListener>> {
+    let error = match UnixListener::bind_addr(&SocketAddr::from_abstract_name(NAME)?) {
+        Ok(listener) => return listener.set_nonblocking(true).map(|()| Some(listener)),
+        Err(error) => error,
+    };
+    if error.kind() != io::ErrorKind::AddrInUse {
+        return Err(error);
+    }
+    match owner() {
+        Some(uid) if uid.is_root() || uid == rustix::process::geteuid() => Err(error),
+        owner => {
+            let uid = owner.map(rustix::process::Uid::as_raw);
+            tracing::warn!(
+                uid,
+                "someone who is no daemon has the abstract socket `{NAME}`, by which daemons know each other"
+            );
+            Ok(None)
+        }
+    }
+}
+
+/// Who listens at the name; `None` if nobody does, or if its queue stays full, which a daemon's does not.
+fn owner() -> Option<rustix::process::Uid> {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
+    let address = SocketAddrUnix::new_abstract_name(NAME.as_bytes()).ok()?;
+    for _ in 0..20 {
+        // it may have the name and not listen yet
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
+        if connect(&socket, &address).is_ok() {
+            return sockopt::socket_peercred(&socket).ok().map(|owner| owner.uid);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    None
 }
 
 #[cfg(test)]
@@ -379,5 +498,121 @@ mod tests {
         assert!(state(&lane(Some("eth0"), &["10.1.0.1"]), &links, &addresses).addresses.is_empty());
         let none = state(&lane(Some("eth9"), &[]), &links, &addresses);
         assert_eq!(none, LaneState::default());
+    }
+
+    /// A namespace with its loopback up, gone with this.
+    struct Netns(String);
+
+    impl Netns {
+        /// `None`, with the reason printed, where it cannot be made.
+        fn new() -> Option<Netns> {
+            use std::sync::atomic::{AtomicU32, Ordering};
+            static NEXT: AtomicU32 = AtomicU32::new(0);
+            let name = format!("laneloop-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            let ip = |arguments: &str| {
+                let run = std::process::Command::new("ip").args(arguments.split(' ')).output();
+                run.is_ok_and(|output| output.status.success())
+            };
+            if !rustix::process::geteuid().is_root() || !ip(&format!("netns add {name}")) {
+                eprintln!("skipped: this needs root and ip(8)");
+                return None;
+            }
+            let netns = Netns(name);
+            assert!(ip(&format!("-n {} link set lo up", netns.0)));
+            let userspace = Place::new(Some(&netns.0)).unwrap().inside(|| {
+                headway_linux::sysctl::write("net.mptcp.enabled", "1").map_err(io::Error::other)?;
+                ManagedBy::Userspace.write().map_err(io::Error::other)
+            });
+            if let Err(error) = userspace {
+                eprintln!("skipped: {error}");
+                return None;
+            }
+            Some(netns)
+        }
+    }
+
+    impl Drop for Netns {
+        fn drop(&mut self) {
+            let _ = std::process::Command::new("ip").args(["netns", "del", &self.0]).status();
+        }
+    }
+
+    #[test]
+    fn a_user_who_takes_the_daemons_name_does_not_keep_it_from_running() {
+        use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+        let Some(netns) = Netns::new() else { return };
+        let place = Place::new(Some(&netns.0)).unwrap();
+        let squat = |uid: u32, listen: bool| {
+            let place = place.clone();
+            // user and namespace are a thread's own here
+            let squat = move || {
+                let take = || {
+                    let uid = rustix::process::Uid::from_raw(uid);
+                    rustix::thread::set_thread_res_uid(uid, uid, None)?;
+                    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+                    rustix::net::bind(&socket, &SocketAddrUnix::new_abstract_name(NAME.as_bytes())?)?;
+                    if listen {
+                        rustix::net::listen(&socket, 1)?;
+                    }
+                    io::Result::Ok(socket)
+                };
+                let Place::There(_, files) = &place else { unreachable!() };
+                netns::enter_open(&files[0])?;
+                take()
+            };
+            std::thread::spawn(squat).join().unwrap().unwrap()
+        };
+        let inside = || place.inside(alone);
+        for listen in [true, false] {
+            let _user = squat(65_534, listen);
+            assert!(inside().unwrap().is_none());
+        }
+        let one = squat(0, true);
+        assert_eq!(inside().unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        drop(one);
+        let held = inside().unwrap();
+        assert!(held.is_some());
+        assert_eq!(inside().unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    }
+
+    #[test]
+    fn what_was_not_told_while_a_socket_was_dead_is_asked_for() {
+        let Some(netns) = Netns::new() else { return };
+        let text = "side = \"client\"\n[[lane]]\nname = \"a\"\nrole = \"short\"\naddress = \"127.0.0.1\"\n\
+            [[lane]]\nname = \"b\"\nrole = \"long\"\naddress = \"127.0.0.2\"\n";
+        let settings = crate::config::Configuration::read(text, "lane.toml", &|_| None).unwrap().settings;
+        let now = |ms| Time::ZERO + Span::from_millis(ms);
+        let mut namespace = Namespace::open(Some(&netns.0), &settings, false, now(0)).unwrap();
+        let connect = || {
+            let listener = headway_linux::mptcp_socket::listen("127.0.0.1:0".parse().unwrap(), 1)?;
+            let near = headway_linux::mptcp_socket::connect(listener.local_addr()?, None)?;
+            let (far, _) = listener.accept()?;
+            // fully established is what has been answered
+            for (mut from, mut to) in [(&near, &far), (&far, &near)] {
+                io::Write::write_all(&mut from, b"x")?;
+                io::Read::read_exact(&mut to, &mut [0])?;
+            }
+            Ok((near, far))
+        };
+        let place = namespace.place.clone();
+        let _one = place.inside(connect).unwrap();
+        namespace.turn(now(1), Duration::from_millis(1), true);
+        assert_eq!(namespace.counters().managed, 1);
+        let died = || Error::Call { call: "recvfrom(AF_NETLINK)", source: io::Error::from_raw_os_error(100) };
+        let uptime = namespace.kernel.uptime;
+        assert!(namespace.events.failed(&died(), uptime));
+        assert!(namespace.changes.failed(&died(), uptime));
+        assert!(namespace.interfaces.failed(&died(), uptime));
+        assert_eq!(namespace.fds().count(), 0, "nothing of what is dead is polled");
+        let _two = place.inside(connect).unwrap();
+        namespace.turn(now(2), Duration::from_millis(2), true);
+        assert_eq!(namespace.counters().managed, 1);
+        let due = namespace.mends(Duration::from_millis(2)).unwrap();
+        namespace.turn(now(1000), due, false);
+        assert_eq!((namespace.counters().managed, namespace.counters().sockets_lost), (2, 3));
+        assert_eq!((namespace.fds().count(), namespace.mends(due)), (2, None));
+        let _three = place.inside(connect).unwrap();
+        namespace.turn(now(1001), due, true);
+        assert_eq!(namespace.counters().managed, 3);
     }
 }

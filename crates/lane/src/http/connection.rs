@@ -24,6 +24,10 @@ pub(super) enum Stream {
 }
 
 impl Stream {
+    pub(super) fn is_tcp(&self) -> bool {
+        matches!(self, Stream::Tcp(_))
+    }
+
     fn set_nonblocking(&self) -> io::Result<()> {
         match self {
             Stream::Unix(stream) => stream.set_nonblocking(true),
@@ -104,6 +108,10 @@ impl Connection {
         (self.state != State::Follows).then_some(self.deadline)
     }
 
+    pub(super) fn is_tcp(&self) -> bool {
+        self.stream.is_tcp()
+    }
+
     pub(super) fn follows(&self) -> bool {
         self.state == State::Follows
     }
@@ -172,8 +180,7 @@ impl Connection {
                 Ok(0) => return Progress::Gone,
                 Ok(read) => {
                     self.input.extend_from_slice(&buffer[..read]);
-                    let tcp = matches!(self.stream, Stream::Tcp(_));
-                    match request(&self.input, tcp) {
+                    match request(&self.input, self.is_tcp()) {
                         Some(asked) => return Progress::Asks(asked),
                         None if self.input.len() >= LONGEST_REQUEST => {
                             return Progress::Asks(Err(Response::text(431, "this request is too long\n")));

@@ -1,8 +1,8 @@
 //! Status, events and metrics over HTTP/1.1, without threads: the event loop polls [`Server::interests`] and calls
 //! [`Server::serve`].
 //!
-//! Whoever is at the other end may be slow, wrong or hostile. So there are at most [`MOST_CONNECTIONS`]; requests are at
-//! most [`LONGEST_REQUEST`] bytes and one per connection; who takes longer than [`PATIENCE`], or does not read events as
+//! Whoever is at the other end may be slow, wrong or hostile. So there are at most [`MOST_CONNECTIONS`] and [`MOST_TCP`], and
+//! the ones take no place of the others; requests are at most [`LONGEST_REQUEST`] bytes and one per connection; who takes longer than [`PATIENCE`], or does not read events as
 //! fast as they come, is dropped. Nothing can be changed through it.
 //!
 //! Sources: RFC 9112 (HTTP/1.1).
@@ -15,7 +15,7 @@ mod socket;
 mod tests;
 
 use std::io;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,13 +23,16 @@ use std::time::Duration;
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::failures::{Failures, Refusal, refusal};
 use crate::settings::Operations;
 use connection::{Connection, Progress, Stream};
 pub use pages::answer;
 use socket::UnixSocket;
 
-/// Open connections at a time; a further one takes the place of the oldest.
+/// Open connections at the unix socket at a time; a further one takes the place of the oldest.
 pub const MOST_CONNECTIONS: usize = 16;
+/// Open connections over TCP at a time, likewise.
+pub const MOST_TCP: usize = 8;
 /// Of them, those that follow events, so that there is always one to drop.
 pub const MOST_FOLLOWERS: usize = 8;
 /// A request and its headers.
@@ -60,7 +63,7 @@ pub enum BindError {
     #[error("metrics on {address}: {error}")]
     Tcp {
         /// The address.
-        address: std::net::SocketAddr,
+        address: SocketAddr,
         /// Why.
         error: io::Error,
     },
@@ -108,9 +111,18 @@ pub struct Interest<'a> {
 #[derive(Debug)]
 pub struct Server {
     unix: UnixSocket,
+    metrics: Option<SocketAddr>,
+    /// `None` although there is an address: it failed, and is opened anew.
     tcp: Option<TcpListener>,
     /// In the order of their opening.
     connections: Vec<Connection>,
+    accepting: Failures,
+    failures: u64,
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, BindError> {
+    let bound = TcpListener::bind(address).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+    bound.map_err(|error| BindError::Tcp { address, error })
 }
 
 impl Server {
@@ -120,27 +132,47 @@ impl Server {
     /// If another daemon runs there, or a socket cannot be made.
     pub fn bind(operations: &Operations) -> Result<Server, BindError> {
         let unix = UnixSocket::bind(&operations.socket)?;
-        let tcp = match operations.metrics {
-            None => None,
-            Some(address) => {
-                let bound =
-                    TcpListener::bind(address).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
-                Some(bound.map_err(|error| BindError::Tcp { address, error })?)
-            }
-        };
-        Ok(Server { unix, tcp, connections: Vec::new() })
+        let metrics = operations.metrics;
+        let tcp = metrics.map(listen).transpose()?;
+        Ok(Server { unix, metrics, tcp, connections: Vec::new(), accepting: Failures::default(), failures: 0 })
     }
 
-    /// What to poll for.
-    pub fn interests(&self) -> impl Iterator<Item = Interest<'_>> {
+    /// Listens where `operations` says from now on. What stays as it is is not touched.
+    ///
+    /// # Errors
+    /// As [`Server::bind`]; then nothing changes.
+    pub fn rebind(&mut self, operations: &Operations) -> Result<(), BindError> {
+        let changed = operations.metrics != self.metrics;
+        let tcp = operations.metrics.filter(|_| changed).map(listen).transpose()?;
+        if operations.socket != self.unix.path() {
+            self.unix = UnixSocket::bind(&operations.socket)?;
+        }
+        if changed {
+            (self.tcp, self.metrics) = (tcp, operations.metrics);
+        }
+        Ok(())
+    }
+
+    /// What to poll for at `now`.
+    pub fn interests(&self, now: Duration) -> impl Iterator<Item = Interest<'_>> {
         let listener = |fd| Interest { fd, read: true, write: false };
+        let rest = self.accepting.due(now).is_some();
         let listeners = [Some(self.unix.as_fd()), self.tcp.as_ref().map(AsFd::as_fd)];
-        listeners.into_iter().flatten().map(listener).chain(self.connections.iter().map(Connection::interest))
+        let listeners = listeners.into_iter().flatten().filter(move |_| !rest).map(listener);
+        listeners.chain(self.connections.iter().map(Connection::interest))
     }
 
     /// How long from `now` on until [`Server::serve`] must be called although nothing happens; `None`: for ever.
     pub fn timeout(&self, now: Duration) -> Option<Duration> {
-        self.connections.iter().filter_map(Connection::deadline).min().map(|deadline| deadline.saturating_sub(now))
+        let lost = (self.metrics.is_some() && self.tcp.is_none()).then_some(now);
+        let accepting = self.accepting.due(now).or(lost);
+        let deadlines = self.connections.iter().filter_map(Connection::deadline).chain(accepting);
+        deadlines.min().map(|deadline| deadline.saturating_sub(now))
+    }
+
+    /// How often since the last call nothing could be accepted.
+    pub fn failures(&mut self) -> u64 {
+        std::mem::take(&mut self.failures)
     }
 
     /// Whether anyone follows events, so that making them is worth it.
@@ -190,17 +222,56 @@ impl Server {
     }
 
     fn accept(&mut self, now: Duration) {
-        // As many as there may be, so that one who connects without end does not keep the event loop here.
-        for _ in 0..MOST_CONNECTIONS {
-            let unix = self.unix.accept().map(Stream::Unix);
-            let stream = unix.or_else(|| Some(Stream::Tcp(self.tcp.as_ref()?.accept().ok()?.0)));
-            let Some(stream) = stream else { return };
-            if self.connections.len() >= MOST_CONNECTIONS
-                && let Some(oldest) = self.connections.iter().position(|one| !one.follows())
-            {
-                self.connections.remove(oldest);
-            }
-            self.connections.extend(Connection::new(stream, now + PATIENCE));
+        if self.accepting.due(now).is_some() {
+            return;
         }
+        let mut failed = None;
+        if let (None, Some(address)) = (&self.tcp, self.metrics) {
+            self.tcp = listen(address).map_err(|error| failed = Some(error.to_string())).ok();
+        }
+        for tcp in [false, true] {
+            // As many as there may be, so that one who connects without end does not keep the event loop here.
+            for _ in 0..MOST_CONNECTIONS {
+                let accepted = match (tcp, &self.tcp) {
+                    (false, _) => self.unix.accept().map(Stream::Unix),
+                    (true, Some(listener)) => listener.accept().map(|(stream, _)| Stream::Tcp(stream)),
+                    (true, None) => break,
+                };
+                match accepted {
+                    Ok(stream) => self.admit(stream, now),
+                    Err(error) => match refusal(&error) {
+                        Refusal::Connection => {}
+                        Refusal::Nothing => break,
+                        reason @ (Refusal::Room | Refusal::Socket) => {
+                            if tcp && reason == Refusal::Socket {
+                                self.tcp = None;
+                            }
+                            failed = Some(error.to_string());
+                            break;
+                        }
+                    },
+                }
+            }
+        }
+        if let Some(error) = failed {
+            self.failures += 1;
+            if self.accepting.add(now) {
+                tracing::warn!(%error, "no connection for status or metrics can be accepted now");
+            }
+        } else if let Some(failures) = self.accepting.works(now) {
+            tracing::info!(failures, "connections for status and metrics can be accepted again");
+        }
+    }
+
+    fn admit(&mut self, stream: Stream, now: Duration) {
+        // any user can connect over TCP, and must not drive away those who may use the unix socket
+        let tcp = stream.is_tcp();
+        let most = if tcp { MOST_TCP } else { MOST_CONNECTIONS };
+        let same = self.connections.iter().filter(|one| one.is_tcp() == tcp).count();
+        let oldest = self.connections.iter().position(|one| one.is_tcp() == tcp && !one.follows());
+        if let Some(oldest) = oldest.filter(|_| same >= most) {
+            self.connections.remove(oldest);
+        }
+        self.connections.extend(Connection::new(stream, now + PATIENCE));
     }
 }

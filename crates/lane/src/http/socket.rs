@@ -3,7 +3,7 @@
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,12 @@ impl UnixSocket {
         }
         let mut name = path.as_os_str().to_owned();
         name.push(".lock");
-        let lock = File::options().create(true).write(true).truncate(false).open(&name).map_err(wrong)?;
+        // Not a link, which may lead elsewhere; and for nobody else, who could keep the lock from the next daemon.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        let mut options = File::options();
+        options.create(true).write(true).truncate(false).mode(0o600).custom_flags(flags.bits().cast_signed());
+        let lock = options.open(&name).map_err(wrong)?;
+        lock.set_permissions(Permissions::from_mode(0o600)).map_err(wrong)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(BindError::Served(path.to_owned())),
@@ -48,9 +53,14 @@ impl UnixSocket {
         Ok(socket)
     }
 
-    /// The next connection that waits, if one does.
-    pub(super) fn accept(&self) -> Option<UnixStream> {
-        self.listener.accept().ok().map(|(stream, _)| stream)
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The next connection that waits.
+    pub(super) fn accept(&self) -> io::Result<UnixStream> {
+        self.listener.accept().map(|(stream, _)| stream)
     }
 }
 

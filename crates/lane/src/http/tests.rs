@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::mpsc;
 
 use super::*;
-use crate::snapshot::{Snapshot, Status};
+use crate::snapshot::{Detail, Snapshot, Status};
 
 fn operations(folder: &Path) -> Operations {
     Operations { socket: folder.join("run/lane.sock"), metrics: None, state: folder.to_owned() }
@@ -32,7 +32,7 @@ impl Rig {
     }
 
     fn serve(&mut self) {
-        let status = || Status { namespaces: vec![Snapshot { managed: 3, ..Snapshot::default() }] };
+        let status = |_| Status { namespaces: vec![Snapshot { managed: 3, ..Snapshot::default() }] };
         self.server.serve(self.now, |request| answer(request, status));
     }
 
@@ -61,6 +61,23 @@ fn status_and_metrics_are_answered() {
     let metrics = rig.ask(b"GET /metrics?x=1 HTTP/1.1\r\n\r\n");
     assert!(metrics.contains("headway_lane_connections 3\n"), "{metrics}");
     assert_eq!(rig.server.connections.len(), 0);
+}
+
+#[test]
+fn metrics_ask_for_no_connection() {
+    for (path, tcp, wanted) in [
+        ("/metrics", false, Some(Detail::Summary)),
+        ("/metrics", true, Some(Detail::Summary)),
+        ("/status", false, Some(Detail::Connections)),
+        ("/status", true, None),
+    ] {
+        let mut asked = None;
+        let _ = answer(&Request { path: path.to_owned(), tcp }, |detail| {
+            asked = Some(detail);
+            Status::default()
+        });
+        assert_eq!(asked, wanted, "{path}");
+    }
 }
 
 #[test]
@@ -193,6 +210,106 @@ fn a_dead_daemons_socket_is_replaced_and_a_living_ones_is_not() {
     assert_eq!(std::fs::read_to_string(&socket).unwrap(), "something else");
 }
 
+/// As after `ss -K`: it wakes `poll` for ever, and accepts nothing.
+#[test]
+fn a_listener_that_died_does_not_wake_the_loop_and_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut server = Server::bind(&Operations { metrics: Some(port), ..operations(folder.path()) }).unwrap();
+    server.tcp = None;
+    let dead = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None).unwrap();
+    server.tcp = Some(TcpListener::from(dead));
+    let mut now = Duration::from_secs(1);
+    assert_eq!(server.interests(now).count(), 2);
+    server.serve(now, |_| unreachable!());
+    assert_eq!((server.failures(), server.interests(now).count()), (1, 0));
+    let pause = server.timeout(now).unwrap();
+    assert!(pause >= Duration::from_millis(100), "{pause:?}");
+    // before it is time nothing is tried
+    server.serve(now, |_| unreachable!());
+    assert_eq!(server.failures(), 0);
+    now += pause;
+    assert_eq!(server.timeout(now), Some(Duration::ZERO));
+    server.serve(now, |_| unreachable!());
+    assert_eq!((server.failures(), server.interests(now).count(), server.timeout(now)), (0, 2, None));
+    let mut stream = TcpStream::connect(port).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    server.serve(now, |request| answer(request, |_| Status::default()));
+    assert!(rest(&mut stream).starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn who_connects_over_tcp_drives_nobody_from_the_unix_socket() {
+    let mut rig = Rig::new();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let operations = Operations { metrics: Some(port), ..operations(rig.folder.path()) };
+    rig.server.rebind(&operations).unwrap();
+    let mut first = rig.connect();
+    first.write_all(b"GET /status HT").unwrap();
+    rig.serve();
+    let mut flood = Vec::new();
+    for _ in 0..10 * MOST_CONNECTIONS {
+        flood.push(TcpStream::connect(port).unwrap());
+        rig.serve();
+    }
+    assert_eq!(rig.server.connections.len(), 1 + MOST_TCP);
+    first.write_all(b"TP/1.1\r\n\r\n").unwrap();
+    rig.serve();
+    assert!(rest(&mut first).starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn a_new_configuration_moves_what_it_moves_and_nothing_else() {
+    let mut rig = Rig::new();
+    let ports: Vec<SocketAddr> =
+        (0..2).map(|_| TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()).collect();
+    let at = |socket: &str, metrics| Operations {
+        socket: rig.folder.path().join(socket),
+        metrics,
+        state: rig.folder.path().to_owned(),
+    };
+    let old = at("run/lane.sock", None);
+    let metrics = |server: &mut Server, port: SocketAddr| {
+        let mut stream = TcpStream::connect(port).ok()?;
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        server.serve(Duration::ZERO, |request| answer(request, |_| Status::default()));
+        Some(rest(&mut stream).starts_with("HTTP/1.1 200"))
+    };
+    rig.server.rebind(&at("run/lane.sock", Some(ports[0]))).unwrap();
+    assert_eq!(metrics(&mut rig.server, ports[0]), Some(true));
+    // another socket, the same port
+    let new = at("run/new.sock", Some(ports[0]));
+    rig.server.rebind(&new).unwrap();
+    assert_eq!(metrics(&mut rig.server, ports[0]), Some(true));
+    assert!(UnixStream::connect(&new.socket).is_ok() && !old.socket.exists());
+    // what cannot be had changes nothing
+    let _taken = TcpListener::bind(ports[1]).unwrap();
+    assert!(matches!(rig.server.rebind(&at("run/lane.sock", Some(ports[1]))), Err(BindError::Tcp { .. })));
+    assert!(UnixStream::connect(&new.socket).is_ok() && !old.socket.exists());
+    assert_eq!(metrics(&mut rig.server, ports[0]), Some(true));
+    rig.server.rebind(&at("run/new.sock", None)).unwrap();
+    assert_eq!(metrics(&mut rig.server, ports[0]), None);
+}
+
+#[test]
+fn the_lock_is_no_link_and_nobody_elses() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let socket = operations(folder.path()).socket;
+    let lock = socket.with_extension("sock.lock");
+    let elsewhere = folder.path().join("elsewhere");
+    std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+    assert!(matches!(Server::bind(&operations(folder.path())), Err(BindError::Unix { .. })));
+    assert!(!elsewhere.exists());
+    std::fs::remove_file(&lock).unwrap();
+    // of a daemon before this one
+    std::fs::write(&lock, "").unwrap();
+    std::fs::set_permissions(&lock, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let _server = Server::bind(&operations(folder.path())).unwrap();
+    assert_eq!(std::fs::metadata(&lock).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
 #[test]
 fn over_tcp_there_are_only_metrics() {
     let folder = tempfile::tempdir().unwrap();
@@ -206,7 +323,7 @@ fn over_tcp_there_are_only_metrics() {
         stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\n\r\n").unwrap();
         // Loopback delivers before connect and write return.
-        server.serve(Duration::ZERO, |request| answer(request, Status::default));
+        server.serve(Duration::ZERO, |request| answer(request, |_| Status::default()));
         rest(&mut stream)
     };
     assert!(ask("/metrics").starts_with("HTTP/1.1 200"));

@@ -10,7 +10,7 @@ use headway_units::{Bytes, Span, Time};
 
 use super::opening::Opening;
 use super::{Before, Class, ESTABLISHED, Kernel, Note, Shared, compares, host, is_open, peer, ports};
-use crate::settings::{Open, Settings};
+use crate::settings::{Judging, Open, Settings};
 use crate::snapshot::{ConnectionStatus, SubflowStatus};
 
 /// After so long a command is tried again that the kernel was not ready for; doubled each time.
@@ -21,6 +21,10 @@ pub(super) const TRIES: u8 = 7;
 pub(super) const GIVE_UP: Span = Span::from_secs(5);
 /// The rarest look at a connection that has nothing to send.
 const RESTING: Span = Span::from_secs(1);
+
+/// Subflows of a connection that are looked after. The kernel bounds neither how many the other end opens nor how fast; what
+/// is beyond is left alone.
+const MOST_SUBFLOWS: usize = 32;
 
 /// Without a round trip it says that a lane is alive, and no more.
 const ALIVE: Observation = Observation { srtt: Span::ZERO, latest: None, min_rtt: None };
@@ -80,6 +84,10 @@ pub(super) struct Connection {
     ending: bool,
     rule: Option<usize>,
     judge: Judge,
+    /// When its subflows on long lanes are opened.
+    pub opens: Open,
+    /// The age from which on it is looked at.
+    open_after: Span,
     /// Long by rule.
     long: bool,
     pub lanes: Lanes,
@@ -126,11 +134,12 @@ impl Connection {
         arrival: Arrival,
         home: usize,
         rule: Option<usize>,
-        judge: Judge,
+        judging: Judging,
         long: bool,
         shared: &mut Shared,
         now: Time,
     ) -> Connection {
+        let Judging { judge, open, open_after } = judging;
         let peer = peer(&arrival);
         let share = shared.settings.history.and_then(|history| history.long_share);
         let known = share.is_some_and(|least| shared.history.long_share(now, peer).is_some_and(|share| share >= least));
@@ -144,6 +153,8 @@ impl Connection {
             ending: false,
             rule,
             judge,
+            opens: open,
+            open_after,
             long,
             lanes: new_lanes(judge, began, long, &shared.settings),
             began,
@@ -206,6 +217,9 @@ impl Connection {
     }
 
     fn add(&mut self, now: Time, pair: Pair, backup: bool, shared: &Shared) {
+        if self.subflows.len() >= MOST_SUBFLOWS {
+            return;
+        }
         let lane = shared.lane_of(pair.local.ip());
         let index = lane.and_then(|lane| self.lanes.add_subflow(shared.role(lane)).ok());
         self.subflows.push(Subflow {
@@ -309,7 +323,7 @@ impl Connection {
             // before the observations, each of which may end a window of the delivery rate; `act` asks for all permits
             let progress = Progress { acked: Bytes::new(self.acked), backlog: Bytes::new(backlog) };
             let _ = self.lanes.progress(now, progress);
-            self.ready |= now.since(self.began) >= shared.settings.timing.open_after;
+            self.ready |= now.since(self.began) >= self.open_after;
         }
 
         let (mut gone, mut there) = (Vec::new(), Vec::new());
@@ -428,7 +442,7 @@ impl Connection {
         shared: &mut Shared,
         kernel: &mut dyn Kernel,
     ) {
-        if self.subflows.iter().any(|subflow| subflow.pair == pair) {
+        if self.subflows.len() >= MOST_SUBFLOWS || self.subflows.iter().any(|subflow| subflow.pair == pair) {
             return;
         }
         let lane = shared.lane_of(pair.local.ip());
@@ -589,7 +603,7 @@ impl Connection {
         // asked of the kernel itself, as an event may have been lost: the last subflow is never ended
         let others: Vec<Pair> =
             self.subflows.iter().filter(|one| one.alive && !one.backup).map(|one| one.pair).collect();
-        let carried = kernel.subflows(&others).is_ok_and(|states| states.iter().flatten().any(is_open));
+        let carried = kernel.subflows(&others).iter().flatten().flatten().any(is_open);
         if !carried {
             return;
         }
@@ -628,7 +642,7 @@ impl Connection {
     /// Goes where the other end invites to, once the connection is old enough: servers announce at the very beginning, and
     /// short connections must not pay for it.
     fn accept(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
-        let due = self.began.saturating_add(shared.settings.timing.open_after);
+        let due = self.began.saturating_add(self.open_after);
         if !self.invited || now < due {
             self.retry_at = if self.invited { self.retry_at.min(due) } else { self.retry_at };
             return;
@@ -729,7 +743,7 @@ impl Connection {
     /// When the next look is due.
     pub fn plan_look(&mut self, now: Time, shared: &mut Shared) {
         let timing = shared.settings.timing;
-        let first = self.began.saturating_add(self.first_look(timing.open, timing.open_after));
+        let first = self.began.saturating_add(self.first_look());
         let after = |class, least| (class, together(now, shared.interval(class, least)));
         let by_age = matches!(self.judge, Judge::Deadline(_));
         // by age nothing changes any more while it waits for its turn to have a long lane opened
@@ -753,11 +767,11 @@ impl Connection {
         self.look_at = at;
     }
 
-    fn first_look(&self, open: Open, open_after: Span) -> Span {
-        match (open, self.judge) {
+    fn first_look(&self) -> Span {
+        match (self.opens, self.judge) {
             // without a probe there is nothing to do before
             (Open::WhenLong, Judge::Deadline(judge)) => judge.after,
-            _ => open_after,
+            _ => self.open_after,
         }
     }
 

@@ -46,17 +46,11 @@ pub trait Kernel {
     /// The kernel refuses it, with this errno.
     fn command(&mut self, command: &Command) -> Result<(), i32>;
 
-    /// The state of connections, in the same order; `None`: there is none of this name.
-    ///
-    /// # Errors
-    /// They cannot be read now.
-    fn connections(&mut self, tokens: &[Token]) -> Result<Vec<Option<Mptcp>>, Unreadable>;
+    /// The state of connections, as many and in the same order; `None`: there is none of this name.
+    fn connections(&mut self, tokens: &[Token]) -> Vec<Answer<Mptcp>>;
 
-    /// The state of subflows, in the same order; `None`: there is none between these ends.
-    ///
-    /// # Errors
-    /// They cannot be read now.
-    fn subflows(&mut self, pairs: &[Pair]) -> Result<Vec<Option<Tcp>>, Unreadable>;
+    /// The state of subflows, as many and in the same order; `None`: there is none between these ends.
+    fn subflows(&mut self, pairs: &[Pair]) -> Vec<Answer<Tcp>>;
 
     /// Listens at an address for joins, if nobody does.
     ///
@@ -68,9 +62,12 @@ pub trait Kernel {
     fn cgroup(&mut self, id: u64) -> Option<PathBuf>;
 }
 
-/// Socket states cannot be read now; whoever does the reading has told why.
+/// A socket's state cannot be read now; whoever does the reading has told why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreadable;
+
+/// What is known of a socket that was asked for.
+pub type Answer<T> = Result<Option<T>, Unreadable>;
 
 /// A lane as it is now.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -110,6 +107,8 @@ struct Shared {
     measured: BTreeMap<(u64, usize), (Time, Span)>,
     /// The queueing delay by lane, of the latest measurement.
     delay: Vec<Option<Span>>,
+    /// Subflows of connections by lane.
+    subflows: Vec<usize>,
     /// Where sockets listen for joins, and how many connections want it.
     listening: BTreeMap<SocketAddr, u32>,
     /// Sockets may listen that nobody wants any more.
@@ -139,15 +138,15 @@ pub struct Manager {
     due: BTreeSet<(Time, Token)>,
     /// What only events told of connections before a change of settings.
     before: BTreeMap<Token, Before>,
-    started: Time,
 }
 
 impl Manager {
     /// A manager without connections and with all lanes down; tell it of lanes by [`Manager::lane`] and of connections
     /// that are there already by [`Manager::resync`].
-    pub fn new(settings: Settings, now: Time) -> Manager {
+    pub fn new(settings: Settings) -> Manager {
         let lanes = vec![LaneState::default(); settings.lanes.len()];
         let delay = vec![None; settings.lanes.len()];
+        let subflows = vec![0; settings.lanes.len()];
         let history = remember(&settings);
         let shared = Shared {
             settings,
@@ -155,6 +154,7 @@ impl Manager {
             history,
             measured: BTreeMap::new(),
             delay,
+            subflows,
             listening: BTreeMap::new(),
             stale: true,
             next_open: Time::ZERO,
@@ -162,20 +162,32 @@ impl Manager {
             counters: Counters::default(),
             notes: Vec::new(),
         };
-        Manager { shared, connections: BTreeMap::new(), due: BTreeSet::new(), before: BTreeMap::new(), started: now }
+        Manager { shared, connections: BTreeMap::new(), due: BTreeSet::new(), before: BTreeMap::new() }
     }
 
     /// Goes on by other settings. All lanes are down and all connections forgotten, but for what only events told, until
     /// [`Manager::lane`] and [`Manager::resync`] tell of them again. Counters stay; what was learnt of lanes does not.
     pub fn reconfigure(&mut self, settings: Settings) {
+        self.forget(settings);
+        self.shared.counters.reloads += 1;
+    }
+
+    /// Goes on by another clock, on which it is `now` what was `then` before: as with other settings, connections keep their
+    /// ages as far as the clock goes back.
+    pub fn set_clock(&mut self, then: Time, now: Time) {
+        self.forget(self.shared.settings.clone());
+        for one in self.before.values_mut() {
+            one.began = Time::from_picos(now.picos().saturating_sub(then.since(one.began).picos()));
+        }
+    }
+
+    fn forget(&mut self, settings: Settings) {
         self.before = self.connections.iter().map(|(&token, connection)| (token, connection.before())).collect();
         self.connections.clear();
         self.due.clear();
-        let mut counters = self.shared.counters;
-        counters.reloads += 1;
-        let mut fresh = Manager::new(settings, self.started);
-        fresh.shared.counters = counters;
-        self.shared = fresh.shared;
+        let counters = self.shared.counters;
+        self.shared = Manager::new(settings).shared;
+        self.shared.counters = counters;
     }
 
     /// The settings it goes by.
@@ -358,25 +370,23 @@ impl Manager {
         for token in &looked {
             pairs.extend(self.connections[token].pairs());
         }
-        let states = if looked.is_empty() {
-            Ok((Vec::new(), Vec::new()))
-        } else {
-            self.shared.counters.polls += (looked.len() + pairs.len()) as u64;
-            kernel.connections(&looked).and_then(|connections| Ok((connections, kernel.subflows(&pairs)?)))
-        };
-        let mut subflows = states.as_ref().map_or(&[][..], |(_, subflows)| subflows);
-        let mut states = states.as_ref().map_or(&[][..], |(connections, _)| connections).iter();
-        let readable = states.len() == looked.len() && subflows.len() == pairs.len();
+        self.shared.counters.polls += (looked.len() + pairs.len()) as u64;
+        let states = if looked.is_empty() { Vec::new() } else { kernel.connections(&looked) };
+        let subflows = if pairs.is_empty() { Vec::new() } else { kernel.subflows(&pairs) };
+        assert_eq!((states.len(), subflows.len()), (looked.len(), pairs.len()), "an answer each");
+        let (mut states, mut subflows) = (states.into_iter(), subflows.into_iter());
         for &token in round {
-            let Some(mut connection) = self.connections.remove(&token) else { continue };
+            let Some(mut connection) = self.take(token) else { continue };
             let mut alive = true;
             if connection.look_due(now) {
-                if readable {
-                    let (own, rest) = subflows.split_at(connection.pairs().count());
-                    subflows = rest;
-                    let state = states.next().expect("as many as looked at");
-                    alive = connection.look(now, state.as_ref(), own, &mut self.shared, kernel);
+                let state = states.next().expect("as many as looked at");
+                let own: Vec<Answer<Tcp>> = subflows.by_ref().take(connection.pairs().count()).collect();
+                let own: Result<Vec<Option<Tcp>>, Unreadable> = own.into_iter().collect();
+                if let (Ok(state), Ok(own)) = (state, own) {
+                    alive = connection.look(now, state.as_ref(), &own, &mut self.shared, kernel);
                 } else {
+                    // of the others this says nothing
+                    self.shared.counters.unreadable += 1;
                     connection.unreadable(now, &mut self.shared);
                 }
             }
@@ -388,9 +398,21 @@ impl Manager {
             }
             if alive && !self.leave(now, &mut connection) {
                 self.due.insert((connection.next(now), token));
-                self.connections.insert(token, connection);
+                self.put(connection);
             }
         }
+    }
+
+    /// Takes a connection out; its subflows are counted again when it is put back.
+    fn take(&mut self, token: Token) -> Option<Box<Connection>> {
+        let connection = self.connections.remove(&token)?;
+        connection.lanes_used().for_each(|lane| self.shared.subflows[lane] -= 1);
+        Some(connection)
+    }
+
+    fn put(&mut self, connection: Box<Connection>) {
+        connection.lanes_used().for_each(|lane| self.shared.subflows[lane] += 1);
+        self.connections.insert(connection.token, connection);
     }
 
     /// Whether a connection is not to be managed any more, because the kernel does not obey.
@@ -420,37 +442,38 @@ impl Manager {
         } else if let Some((mptcp, _)) = found {
             Some((mptcp.uid, mptcp.cgroup))
         } else {
-            let state = kernel.connections(&[arrival.token]).unwrap_or_default();
-            state.into_iter().flatten().next().map(|mptcp| (mptcp.uid, mptcp.cgroup))
+            let state = kernel.connections(&[arrival.token]).into_iter().flatten();
+            state.flatten().next().map(|mptcp| (mptcp.uid, mptcp.cgroup))
         };
         let cgroup = owner.and_then(|(_, id)| kernel.cgroup(id?));
         let uid = owner.map(|(uid, _)| uid);
         let (rule, treatment) = self.shared.treatment(&arrival, uid, cgroup.as_deref());
-        let (judge, long) = match treatment {
+        let (judging, long) = match treatment {
             Treatment::Leave => {
                 self.shared.counters.left += 1;
                 return;
             }
-            Treatment::Judged(judge) => (judge, false),
-            Treatment::Long => (self.shared.settings.judge, true),
+            Treatment::Judged(judging) => (judging, false),
+            Treatment::Long => (self.shared.settings.judging(), true),
         };
         self.shared.counters.managed += 1;
         self.shared.counters.adopted += u64::from(arrival.adopted);
         let token = arrival.token;
         let before = self.before.remove(&token).filter(|before| arrival.adopted && before.pair == Some(arrival.pair));
         let since = before.as_ref().map_or(now, |before| before.began);
-        let mut connection = Box::new(Connection::new(since, arrival, home, rule, judge, long, &mut self.shared, now));
+        let mut connection =
+            Box::new(Connection::new(since, arrival, home, rule, judging, long, &mut self.shared, now));
         if let Some((mptcp, joined)) = found {
             connection.adopt(now, mptcp, joined, &mut self.shared);
         }
         connection.invite(before.map(|before| before.announced).unwrap_or_default());
         connection.act(now, &mut self.shared, kernel);
         self.due.insert((connection.next(now), token));
-        self.connections.insert(token, connection);
+        self.put(connection);
     }
 
     fn over(&mut self, now: Time, token: Token) {
-        if let Some(mut connection) = self.connections.remove(&token) {
+        if let Some(mut connection) = self.take(token) {
             self.due.remove(&(connection.scheduled(), token));
             connection.end(now, &mut self.shared);
         }
@@ -465,39 +488,42 @@ impl Manager {
     ) {
         if let Some(connection) = self.connections.get_mut(&token) {
             self.due.remove(&(connection.scheduled(), token));
+            connection.lanes_used().for_each(|lane| self.shared.subflows[lane] -= 1);
             does(connection, now, &mut self.shared, kernel);
+            connection.lanes_used().for_each(|lane| self.shared.subflows[lane] += 1);
             self.due.insert((connection.next(now), token));
         }
     }
 
-    /// The state at one moment, for people and metrics.
-    pub fn snapshot(&self, now: Time) -> Snapshot {
-        let mut subflows = vec![0; self.shared.lanes.len()];
-        for connection in self.connections.values() {
-            connection.lanes_used().for_each(|lane| subflows[lane] += 1);
-        }
-        let lanes = self.shared.settings.lanes.iter().zip(&self.shared.lanes).zip(&self.shared.delay).zip(subflows);
+    /// The state at one moment without the connections, for metrics: it costs the same however many there are. The caller
+    /// adds what it knows itself: the namespace, its uptime.
+    pub fn summary(&self) -> Snapshot {
+        let Shared { settings, lanes, delay, subflows, .. } = &self.shared;
+        let lanes = settings.lanes.iter().zip(lanes).zip(delay).zip(subflows);
         let lanes = lanes.map(|(((lane, state), delay), subflows)| LaneStatus {
             name: lane.name.clone(),
             role: role(lane.role).to_owned(),
             interface: lane.interface.clone(),
             addresses: state.addresses.clone(),
             up: usable(state),
-            subflows,
+            subflows: *subflows,
             queueing_delay_us: delay.map(|delay| delay.as_secs_f64() * 1e6),
         });
+        Snapshot {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            lanes: lanes.collect(),
+            managed: self.connections.len(),
+            counters: self.shared.counters,
+            ..Snapshot::default()
+        }
+    }
+
+    /// The state at one moment, with the connections, for people.
+    pub fn snapshot(&self, now: Time) -> Snapshot {
         let mut listed: Vec<&Connection> = self.connections.values().map(Box::as_ref).collect();
         listed.sort_by_key(|connection| connection.began());
         let connections = listed.into_iter().take(LISTED).map(|one| one.status(now, &self.shared.settings));
-        Snapshot {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            netns: None,
-            uptime_s: now.since(self.started).as_secs_f64(),
-            lanes: lanes.collect(),
-            connections: connections.collect(),
-            managed: self.connections.len(),
-            counters: self.shared.counters,
-        }
+        Snapshot { connections: connections.collect(), ..self.summary() }
     }
 }
 
@@ -535,7 +561,7 @@ impl Shared {
         };
         match self.settings.rules.iter().position(matches) {
             Some(rule) => (Some(rule), self.settings.rules[rule].then),
-            None => (None, Treatment::Judged(self.settings.judge)),
+            None => (None, Treatment::Judged(self.settings.judging())),
         }
     }
 

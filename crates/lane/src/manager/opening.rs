@@ -122,7 +122,7 @@ impl Connection {
             // where it began, if that is closed: something to fall back to
             Role::Short => lane == self.home,
             Role::Long => {
-                let early = shared.settings.timing.open == Open::Probe && self.ready && !self.server_side;
+                let early = self.opens == Open::Probe && self.ready && !self.server_side;
                 self.quiet.is_none() && (early || (self.lanes.wants_long() && self.ready))
             }
         }

@@ -13,8 +13,8 @@ use headway_linux::{Pair, Token};
 use headway_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
-use super::{Kernel, LaneState, Manager, Note, Unreadable};
-use crate::settings::{Lane, Limits, Open, Operations, Remote, Rule, Settings, Setup, Timing, Treatment};
+use super::{Answer, Kernel, LaneState, Manager, Note, Unreadable};
+use crate::settings::{Judging, Lane, Limits, Open, Operations, Remote, Rule, Settings, Setup, Timing, Treatment};
 
 const TOKEN: Token = Token(7);
 const ENOTCONN: i32 = 107;
@@ -113,6 +113,8 @@ struct Fake {
     /// Events were lost, and nobody has read everything anew since.
     lost: bool,
     unreadable: bool,
+    /// This one can never be read.
+    unreadable_one: Option<Token>,
     /// Connections take no more subflows.
     ending: bool,
     /// What the other end has as a backup.
@@ -278,23 +280,26 @@ impl Kernel for Fake {
         Ok(())
     }
 
-    fn connections(&mut self, tokens: &[Token]) -> Result<Vec<Option<Mptcp>>, Unreadable> {
+    fn connections(&mut self, tokens: &[Token]) -> Vec<Answer<Mptcp>> {
         self.looks += tokens.len();
-        if self.unreadable {
-            return Err(Unreadable);
-        }
-        Ok(tokens.iter().map(|token| self.connections.contains_key(token).then(|| self.state(*token))).collect())
+        let state = |token: &Token| {
+            if self.unreadable || self.unreadable_one == Some(*token) {
+                return Err(Unreadable);
+            }
+            Ok(self.connections.contains_key(token).then(|| self.state(*token)))
+        };
+        tokens.iter().map(state).collect()
     }
 
-    fn subflows(&mut self, pairs: &[Pair]) -> Result<Vec<Option<Tcp>>, Unreadable> {
+    fn subflows(&mut self, pairs: &[Pair]) -> Vec<Answer<Tcp>> {
         self.looks += pairs.len();
         let find = |pair: &Pair| {
-            self.connections.iter().find_map(|(token, connection)| {
+            Ok(self.connections.iter().find_map(|(token, connection)| {
                 let socket = connection.sockets.iter().find(|socket| socket.pair == *pair)?;
                 Some(self.tcp(*token, socket))
-            })
+            }))
         };
-        Ok(pairs.iter().map(find).collect())
+        pairs.iter().map(find).collect()
     }
 
     fn listen(&mut self, at: SocketAddr) -> Result<(), i32> {
@@ -315,7 +320,7 @@ struct World {
 impl World {
     fn new(settings: Settings) -> World {
         let mut kernel = Fake { rtt: [ms(1), ms(1)], ..Fake::default() };
-        let mut manager = Manager::new(settings, Time::ZERO);
+        let mut manager = Manager::new(settings);
         for lane in 0..2 {
             manager.lane(Time::ZERO, lane, up(lane), &mut kernel);
         }
@@ -609,7 +614,7 @@ fn after_a_restart_what_was_switched_is_known_as_long_and_left_as_it_is() {
     world.run(at(1_000));
     let (connections, subflows) = world.kernel.all();
     world.kernel.commands.clear();
-    world.manager = Manager::new(settings(deadline(), Open::Probe), at(1_000));
+    world.manager = Manager::new(settings(deadline(), Open::Probe));
     for lane in 0..2 {
         world.manager.lane(at(1_000), lane, up(lane), &mut world.kernel);
     }
@@ -737,7 +742,7 @@ fn what_the_kernel_manages_itself_is_left_alone_after_a_few_tries() {
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(100));
     let (connections, subflows) = world.kernel.all();
-    world.manager = Manager::new(settings(deadline(), Open::WhenLong), at(100));
+    world.manager = Manager::new(settings(deadline(), Open::WhenLong));
     for lane in 0..2 {
         world.manager.lane(at(100), lane, up(lane), &mut world.kernel);
     }
@@ -782,6 +787,33 @@ fn new_settings_keep_ages() {
     world.run(at(1_000));
     assert_eq!(world.commands()[0], "400: create 10.1.0.1 > 10.1.0.2:5000");
     assert_eq!(world.manager.counters().reloads, 1);
+}
+
+#[test]
+fn a_clock_that_begins_anew_keeps_ages_and_what_was_announced() {
+    let mut settings = settings(Deadline { after: ms(400) }, Open::WhenLong);
+    settings.lanes[1].remote = Remote::Announced;
+    let mut world = World::new(settings);
+    world.run(at(100_000));
+    world.connect(TOKEN, 100 * MB, false);
+    world.kernel.tell(at(100_010), Event::Announced { token: TOKEN, id: 3, ip: ip(1, 9), port: Some(80) });
+    world.run(at(100_200));
+    // it was 100.2 s and is 5 s
+    world.manager.set_clock(at(100_200), at(5_000));
+    let events = std::mem::take(&mut world.kernel.events);
+    assert!(events.is_empty());
+    world.kernel.connections.get_mut(&TOKEN).unwrap().began = at(4_800);
+    world.kernel.advance(at(5_000));
+    for lane in 0..2 {
+        world.manager.lane(at(5_000), lane, up(lane), &mut world.kernel);
+    }
+    let (connections, subflows) = world.kernel.all();
+    world.manager.resync(at(5_000), &connections, &subflows, &mut world.kernel);
+    world.run(at(6_000));
+    let switched =
+        ["100075: create 10.1.0.1 > 10.1.0.9:80 backup", "5200: lane 1 backup=false", "5200: lane 0 backup=true"];
+    assert_eq!(world.commands(), switched);
+    assert_eq!(world.manager.counters().reloads, 0);
 }
 
 #[test]
@@ -880,6 +912,73 @@ fn a_lane_that_the_other_end_has_moved_to_is_no_backup_of_this_end() {
 }
 
 #[test]
+fn an_other_end_that_joins_without_end_costs_no_more_than_some() {
+    let mut world = World::new(settings(deadline(), Open::Probe));
+    world.connect(TOKEN, 100 * MB, true);
+    world.run(at(100));
+    for port in 1..=1000 {
+        let pair = Pair { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), port) };
+        let joined = Socket { pair, established: Some(at(100)), backup: false, joined: true, acked: 0, backoff: 0 };
+        world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.push(joined);
+        world.kernel.tell(at(100), Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
+    }
+    world.run(at(110));
+    world.kernel.looks = 0;
+    world.run(at(1_110));
+    let (connections, subflows) = world.kernel.all();
+    world.manager.resync(at(1_110), &connections, &subflows, &mut world.kernel);
+    assert!(world.manager.snapshot(at(1_110)).connections[0].subflows.len() <= 32);
+    // a second of looks, at most each 20 ms at all of them
+    assert!(world.kernel.looks <= 50 * 33, "{}", world.kernel.looks);
+}
+
+#[test]
+fn a_rule_has_its_own_times() {
+    let mut settings = settings(deadline(), Open::WhenLong);
+    let judging = Judging { judge: Deadline { after: ms(100) }.into(), open: Open::Probe, open_after: ms(10) };
+    settings.rules = vec![Rule {
+        name: "a".to_owned(),
+        destinations: Vec::new(),
+        ports: Vec::new(),
+        users: Vec::new(),
+        cgroups: Vec::new(),
+        server_side: None,
+        then: Treatment::Judged(judging),
+    }];
+    let mut world = World::new(settings.clone());
+    world.connect(TOKEN, 100 * MB, false);
+    world.run(at(5_000));
+    let own = ["10: create 10.1.0.1 > 10.1.0.2:5000 backup", "100: lane 1 backup=false", "100: lane 0 backup=true"];
+    assert_eq!(world.commands(), own);
+    // for others it means nothing
+    settings.rules[0].ports = vec![1..=1];
+    let mut world = World::new(settings);
+    world.connect(TOKEN, 100 * MB, false);
+    world.run(at(290));
+    assert_eq!((world.commands().len(), world.kernel.looks), (0, 0));
+}
+
+#[test]
+fn one_that_cannot_be_read_costs_the_others_nothing() {
+    let backlog = Backlog { threshold: Bytes::new(100_000) };
+    let mut world = World::new(settings(backlog, Open::WhenLong));
+    for token in 1..=5 {
+        world.connect(Token(token), 100 * MB, false);
+    }
+    world.kernel.unreadable_one = Some(Token(3));
+    world.run(at(1_000));
+    let long = |world: &World| world.kernel.connections.values().map(|one| one.sockets.len() == 2).collect::<Vec<_>>();
+    assert_eq!(long(&world), [true, true, false, true, true]);
+    let unreadable = world.manager.counters().unreadable;
+    // a look each 20 ms
+    assert!((30..60).contains(&unreadable), "{unreadable}");
+    world.kernel.unreadable_one = None;
+    world.run(at(2_000));
+    assert_eq!(long(&world), [true; 5]);
+    assert_eq!(world.manager.counters().unreadable, unreadable);
+}
+
+#[test]
 fn nobody_listens_for_joins_of_connections_that_are_over() {
     let mut world = World::new(settings(deadline(), Open::Probe));
     let place = SocketAddr::new(ip(1, 1), 5000);
@@ -964,6 +1063,11 @@ proptest! {
         for (wait, step) in steps {
             now += ms(wait);
             world.run(now);
+            // what is counted as it happens is what there is
+            let mut subflows = [0; 2];
+            world.manager.connections.values().flat_map(|one| one.lanes_used()).for_each(|lane| subflows[lane] += 1);
+            let summary = world.manager.summary();
+            prop_assert!(summary.lanes.iter().map(|lane| lane.subflows).eq(subflows) && summary.connections.is_empty());
             match step {
                 Step::Connect(t, size, side) if !world.kernel.connections.contains_key(&Token(t)) => {
                     world.connect(Token(t), size, side);
@@ -1010,5 +1114,6 @@ proptest! {
         world.kernel.events.clear();
         prop_assert!(world.manager.next().is_none());
         prop_assert_eq!(world.manager.shared.classes, [0; 3]);
+        prop_assert_eq!(&world.manager.shared.subflows, &[0; 2]);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::record::{Before, Entry, Record};
-use super::{Limits, Plan, Planned, SetupError, State, Step};
+use super::{Former, Limits, Plan, Planned, Recorded, SetupError, State, Step};
 
 /// What steps are done with. The real one is [`super::Live`].
 pub trait Host {
@@ -39,13 +39,17 @@ pub trait Host {
     fn remove(&mut self, step: &Step) -> Result<bool, String>;
 }
 
-/// What became of a step that was to be done.
+/// What became of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     /// How many steps were done.
     pub done: usize,
     /// How many needed nothing.
     pub there: usize,
+    /// How many former steps were undone.
+    pub undone: usize,
+    /// How many of them stay as long as connections use them.
+    pub in_use: usize,
 }
 
 /// What became of a recorded step.
@@ -77,7 +81,15 @@ impl Setup {
         Ok(Setup { record: Record::open(state, netns)? })
     }
 
-    /// Does what is missing of `plan`, and records each step before.
+    /// What is recorded now.
+    pub fn recorded(&self) -> Recorded {
+        self.record.recorded.clone()
+    }
+
+    /// Undoes what `plan` does not want any more, as far as it is recorded, and does what is missing.
+    ///
+    /// All of it is recorded before, and what was undone is forgotten after: nothing waits for the disk while a lane's
+    /// table is not whole, and without room on the disk nothing is done.
     ///
     /// # Errors
     /// At the first step that fails; those before it stay, and are in the record. If something of others is in a step's
@@ -88,94 +100,105 @@ impl Setup {
                 return Err(SetupError::Taken { step: step.to_string(), now: now.clone() });
             }
         }
-        self.take_back(plan, host)?;
+        let recorded = |entry: &Former| self.record.recorded.0.iter().any(|one| one.step == entry.step);
+        let undo: Vec<&Step> =
+            plan.undo.iter().filter(|one| !one.in_use && recorded(one)).map(|one| &one.step).collect();
+        let todo: Vec<&Step> = plan.steps.iter().filter(|one| one.state != State::There).map(|one| &one.step).collect();
+        let known = self.record.recorded.clone();
+        let mut wanted = known.clone();
+        // What settings were before this daemon's first step.
+        let mut firsts = Vec::new();
+        for step in &todo {
+            let now = now(step, host).map_err(failed(step))?;
+            firsts.push(known.before(step, now.clone()));
+            wanted.add(step, now);
+        }
+        self.record.recorded = wanted;
+        if self.record.recorded != known
+            && let Err(error) = self.record.save()
+        {
+            self.record.recorded = known;
+            return Err(error);
+        }
         let mut done = 0;
-        for Planned { step, .. } in plan.steps.iter().filter(|planned| planned.state != State::There) {
-            let failed = |error| SetupError::Step { step: step.to_string(), error };
-            let known = self.position(step);
-            if known.is_none() {
-                let before = match step {
-                    Step::Sysctl { name, .. } => Before::Value(host.sysctl(name).map_err(failed)?),
-                    Step::Limits(_) => Before::Limits(host.limits().map_err(failed)?),
-                    Step::Route(_) | Step::Rule { .. } => Before::Nothing,
-                };
-                self.record.entries.push(Entry { step: step.clone(), before });
-                self.record.save()?;
-            }
-            let result = match step {
-                Step::Sysctl { name, value } => host.set_sysctl(name, value),
-                Step::Limits(limits) => host.set_limits(*limits),
-                Step::Route(_) | Step::Rule { .. } => host.add(step),
-            };
-            if let Err(error) = result {
-                if known.is_none() {
-                    self.record.entries.pop();
-                    self.record.save()?;
-                }
-                return Err(failed(error));
-            }
-            done += 1;
-        }
-        Ok(Done { done, there: plan.steps.len() - done })
-    }
-
-    /// Takes away what is recorded and would be in the way of `plan`, or would lead packets elsewhere: routes in its tables
-    /// and rules for its addresses that it does not have. They are of other settings, or of a gateway that has changed.
-    fn take_back(&mut self, plan: &Plan, host: &mut impl Host) -> Result<(), SetupError> {
-        let steps = || plan.steps.iter().map(|planned| &planned.step);
-        let filled = |table: u32| steps().any(|step| matches!(step, Step::Route(route) if route.table == table));
-        let ruled = |ip| steps().any(|step| matches!(step, Step::Rule { from, .. } if *from == ip));
-        for index in (0..self.record.entries.len()).rev() {
-            let step = &self.record.entries[index].step;
-            let superseded = match step {
-                Step::Route(route) => filled(route.table),
-                Step::Rule { from, table, .. } => ruled(*from) || filled(*table),
-                Step::Sysctl { .. } | Step::Limits(_) => false,
-            };
-            if superseded && !steps().any(|planned| planned == step) {
-                let failed = |error| SetupError::Step { step: step.to_string(), error };
-                host.remove(step).map_err(failed)?;
-                self.record.entries.remove(index);
-                self.record.save()?;
+        let result = undo
+            .iter()
+            .try_for_each(|step| host.remove(step).map(drop).map_err(failed(step)).inspect(|()| done += 1))
+            .and_then(|()| todo.iter().try_for_each(|step| does(step, host).inspect(|()| done += 1)));
+        // Of what was not come to, the record says what it said before.
+        let (gone, made) = (&undo[..done.min(undo.len())], done.saturating_sub(undo.len()));
+        let pending = &todo[made..];
+        self.record.recorded.0.retain(|entry| {
+            !gone.contains(&&entry.step) && (known.0.contains(entry) || !pending.contains(&&entry.step))
+        });
+        for (step, first) in todo.iter().zip(firsts).take(made) {
+            if first != Before::Nothing {
+                self.record.recorded.set(step, first);
             }
         }
-        Ok(())
+        let saved = if self.record.recorded == known && done == 0 { Ok(()) } else { self.record.save() };
+        result.and(saved)?;
+        Ok(Done {
+            done: made,
+            there: plan.steps.len() - made,
+            undone: undo.len(),
+            in_use: plan.undo.iter().filter(|one| one.in_use).count(),
+        })
     }
 
-    /// The entry that undoes `step`, too: of a sysctl or the limits, the first one knows what was there before us.
-    fn position(&self, step: &Step) -> Option<usize> {
-        self.record.entries.iter().position(|entry| entry.step == *step)
-    }
-
-    /// Undoes what is recorded, the latest first. What could not be undone stays in the record.
+    /// Undoes what is recorded: rules, then routes, then settings, of each the latest first. What could not be undone stays
+    /// in the record.
     ///
     /// # Errors
     /// If the record cannot be written.
     pub fn cleanup(&mut self, host: &mut impl Host) -> Result<Vec<Undone>, SetupError> {
         let mut all = Vec::new();
-        for index in (0..self.record.entries.len()).rev() {
-            let Entry { step, before } = self.record.entries[index].clone();
-            let undone = match undo(&step, &before, host) {
+        let mut left = Vec::new();
+        for entry in self.record.recorded.undoing() {
+            let step = entry.step.clone();
+            all.push(match undo(&entry, host) {
                 Ok(None) => Undone::Undone(step),
                 Ok(Some(now)) if now.is_empty() => Undone::Gone(step),
                 Ok(Some(now)) => Undone::Changed(step, now),
-                Err(error) => Undone::Failed(step, error),
-            };
-            if !matches!(undone, Undone::Failed(..)) {
-                self.record.entries.remove(index);
-                self.record.save()?;
-            }
-            all.push(undone);
+                Err(error) => {
+                    left.push(entry);
+                    Undone::Failed(step, error)
+                }
+            });
         }
-        // An empty record of a process that was killed before its first step.
+        self.record.recorded.0.retain(|entry| left.contains(entry));
+        // Even if nothing was recorded: there may be an empty record of a process that was killed before its first step.
         self.record.save()?;
         Ok(all)
     }
 }
 
+fn failed(step: &Step) -> impl FnOnce(String) -> SetupError {
+    let step = step.to_string();
+    |error| SetupError::Step { step, error }
+}
+
+/// What `step` is about to change.
+fn now(step: &Step, host: &mut impl Host) -> Result<Before, String> {
+    match step {
+        Step::Sysctl { name, .. } => host.sysctl(name).map(Before::Value),
+        Step::Limits(_) => host.limits().map(Before::Limits),
+        Step::Route(_) | Step::Rule { .. } => Ok(Before::Nothing),
+    }
+}
+
+fn does(step: &Step, host: &mut impl Host) -> Result<(), SetupError> {
+    let result = match step {
+        Step::Sysctl { name, value } => host.set_sysctl(name, value),
+        Step::Limits(limits) => host.set_limits(*limits),
+        Step::Route(_) | Step::Rule { .. } => host.add(step),
+    };
+    result.map_err(failed(step))
+}
+
 /// Undoes a step. `None`: it did; else what is there now, which is empty if there is nothing to undo.
-fn undo(step: &Step, before: &Before, host: &mut impl Host) -> Result<Option<String>, String> {
-    match (step, before) {
+fn undo(entry: &Entry, host: &mut impl Host) -> Result<Option<String>, String> {
+    match (&entry.step, &entry.before) {
         (Step::Sysctl { name, value }, Before::Value(before)) => {
             let now = host.sysctl(name)?;
             if now == *before {
@@ -196,6 +219,6 @@ fn undo(step: &Step, before: &Before, host: &mut impl Host) -> Result<Option<Str
             }
             host.set_limits(*before).map(|()| None)
         }
-        _ => Ok(if host.remove(step)? { None } else { Some(String::new()) }),
+        _ => Ok(if host.remove(&entry.step)? { None } else { Some(String::new()) }),
     }
 }

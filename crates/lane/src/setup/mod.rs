@@ -1,8 +1,12 @@
 //! What `--apply-routes` sets up: source routing per lane, the userspace path manager, its limits.
 //!
-//! [`plan()`] computes the steps from the settings and the host's state, and is pure. [`Setup::apply`] does what is missing
-//! and records each step before it is done; [`Setup::cleanup`] undoes exactly what is recorded. A daemon that is killed in
-//! between leaves a record that says at least what it did.
+//! [`plan()`] computes the steps from the settings, the host's state and the record of earlier steps, and is pure.
+//! [`Setup::apply`] undoes recorded steps that are not wanted any more and does what is missing; [`Setup::cleanup`] undoes
+//! exactly what is recorded. The record names all of it before anything is done, and forgets a step after it was undone: a
+//! daemon that is killed in between leaves a record that says at least what it did.
+//!
+//! A rule that leads packets from an address is what keeps connections of that address on their path. So one that is not
+//! wanted any more, and the table it leads to, stay as long as connections use the address ([`Former::in_use`]).
 
 mod apply;
 mod live;
@@ -27,11 +31,15 @@ pub use apply::{Done, Host, Setup, Undone};
 pub use live::Live;
 pub use plan::plan;
 pub use present::Present;
+pub use record::Recorded;
 
 /// The number by which routes and rules of this daemon are told from those of others (`RTPROT_…`; `ip` calls it `proto`).
 pub const PROTOCOL: u8 = 183;
 /// The main routing table.
 pub const MAIN: u32 = 254;
+
+/// The routing tables that Linux has already: default, main, local.
+pub(crate) const KERNEL_TABLES: std::ops::RangeInclusive<u32> = 253..=255;
 
 /// The sysctls that steps are about. No other is ever written, whatever a record says.
 pub const SYSCTLS: [&str; 3] = [ENABLED, PATH_MANAGER, PM_TYPE];
@@ -119,9 +127,21 @@ pub struct Planned {
     pub state: State,
 }
 
+/// A recorded route or rule that is not wanted any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Former {
+    /// What was done.
+    #[serde(flatten)]
+    pub step: Step,
+    /// Open TCP connections have the address that it is for: it stays until they are over.
+    pub in_use: bool,
+}
+
 /// What is to be done, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Plan {
+    /// What is undone.
+    pub undo: Vec<Former>,
     /// The steps.
     pub steps: Vec<Planned>,
     /// What may not be as meant.
@@ -129,9 +149,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether everything is there.
+    /// Whether everything is there and nothing else.
     pub fn is_done(&self) -> bool {
-        self.steps.iter().all(|planned| planned.state == State::There)
+        self.undo.is_empty() && self.steps.iter().all(|planned| planned.state == State::There)
     }
 }
 
@@ -179,17 +199,24 @@ pub enum SetupError {
 }
 
 /// Sets up the network namespace that the calling thread is in, called `netns` in the record (`None`: the one the process
-/// was started in). Doing it again changes nothing.
+/// was started in). What is recorded and not wanted any more is undone. Doing it again changes nothing.
 ///
 /// # Errors
 /// As [`Setup::apply`].
 pub fn set_up(settings: &Settings, netns: Option<&str>) -> Result<Done, SetupError> {
     let mut setup = Setup::open(&settings.operations.state, netns)?;
-    let plan = plan(settings, &Present::read(settings)?);
+    let plan = plan(settings, &Present::read(settings, setup.recorded())?);
     for warning in &plan.warnings {
         tracing::warn!("{warning}");
     }
     setup.apply(&plan, &mut Live::open()?)
+}
+
+impl Step {
+    /// The command that undoes a route or a rule; that of a setting sets it.
+    fn undoing(&self) -> String {
+        self.to_string().replacen(" add ", " del ", 1)
+    }
 }
 
 /// The equivalent command.
@@ -237,6 +264,12 @@ impl fmt::Display for Route {
 /// Commands that a shell takes, those that need not be done as comments.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Former { step, in_use } in &self.undo {
+            match in_use {
+                false => writeln!(f, "{}  # set up before, not wanted any more", step.undoing())?,
+                true => writeln!(f, "# once no connection uses it any more: {}", step.undoing())?,
+            }
+        }
         for Planned { step, state } in &self.steps {
             match state {
                 State::There => writeln!(f, "# there already: {step}")?,

@@ -1,22 +1,31 @@
 //! From settings and the state of the host to steps.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use headway_linux::route::{Address, Link, Prefix, RouteKind};
 use ipnet::IpNet;
 
-use super::present::rp_filter;
-use super::{ENABLED, Limits, PATH_MANAGER, PM_TYPE, PROTOCOL, Plan, Planned, Present, Route, State, Step};
+use super::present::{rp_filter, tables};
+use super::record::Before;
+use super::{ENABLED, Former, Limits, PATH_MANAGER, PM_TYPE, PROTOCOL, Plan, Planned, Present, Route, State, Step};
 use crate::settings::{Lane, Settings};
 
-/// The steps that make the host as `settings` want it, and what each of them finds.
+/// The steps that make the host as `settings` want it, what each of them finds, and which former ones are to be undone.
 pub fn plan(settings: &Settings, present: &Present) -> Plan {
     let mut plan = Plan::default();
     path_manager(settings, present, &mut plan);
+    let found: Vec<_> = settings.lanes.iter().map(|lane| find(lane, present)).collect();
+    let addresses: BTreeSet<IpAddr> = found.iter().flat_map(|one| &one.addresses).map(|one| one.ip).collect();
+    let held = Held::new(present, &addresses);
+    let mut spare = tables(settings).skip(settings.lanes.len()).filter(|table| !held.tables.contains(table));
     // Rules last: until then nothing asks a lane's table that is not whole yet.
     let mut rules = Vec::new();
-    for (table, lane) in (settings.setup.table..).zip(&settings.lanes) {
-        let Some((link, addresses)) = find(lane, present, &mut plan) else { continue };
+    for ((table, lane), Found { link, addresses, warnings }) in tables(settings).zip(&settings.lanes).zip(found) {
+        plan.warnings.extend(warnings);
+        let Some(link) = link.filter(|_| !addresses.is_empty()) else { continue };
+        let free = held.is_free(table, &link.name, present);
+        let Some(table) = (if free { Some(table) } else { spare.next() }) else { continue };
         for route in routes(table, lane, link, &addresses, present, &mut plan) {
             let state = route_state(&route, link.index, present);
             plan.steps.push(Planned { step: Step::Route(route), state });
@@ -27,7 +36,44 @@ pub fn plan(settings: &Settings, present: &Present) -> Plan {
         strict_filter(lane, link, present, &mut plan);
     }
     plan.steps.extend(rules);
+    let former = present.recorded.undoing().into_iter().map(|entry| entry.step);
+    plan.undo = former
+        .filter(|step| matches!(step, Step::Route(_) | Step::Rule { .. }))
+        .filter(|step| !plan.steps.iter().any(|planned| planned.step == *step))
+        .map(|step| Former { in_use: held.holds(&step, &plan), step })
+        .collect();
     plan
+}
+
+/// What connections of former lanes use: addresses that are no lane's any more, and the tables that rules lead to from there.
+struct Held {
+    addresses: BTreeSet<IpAddr>,
+    tables: BTreeSet<u32>,
+}
+
+impl Held {
+    /// Given the addresses of lanes.
+    fn new(present: &Present, wanted: &BTreeSet<IpAddr>) -> Held {
+        let used = |(from, _): &(IpAddr, u32)| present.used.contains(from) && !wanted.contains(from);
+        let (addresses, tables) = present.recorded.rules().filter(used).unzip();
+        Held { addresses, tables }
+    }
+
+    /// Whether a lane on the interface `link` can have `table`: nobody uses it, or its routes lead to where they led before.
+    fn is_free(&self, table: u32, link: &str, present: &Present) -> bool {
+        let elsewhere = |step: &Step| matches!(step, Step::Route(one) if one.table == table && one.interface != link);
+        !self.tables.contains(&table) || !present.recorded.0.iter().any(|entry| elsewhere(&entry.step))
+    }
+
+    /// Whether a former step stays for now. A table that `plan` has taken over leads on by the new routes.
+    fn holds(&self, step: &Step, plan: &Plan) -> bool {
+        let filled = |table| plan.steps.iter().any(|one| matches!(&one.step, Step::Route(one) if one.table == table));
+        match step {
+            Step::Rule { from, .. } => self.addresses.contains(from),
+            Step::Route(route) => self.tables.contains(&route.table) && !filled(route.table),
+            Step::Sysctl { .. } | Step::Limits(_) => false,
+        }
+    }
 }
 
 fn path_manager(settings: &Settings, present: &Present, plan: &mut Plan) {
@@ -47,10 +93,14 @@ fn path_manager(settings: &Settings, present: &Present, plan: &mut Plan) {
         plan.warnings.push(old.to_owned());
     }
     if let Some(now) = present.limits {
-        // Never less than others may have set for themselves.
+        // Never less than others may have set for themselves; what this daemon set before does not count.
+        let others = match present.recorded.before(&Step::Limits(now), Before::Limits(now)) {
+            Before::Limits(others) => others,
+            Before::Value(_) | Before::Nothing => now,
+        };
         let wanted = Limits {
-            subflows: now.subflows.max(settings.limits.subflows.into()),
-            add_addr_accepted: now.add_addr_accepted.max(settings.limits.accepted_addresses.into()),
+            subflows: others.subflows.max(settings.limits.subflows.into()),
+            add_addr_accepted: others.add_addr_accepted.max(settings.limits.accepted_addresses.into()),
         };
         let text = format!("subflows {} add_addr_accepted {}", now.subflows, now.add_addr_accepted);
         let state = if now == wanted { State::There } else { State::Differs(text) };
@@ -58,9 +108,19 @@ fn path_manager(settings: &Settings, present: &Present, plan: &mut Plan) {
     }
 }
 
+/// A lane on this host.
+#[derive(Default)]
+struct Found<'a> {
+    link: Option<&'a Link>,
+    /// Its addresses on the link.
+    addresses: Vec<&'a Address>,
+    warnings: Vec<String>,
+}
+
 /// The interface of a lane and the lane's addresses on it.
-fn find<'a>(lane: &Lane, present: &'a Present, plan: &mut Plan) -> Option<(&'a Link, Vec<&'a Address>)> {
-    let mut warn = |text: String| plan.warnings.push(format!("lane `{}`: {text}", lane.name));
+fn find<'a>(lane: &Lane, present: &'a Present) -> Found<'a> {
+    let mut found = Found::default();
+    let mut warn = |text: String| found.warnings.push(format!("lane `{}`: {text}", lane.name));
     let index = match &lane.interface {
         Some(name) => present.link(name).map(|link| link.index),
         None => present.addresses.iter().find(|one| lane.addresses.contains(&one.ip)).map(|one| one.interface),
@@ -70,14 +130,14 @@ fn find<'a>(lane: &Lane, present: &'a Present, plan: &mut Plan) -> Option<(&'a L
             Some(name) => format!("there is no interface {name}"),
             None => "this host has none of its addresses".to_owned(),
         });
-        return None;
+        return found;
     };
-    let link = present.links.iter().find(|link| link.index == index)?;
+    let Some(link) = present.links.iter().find(|link| link.index == index) else { return found };
     if !link.usable() {
         warn(format!("{} is down", link.name));
     }
     let on_link = present.addresses.iter().filter(|one| one.interface == index);
-    let found: Vec<&Address> = if lane.addresses.is_empty() {
+    found.addresses = if lane.addresses.is_empty() {
         on_link.filter(|one| one.global && one.usable && !one.deprecated).collect()
     } else {
         for ip in lane.addresses.iter().filter(|ip| !on_link.clone().any(|one| one.ip == **ip)) {
@@ -85,10 +145,10 @@ fn find<'a>(lane: &Lane, present: &'a Present, plan: &mut Plan) -> Option<(&'a L
         }
         on_link.filter(|one| lane.addresses.contains(&one.ip)).collect()
     };
-    if found.is_empty() && lane.addresses.is_empty() {
+    if found.addresses.is_empty() && lane.addresses.is_empty() {
         warn(format!("{} has no global address", link.name));
     }
-    (!found.is_empty()).then_some((link, found))
+    Found { link: Some(link), ..found }
 }
 
 fn net(prefix: Prefix) -> Option<IpNet> {
@@ -179,14 +239,19 @@ fn route_state(route: &Route, index: u32, present: &Present) -> State {
         one.table == route.table && net(one.destination) == Some(route.destination)
     };
     let Some(there) = present.tables.iter().find(same) else { return State::Missing };
-    if there.interface == index && there.gateway == route.gateway && there.kind == RouteKind::Unicast {
+    let ours = |step: &Step| matches!(step, Step::Route(one) if one.table == route.table && one.destination == route.destination);
+    let ours = there.protocol == PROTOCOL && present.recorded.0.iter().any(|entry| ours(&entry.step));
+    let leads = there.interface == index && there.gateway == route.gateway && there.kind == RouteKind::Unicast;
+    // What was recorded otherwise is undone, so it has to be done anew.
+    if leads && (!ours || (there.source == route.source && there.onlink == route.onlink)) {
         return State::There;
     }
     let gateway = there.gateway.map_or(String::new(), |gateway| format!(" via {gateway}"));
     let interface = present.name(there.interface).map_or(String::new(), |name| format!(" dev {name}"));
-    let now = format!("{}{gateway}{interface} table {}", there.destination, there.table);
+    let source = there.source.map_or(String::new(), |source| format!(" src {source}"));
+    let now = format!("{}{gateway}{interface}{source} table {}", there.destination, there.table);
     // by other settings, or before the main table changed
-    if there.protocol == PROTOCOL { State::Differs(now) } else { State::Taken(now) }
+    if ours { State::Differs(now) } else { State::Taken(now) }
 }
 
 fn rule(from: IpAddr, table: u32, priority: u32, present: &Present) -> Planned {

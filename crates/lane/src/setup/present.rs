@@ -1,12 +1,14 @@
 //! The state of the host, as far as steps depend on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
+use headway_linux::diag::{Diag, States};
 use headway_linux::mptcp::PathManager;
 use headway_linux::route::{Address, Link, Route, Rtnetlink, Rule};
 use headway_linux::sysctl;
 
-use super::{Limits, MAIN, SYSCTLS, SetupError};
+use super::{KERNEL_TABLES, Limits, MAIN, Recorded, SYSCTLS, SetupError};
 use crate::settings::Settings;
 
 /// What there is now in a network namespace.
@@ -26,6 +28,10 @@ pub struct Present {
     pub sysctls: BTreeMap<String, String>,
     /// Limits of the in-kernel path manager; `None`: the kernel does not say.
     pub limits: Option<Limits>,
+    /// What was set up before.
+    pub recorded: Recorded,
+    /// This host's addresses that open TCP connections have.
+    pub used: BTreeSet<IpAddr>,
 }
 
 /// The sysctl that says whether packets are dropped that answers would not leave by the same interface to.
@@ -34,12 +40,18 @@ pub(super) fn rp_filter(interface: &str) -> String {
     format!("net.ipv4.conf.{}.rp_filter", interface.replace('.', "/"))
 }
 
+/// Tables that lanes can have: the first ones are theirs, the others take the place of those that connections of former
+/// lanes still use.
+pub(super) fn tables(settings: &Settings) -> impl Iterator<Item = u32> + use<> {
+    (settings.setup.table..).filter(|table| !KERNEL_TABLES.contains(table))
+}
+
 impl Present {
-    /// Reads it in the calling thread's network namespace.
+    /// Reads it in the calling thread's network namespace, where `recorded` was set up before.
     ///
     /// # Errors
-    /// If the kernel does not tell of links, addresses, routes or rules.
-    pub fn read(settings: &Settings) -> Result<Present, SetupError> {
+    /// If the kernel does not tell of links, addresses, routes, rules or connections.
+    pub fn read(settings: &Settings, recorded: Recorded) -> Result<Present, SetupError> {
         let wrong = |what: &'static str| move |error| SetupError::Read(format!("reading {what}: {error}"));
         let mut netlink = Rtnetlink::open().map_err(wrong("routes"))?;
         let mut present = Present {
@@ -47,9 +59,20 @@ impl Present {
             addresses: netlink.addresses().map_err(wrong("addresses"))?,
             main: netlink.routes(MAIN).map_err(wrong("routes"))?,
             rules: netlink.rules().map_err(wrong("rules"))?,
+            recorded,
             ..Present::default()
         };
-        for table in (settings.setup.table..).take(settings.lanes.len()) {
+        // Without rules of ours nobody's packets depend on them.
+        if present.recorded.rules().next().is_some() {
+            let mut diag = Diag::open().map_err(wrong("connections"))?;
+            let each = |tcp: headway_linux::diag::Tcp| _ = present.used.insert(tcp.pair.local.ip());
+            if diag.tcp_all(States::OPEN, each).map_err(wrong("connections"))? > 0 {
+                // what cannot be read may have any of them
+                present.used.extend(present.recorded.rules().map(|(from, _)| from));
+            }
+        }
+        let most = 2 * settings.lanes.len() + present.recorded.tables().len();
+        for table in tables(settings).take(most) {
             present.tables.extend(netlink.routes(table).map_err(wrong("routes"))?);
         }
         let interfaces = present.links.iter().map(|link| rp_filter(&link.name)).collect::<Vec<_>>();

@@ -1,17 +1,19 @@
 //! The record of what was set up: a file that says at least what was done, whenever the process ends.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Limits, SYSCTLS, SetupError, Step};
+use super::{KERNEL_TABLES, Limits, SYSCTLS, SetupError, Step};
 
 /// What is written; another version is refused.
 const VERSION: u32 = 1;
-/// A record is at most this long: 8 lanes of 64 addresses and their routes take a tenth.
+/// A record is at most this long: some 4000 steps. 8 lanes of 64 addresses and their routes take a tenth.
 const LONGEST: u64 = 1_000_000;
 
 /// A step that was done or was about to be.
@@ -34,6 +36,98 @@ pub(super) enum Before {
     Limits(Limits),
 }
 
+impl Entry {
+    /// If it is about the same setting as `step`: what the setting is once the step is done.
+    fn setting(&self, step: &Step) -> Option<Before> {
+        match (&self.step, step) {
+            (Step::Sysctl { name, value }, Step::Sysctl { name: other, .. }) if name == other => {
+                Some(Before::Value(value.clone()))
+            }
+            (Step::Limits(limits), Step::Limits(_)) => Some(Before::Limits(*limits)),
+            _ => None,
+        }
+    }
+
+    /// The place of its undoing: rules before routes, so that nothing asks a table that is not whole any more; settings
+    /// last.
+    fn order(&self) -> u8 {
+        match self.step {
+            Step::Rule { .. } => 0,
+            Step::Route(_) => 1,
+            Step::Limits(_) | Step::Sysctl { .. } => 2,
+        }
+    }
+}
+
+/// What is recorded of a network namespace, in the order of its doing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recorded(pub(super) Vec<Entry>);
+
+impl Recorded {
+    /// Reads the record of the namespace `netns` (`None`: the one that the daemon was started in) in the folder `state`, and
+    /// changes nothing. Empty if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read or is damaged.
+    pub fn read(state: &Path, netns: Option<&str>) -> Result<Recorded, SetupError> {
+        read(&path(state, netns), netns).map(Recorded)
+    }
+
+    /// What `setting` was before the recorded steps, where it is `now` something: a step counts that left it as it is.
+    pub(super) fn before(&self, setting: &Step, now: Before) -> Before {
+        let mut value = now;
+        for entry in self.0.iter().rev() {
+            if entry.setting(setting).as_ref() == Some(&value) {
+                value = entry.before.clone();
+            }
+        }
+        value
+    }
+
+    /// The steps in the order of their undoing: rules, routes, settings, of each the latest first.
+    pub(super) fn undoing(&self) -> Vec<Entry> {
+        let mut entries: Vec<Entry> = self.0.iter().rev().cloned().collect();
+        entries.sort_by_key(Entry::order);
+        entries
+    }
+
+    /// Addresses with their tables.
+    pub(super) fn rules(&self) -> impl Iterator<Item = (IpAddr, u32)> {
+        self.0.iter().filter_map(|entry| match entry.step {
+            Step::Rule { from, table, .. } => Some((from, table)),
+            _ => None,
+        })
+    }
+
+    /// The tables that it has routes or rules of.
+    pub(super) fn tables(&self) -> BTreeSet<u32> {
+        let table = |entry: &Entry| match &entry.step {
+            Step::Rule { table, .. } => Some(*table),
+            Step::Route(route) => Some(route.table),
+            Step::Limits(_) | Step::Sysctl { .. } => None,
+        };
+        self.0.iter().filter_map(table).collect()
+    }
+
+    /// Adds `step`, which finds `before`, if there is none like this.
+    pub(super) fn add(&mut self, step: &Step, before: Before) {
+        let entry = Entry { step: step.clone(), before };
+        if !self.0.contains(&entry) {
+            self.0.push(entry);
+        }
+    }
+
+    /// `setting` is done, and was `before` once: all that was between is of no interest any more.
+    pub(super) fn set(&mut self, setting: &Step, before: Before) {
+        let place = self.0.iter().position(|entry| entry.setting(setting).is_some()).unwrap_or(self.0.len());
+        self.0.retain(|entry| entry.setting(setting).is_none());
+        let entry = Entry { step: setting.clone(), before };
+        if entry.setting(setting).as_ref() != Some(&entry.before) {
+            self.0.insert(place.min(self.0.len()), entry);
+        }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
@@ -42,24 +136,38 @@ struct Content {
     steps: Vec<Entry>,
 }
 
+/// Names of namespaces may be paths; the name itself is in the record.
+fn path(state: &Path, netns: Option<&str>) -> PathBuf {
+    state.join(match netns {
+        None => "record.json".to_owned(),
+        Some(name) => format!("record-{}.json", name.replace('/', "_")),
+    })
+}
+
+fn read(path: &Path, netns: Option<&str>) -> Result<Vec<Entry>, SetupError> {
+    let wrong = |error| SetupError::Record { path: path.to_owned(), error };
+    let file = match open(path, OpenOptions::new().read(true)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(wrong)?,
+    };
+    let mut text = String::new();
+    file.take(LONGEST + 1).read_to_string(&mut text).map_err(wrong)?;
+    parse(&text, netns).map_err(|why| SetupError::Damaged { path: path.to_owned(), why })
+}
+
 /// The record of one network namespace, locked.
 #[derive(Debug)]
 pub(super) struct Record {
     path: PathBuf,
     netns: Option<String>,
-    pub entries: Vec<Entry>,
+    pub recorded: Recorded,
     _lock: File,
 }
 
 impl Record {
     /// Opens the record of `netns` in the folder `state`; an empty one if there is none.
     pub(super) fn open(state: &Path, netns: Option<&str>) -> Result<Record, SetupError> {
-        let name = match netns {
-            None => "record.json".to_owned(),
-            // Names of namespaces may be paths; the name itself is in the record.
-            Some(name) => format!("record-{}.json", name.replace('/', "_")),
-        };
-        let path = state.join(name);
+        let path = path(state, netns);
         let wrong = |error| SetupError::Record { path: path.clone(), error };
         fs::create_dir_all(state).map_err(wrong)?;
         let lock = open(&state.join("lock"), OpenOptions::new().create(true).write(true)).map_err(wrong)?;
@@ -68,38 +176,38 @@ impl Record {
             Err(fs::TryLockError::WouldBlock) => return Err(SetupError::Busy(state.to_owned())),
             Err(fs::TryLockError::Error(error)) => return Err(wrong(error)),
         }
-        let entries = match open(&path, OpenOptions::new().read(true)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(wrong(error)),
-            Ok(file) => {
-                let mut text = String::new();
-                file.take(LONGEST + 1).read_to_string(&mut text).map_err(wrong)?;
-                parse(&text, netns).map_err(|why| SetupError::Damaged { path: path.clone(), why })?
-            }
-        };
-        Ok(Record { path, netns: netns.map(str::to_owned), entries, _lock: lock })
+        let recorded = Recorded(read(&path, netns)?);
+        Ok(Record { path, netns: netns.map(str::to_owned), recorded, _lock: lock })
     }
 
-    /// Makes the file say what `entries` says, and only then returns. Without entries there is no file.
+    /// Makes the file say what `recorded` says, and only then returns. Without steps there is no file.
     pub(super) fn save(&self) -> Result<(), SetupError> {
         self.write().map_err(|error| SetupError::Record { path: self.path.clone(), error })
     }
 
     fn write(&self) -> io::Result<()> {
         let folder = File::open(self.path.parent().unwrap_or(Path::new("/")))?;
-        if self.entries.is_empty() {
+        if self.recorded.0.is_empty() {
             match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => return folder.sync_all(),
             }
         }
-        let content = Content { version: VERSION, netns: self.netns.clone(), steps: self.entries.clone() };
+        let content = Content { version: VERSION, netns: self.netns.clone(), steps: self.recorded.0.clone() };
+        let mut text = serde_json::to_vec_pretty(&content)?;
+        text.push(b'\n');
+        if text.len() as u64 > LONGEST {
+            // as nobody would read it again
+            return Err(io::Error::other(format!("{} steps are too many to record", content.steps.len())));
+        }
         let new = self.path.with_extension("json.new");
         let mut file = open(&new, OpenOptions::new().create(true).write(true).truncate(true))?;
-        serde_json::to_writer_pretty(&mut file, &content)?;
-        file.write_all(b"\n")?;
-        file.sync_all()?;
-        fs::rename(&new, &self.path)?;
+        let written = file.write_all(&text).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&new, &self.path));
+        if written.is_err() {
+            // what it takes of a full disk may be what is missing elsewhere
+            let _ = fs::remove_file(&new);
+        }
+        written?;
         folder.sync_all()
     }
 }
@@ -136,7 +244,7 @@ fn parse(text: &str, netns: Option<&str>) -> Result<Vec<Entry>, String> {
 /// What this program never does, so that whoever can write the record cannot have more done than that.
 fn wrong(step: &Step, before: &Before) -> Option<String> {
     let value = |text: &str| text.len() <= 64 && !text.contains(char::is_control);
-    let table = |table: u32| table != 0 && !(253..=255).contains(&table);
+    let table = |table: u32| table != 0 && !KERNEL_TABLES.contains(&table);
     let fits = match (step, before) {
         (Step::Sysctl { name, value: to }, Before::Value(from)) => {
             SYSCTLS.contains(&name.as_str()) && value(to) && value(from)

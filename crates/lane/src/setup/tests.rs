@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use headway_linux::route::{Address, Link, OperState, Prefix, Route as KernelRoute, RouteKind, Rule};
 
@@ -202,6 +203,52 @@ impl Fake {
         }
     }
 
+    /// What is there now, as a daemon finds it that has the record in `folder`.
+    fn present(&self, folder: &Path) -> Present {
+        self.present_with(folder, &present())
+    }
+
+    /// The same on top of other interfaces and addresses.
+    fn present_with(&self, folder: &Path, host: &Present) -> Present {
+        let mut present = Present {
+            sysctls: self.sysctls.clone(),
+            limits: Some(self.limits),
+            recorded: Recorded::read(folder, None).unwrap(),
+            ..host.clone()
+        };
+        for step in &self.steps {
+            match step {
+                Step::Route(route) => {
+                    let index = present.link(&route.interface).unwrap().index;
+                    present.tables.push(super::plan::as_kernel(route, index));
+                }
+                Step::Rule { from, table, priority } => present.rules.push(Rule {
+                    from: Prefix::host(*from),
+                    to: if from.is_ipv4() { Prefix::ALL_IPV4 } else { Prefix::ALL_IPV6 },
+                    table: *table,
+                    priority: *priority,
+                    protocol: PROTOCOL,
+                    other: false,
+                }),
+                _ => unreachable!(),
+            }
+        }
+        present
+    }
+
+    /// Everything that a daemon with these settings does at its start.
+    fn apply(&mut self, folder: &Path, text: &str) -> Done {
+        let plan = plan(&settings(text), &self.present(folder));
+        Setup::open(folder, None).unwrap().apply(&plan, self).unwrap()
+    }
+
+    /// Routes and rules as commands, sorted.
+    fn texts(&self) -> Vec<String> {
+        let mut texts: Vec<String> = self.steps.iter().map(ToString::to_string).collect();
+        texts.sort();
+        texts
+    }
+
     fn state(&self) -> (BTreeMap<String, String>, Limits, Vec<Step>) {
         (self.sysctls.clone(), self.limits, self.steps.clone())
     }
@@ -223,6 +270,16 @@ impl Host for Fake {
         Ok(())
     }
     fn add(&mut self, step: &Step) -> Result<(), String> {
+        if self.steps.contains(step) {
+            return Ok(());
+        }
+        let clash = |one: &Step| match (one, step) {
+            (Step::Route(one), Step::Route(two)) => one.table == two.table && one.destination == two.destination,
+            _ => false,
+        };
+        if self.steps.iter().any(clash) {
+            return Err("File exists".to_owned());
+        }
         self.change(|host| host.steps.push(step.clone()));
         Ok(())
     }
@@ -270,7 +327,7 @@ fn what_others_changed_since_is_left_alone_and_told() {
     let folder = tempfile::tempdir().unwrap();
     let mut host = Fake::new();
     let done = Setup::open(folder.path(), None).unwrap().apply(&plan(&settings(TWO), &present()), &mut host).unwrap();
-    assert_eq!(done, Done { done: 15, there: 1 });
+    assert_eq!(done, Done { done: 15, there: 1, undone: 0, in_use: 0 });
     host.sysctls.insert("net.mptcp.path_manager".to_owned(), "other".to_owned());
     host.limits.subflows = 5;
     host.steps.pop();
@@ -297,43 +354,182 @@ fn what_others_changed_since_is_left_alone_and_told() {
 }
 
 #[test]
-fn setting_up_again_remembers_what_was_there_first() {
+fn setting_up_again_changes_nothing_and_remembers_what_was_there_first() {
     let folder = tempfile::tempdir().unwrap();
     let mut host = Fake::new();
-    let plan = plan(&settings(TWO), &present());
-    for _ in 0..2 {
-        Setup::open(folder.path(), None).unwrap().apply(&plan, &mut host).unwrap();
-    }
-    // Twice the same rule cannot be: the kernel refuses it, the plan leaves it out.
-    host.steps.dedup();
-    host.steps.sort_by_key(ToString::to_string);
-    host.steps.dedup();
+    host.apply(folder.path(), TWO);
+    let (before, changes) = (host.state(), host.changes);
+    assert_eq!(host.apply(folder.path(), TWO), Done { done: 0, there: 16, undone: 0, in_use: 0 });
+    assert_eq!((host.state(), host.changes), (before, changes));
     Setup::open(folder.path(), None).unwrap().cleanup(&mut host).unwrap();
     assert_eq!(host.state(), Fake::new().state());
 }
 
+/// Another gateway for the long lane, and the lanes the other way round.
+fn turned() -> String {
+    let text = TWO.replace("10.1.0.1", "10.1.0.9");
+    let (head, tail) = text.split_at(text.rfind("[[lane]]").unwrap());
+    format!("{tail}{head}")
+}
+
+/// Without the long lane's IPv4 address, and with lower limits.
+fn less() -> String {
+    let text = TWO.replace("gateway = [\"10.1.0.1\", \"fd00:1::1\"]", "address = \"fd00:1::5\"");
+    format!("{text}\n[limits]\nsubflows = 3\naccepted-addresses = 0\n")
+}
+
+/// What is set up on a host that had nothing.
+fn fresh(text: &str) -> Fake {
+    let folder = tempfile::tempdir().unwrap();
+    let mut host = Fake::new();
+    host.apply(folder.path(), text);
+    host
+}
+
 #[test]
-fn what_is_ours_gives_way_to_other_settings() {
+fn what_other_settings_do_not_want_is_undone_and_nothing_else() {
+    for (text, undone) in [(turned(), 13), (less(), 4)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut host = Fake::new();
+        // of this protocol and in such a table, but of nobody knows whom
+        let foreign = Step::Rule { from: "10.1.0.5".parse().unwrap(), table: 8300, priority: 7 };
+        host.steps.push(foreign.clone());
+        host.apply(folder.path(), TWO);
+        let done = host.apply(folder.path(), &text);
+        assert_eq!(done.undone, undone, "{text}");
+        assert!(host.steps.contains(&foreign));
+        host.steps.retain(|step| *step != foreign);
+        let wanted = fresh(&text);
+        assert_eq!((host.texts(), host.limits), (wanted.texts(), wanted.limits), "{text}");
+        Setup::open(folder.path(), None).unwrap().cleanup(&mut host).unwrap();
+        assert_eq!(host.state(), Fake::new().state());
+    }
+}
+
+#[test]
+fn a_plan_says_what_is_undone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut host = Fake::new();
+    host.apply(folder.path(), TWO);
+    let text = plan(&settings(&less()), &host.present(folder.path())).to_string();
+    let first: Vec<&str> = text.lines().take(6).collect();
+    assert_eq!(
+        first,
+        [
+            "ip rule del from 10.1.0.5 lookup 8301 priority 8300 protocol 183  # set up before, not wanted any more",
+            "ip -6 route del default via fd00:1::1 dev eth1 src fd00:1::5 table 8301 proto 183  # set up before, not wanted any more",
+            "ip route del default via 10.1.0.1 dev eth1 src 10.1.0.5 table 8301 proto 183  # set up before, not wanted any more",
+            "ip route del 10.1.0.0/24 dev eth1 src 10.1.0.5 table 8301 proto 183  # set up before, not wanted any more",
+            "# there already: sysctl -w net.mptcp.enabled=1",
+            "# there already: sysctl -w net.mptcp.path_manager=userspace",
+        ]
+    );
+    assert!(
+        text.contains("limits set subflows 3 add_addr_accepted 0  # now subflows 8 add_addr_accepted 8\n"),
+        "{text}"
+    );
+}
+
+/// Wherever the process is killed between two settings: the next daemon makes the host as it wants it, and cleaning up
+/// leaves it as it was.
+#[test]
+fn wherever_a_change_of_settings_is_killed_the_record_is_true() {
+    let folder = || tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let mut kills = 0;
+    for text in [turned(), less()] {
+        let wanted = fresh(&text);
+        for does_it in [false, true] {
+            for dies_at in 1..=40 {
+                for again in [false, true] {
+                    let folder = folder();
+                    let mut host = Fake::new();
+                    host.apply(folder.path(), TWO);
+                    (host.changes, host.dies_at, host.does_it) = (0, dies_at, does_it);
+                    kills += usize::from(killed(|| _ = host.apply(folder.path(), &text)));
+                    host.dies_at = usize::MAX;
+                    if again {
+                        host.apply(folder.path(), &text);
+                        assert_eq!((host.texts(), host.limits), (wanted.texts(), wanted.limits), "killed at {dies_at}");
+                    }
+                    let undone = Setup::open(folder.path(), None).unwrap().cleanup(&mut host).unwrap();
+                    assert!(undone.iter().all(|one| matches!(one, Undone::Undone(_) | Undone::Gone(_))), "{undone:?}");
+                    assert_eq!(host.state(), Fake::new().state(), "killed at change {dies_at} of {text}");
+                }
+            }
+        }
+    }
+    // 13 + 13 changes of one; 4 of the other, and its limits
+    assert_eq!(kills, 4 * (26 + 5));
+}
+
+#[test]
+fn a_lane_that_connections_still_use_keeps_its_way_until_they_are_over() {
+    let three =
+        format!("{TWO}\n[[lane]]\nname = \"other\"\nrole = \"long\"\ninterface = \"eth2\"\ngateway = \"10.2.0.1\"\n");
+    // without the one in the middle, whose table the last one would have
+    let two = format!(
+        "{}{}",
+        &three[..three.find("[[lane]]\nname = \"bulk").unwrap()],
+        &three[three.rfind("[[lane]]").unwrap()..]
+    );
+    let with_eth2 = |mut present: Present| {
+        present.links.push(link(4, "eth2"));
+        present.addresses.push(address(4, "10.2.0.5/24"));
+        present
+    };
     let folder = tempfile::tempdir().unwrap();
     let mut host = Fake::new();
     let setup = || Setup::open(folder.path(), None).unwrap();
-    setup().apply(&plan(&settings(TWO), &present()), &mut host).unwrap();
-    // another gateway, and the lanes the other way round
-    let text = TWO.replace("10.1.0.1", "10.1.0.9");
-    let (head, tail) = text.split_at(text.rfind("[[lane]]").unwrap());
-    let other = settings(&format!("{tail}{head}"));
-    let mut there = present();
-    there.tables = vec![
-        KernelRoute { protocol: PROTOCOL, ..route(8301, "0.0.0.0/0", Some("10.1.0.1"), 3) },
-        KernelRoute { protocol: PROTOCOL, ..route(8300, "10.0.0.0/24", None, 2) },
-    ];
-    let changed = plan(&other, &there);
-    setup().apply(&changed, &mut host).unwrap();
-    let wanted = |step: &Step| changed.steps.iter().any(|planned| planned.step == *step);
-    assert!(host.steps.iter().all(wanted), "{:?}", host.steps);
-    let routes = |step: &&Planned| matches!(step.step, Step::Route(_) | Step::Rule { .. });
-    assert_eq!(host.steps.len(), changed.steps.iter().filter(routes).count());
+    setup().apply(&plan(&settings(&three), &with_eth2(present())), &mut host).unwrap();
+    let there = |host: &Fake, used: &[&str]| {
+        let mut there = host.present_with(folder.path(), &with_eth2(present()));
+        there.used = used.iter().map(|ip| ip.parse().unwrap()).collect();
+        there
+    };
+    let leads = |host: &Fake, from: &str, table: u32| {
+        let rules = |step: &&Step| matches!(step, Step::Rule { from: one, .. } if one.to_string() == from);
+        host.steps.iter().filter(rules).all(|step| matches!(step, Step::Rule { table: one, .. } if *one == table))
+            && host.steps.iter().any(|step| matches!(step, Step::Route(one) if one.table == table))
+    };
+    // IPv4 of it is in use, IPv6 is not
+    let changed = plan(&settings(&two), &there(&host, &["10.1.0.5"]));
+    assert!(
+        changed.to_string().contains("# once no connection uses it any more: ip rule del from 10.1.0.5 lookup 8301")
+    );
+    let before = host.texts();
+    let done = setup().apply(&changed, &mut host).unwrap();
+    assert_eq!((done.undone, done.in_use), (1, 5));
+    assert!(leads(&host, "10.1.0.5", 8301) && leads(&host, "10.2.0.5", 8302), "{:#?}", host.steps);
+    let gone: Vec<&String> = before.iter().filter(|text| !host.texts().contains(text)).collect();
+    assert_eq!(gone, ["ip -6 rule add from fd00:1::5 lookup 8301 priority 8300 protocol 183"]);
+    // once more nothing, as long as it is
+    let again = setup().apply(&plan(&settings(&two), &there(&host, &["10.1.0.5"])), &mut host).unwrap();
+    assert_eq!((again.done, again.undone, again.in_use), (0, 0, 5));
+    // then the last one moves up
+    let last = setup().apply(&plan(&settings(&two), &there(&host, &[])), &mut host).unwrap();
+    assert_eq!(last.in_use, 0);
+    assert!(leads(&host, "10.2.0.5", 8301), "{:#?}", host.steps);
+    assert!(host.steps.iter().all(|step| !step.to_string().contains("10.1.0") && !step.to_string().contains("8302")));
     setup().cleanup(&mut host).unwrap();
+    assert_eq!(host.state(), Fake::new().state());
+}
+
+#[test]
+fn a_full_disk_undoes_nothing_and_does_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut host = Fake::new();
+    host.apply(folder.path(), TWO);
+    let (before, changes) = (host.state(), host.changes);
+    let record = std::fs::read(folder.path().join("record.json")).unwrap();
+    let plan = plan(&settings(&turned()), &host.present(folder.path()));
+    let mut setup = Setup::open(folder.path(), None).unwrap();
+    // what the record would be written to
+    std::fs::create_dir(folder.path().join("record.json.new")).unwrap();
+    assert!(matches!(setup.apply(&plan, &mut host), Err(SetupError::Record { .. })));
+    assert_eq!((host.state(), host.changes), (before, changes));
+    assert_eq!(std::fs::read(folder.path().join("record.json")).unwrap(), record);
+    // and all can be cleaned up
+    setup.cleanup(&mut host).unwrap();
     assert_eq!(host.state(), Fake::new().state());
 }
 

@@ -236,7 +236,12 @@ impl Daemon {
         &self.socket
     }
 
-    fn try_status(&self) -> Option<Status> {
+    /// What it has said so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(log(&self.socket)).unwrap()
+    }
+
+    pub fn try_status(&self) -> Option<Status> {
         serde_json::from_str(&client::get(&self.socket, "/status").ok()?).ok()
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+use crate::netlink::codec::{Malformed, Message};
 use crate::netlink::{Error, Socket};
 use crate::{Pair, Token};
 
@@ -97,42 +98,39 @@ impl Diag {
     /// # Errors
     /// As the kernel says.
     pub fn tcp(&mut self, query: impl Into<Query>) -> Result<Option<Tcp>, Error> {
-        let mut found = None;
+        let mut found = Ok(None);
         self.tcp_many(&[query.into()], |_, tcp| found = tcp)?;
-        Ok(found)
+        found
     }
 
-    /// Many TCP sockets with few system calls to ask. `each` gets the place in `queries` and what is there, in order.
+    /// Many TCP sockets with few system calls to ask. `each` gets the place in `queries` and what is there, in order, or why
+    /// that is not known.
     ///
     /// # Errors
-    /// As the kernel says; `each` got those before it then.
+    /// If nothing can be asked or heard; `each` got those before it then.
     pub fn tcp_many<Q: Copy + Into<Query>>(
         &mut self,
         queries: &[Q],
-        mut each: impl FnMut(usize, Option<Tcp>),
+        mut each: impl FnMut(usize, Result<Option<Tcp>, Error>),
     ) -> Result<(), Error> {
         self.socket.batch(
             BY_FAMILY,
             queries.len(),
             |i, w| parse::write_tcp(w, &queries[i].into()),
             |i, answer| {
-                let found = match answer {
-                    // Where no connection has these ends the kernel looks for who would accept it.
-                    Ok(message) => Some(Tcp::parse(message.payload)?).filter(|t| same(t.pair, queries[i].into().pair)),
-                    Err(errno) => gone(errno)?,
-                };
-                each(i, found);
-                Ok(())
+                // Where no connection has these ends the kernel looks for who would accept it.
+                let found = one(answer, Tcp::parse);
+                each(i, found.map(|tcp| tcp.filter(|tcp| same(tcp.pair, queries[i].into().pair))));
             },
         )
     }
 
-    /// All TCP sockets in some states, IPv4 and IPv6.
+    /// All TCP sockets in some states, IPv4 and IPv6. Returns how many there are that cannot be read.
     ///
     /// # Errors
     /// As the kernel says; `each` got none then.
-    pub fn tcp_all(&mut self, states: States, each: impl FnMut(Tcp)) -> Result<(), Error> {
-        self.all(parse::TCP.into(), states, |payload| Ok(Tcp::parse(payload)?), each)
+    pub fn tcp_all(&mut self, states: States, each: impl FnMut(Tcp)) -> Result<usize, Error> {
+        self.all(parse::TCP.into(), states, Tcp::parse, each)
     }
 
     /// One MPTCP connection; `None` if it is gone.
@@ -140,57 +138,66 @@ impl Diag {
     /// # Errors
     /// As the kernel says.
     pub fn mptcp(&mut self, token: Token) -> Result<Option<Mptcp>, Error> {
-        let mut found = None;
+        let mut found = Ok(None);
         self.mptcp_many(&[token], |_, mptcp| found = mptcp)?;
-        Ok(found)
+        found
     }
 
-    /// Many MPTCP connections with few system calls to ask. `each` gets the place in `tokens` and what is there, in order.
+    /// Many MPTCP connections with few system calls to ask. `each` gets the place in `tokens` and what is there, in order,
+    /// or why that is not known.
     ///
     /// # Errors
-    /// As the kernel says; `each` got those before it then.
-    pub fn mptcp_many(&mut self, tokens: &[Token], mut each: impl FnMut(usize, Option<Mptcp>)) -> Result<(), Error> {
-        self.socket.batch(
-            BY_FAMILY,
-            tokens.len(),
-            |i, w| parse::write_mptcp(w, tokens[i]),
-            |i, answer| {
-                let found = match answer {
-                    Ok(message) => Some(Mptcp::parse(message.payload)?),
-                    Err(errno) => gone(errno)?,
-                };
-                each(i, found);
-                Ok(())
-            },
-        )
+    /// If nothing can be asked or heard; `each` got those before it then.
+    pub fn mptcp_many(
+        &mut self,
+        tokens: &[Token],
+        mut each: impl FnMut(usize, Result<Option<Mptcp>, Error>),
+    ) -> Result<(), Error> {
+        let body = |i: usize, w: &mut _| parse::write_mptcp(w, tokens[i]);
+        self.socket.batch(BY_FAMILY, tokens.len(), body, |i, answer| each(i, one(answer, Mptcp::parse)))
     }
 
-    /// All MPTCP connections in some states, of IPv4 and IPv6 sockets.
+    /// All MPTCP connections in some states, of IPv4 and IPv6 sockets. Returns how many there are that cannot be read.
     ///
     /// # Errors
     /// As the kernel says; `each` got none then.
-    pub fn mptcp_all(&mut self, states: States, each: impl FnMut(Mptcp)) -> Result<(), Error> {
-        self.all(parse::MPTCP, states, |payload| Ok(Mptcp::parse(payload)?), each)
+    pub fn mptcp_all(&mut self, states: States, each: impl FnMut(Mptcp)) -> Result<usize, Error> {
+        self.all(parse::MPTCP, states, Mptcp::parse, each)
     }
 
     fn all<T>(
         &mut self,
         protocol: u32,
         states: States,
-        parse: impl Fn(&[u8]) -> Result<T, Error>,
+        parse: impl Fn(&[u8]) -> Result<T, Malformed>,
         each: impl FnMut(T),
-    ) -> Result<(), Error> {
+    ) -> Result<usize, Error> {
         let mut list = Vec::new();
         for family in [parse::INET, parse::INET6] {
             let body = |w: &mut _| parse::write_dump(w, family, protocol, states.0);
-            match self.socket.dump(BY_FAMILY, body, &mut list, |message| Ok(Some(parse(message.payload)?))) {
+            match self.socket.dump(BY_FAMILY, body, &mut list, |message| Ok(Some(parse(message.payload).ok()))) {
                 // A kernel without IPv6.
                 Err(error) if family == parse::INET6 && error.errno() == Some(Errno::NOENT) => {}
                 result => result?,
             }
         }
-        list.into_iter().for_each(each);
-        Ok(())
+        let listed = list.len();
+        let read: Vec<T> = list.into_iter().flatten().collect();
+        let unreadable = listed - read.len();
+        read.into_iter().for_each(each);
+        Ok(unreadable)
+    }
+}
+
+/// What the answer says of one socket.
+fn one<T>(
+    answer: Result<&Message<'_>, Error>,
+    parse: impl Fn(&[u8]) -> Result<T, Malformed>,
+) -> Result<Option<T>, Error> {
+    match answer {
+        Ok(message) => Ok(Some(parse(message.payload)?)),
+        Err(Error::Kernel { errno, .. }) => gone(errno),
+        Err(error) => Err(error),
     }
 }
 
@@ -223,9 +230,9 @@ pub struct Tcp {
     pub srtt: Duration,
     /// Smallest round trip; `None` before the first.
     pub min_rtt: Option<Duration>,
-    /// How long ago the last acknowledgement came. A millisecond's resolution.
+    /// How long ago the last acknowledgement came. A millisecond's resolution; begins anew after 49 days.
     pub last_ack: Duration,
-    /// How long ago data was sent. A millisecond's resolution.
+    /// How long ago data was sent. A millisecond's resolution; begins anew after 49 days.
     pub last_sent: Duration,
     /// Expiries of the retransmission timer in a row, without an answer (`tcpi_backoff`).
     pub backoff: u8,

@@ -299,58 +299,98 @@ impl Socket {
     }
 
     /// `count` requests that are each answered by one message, in few datagrams. `body` writes the `i`-th, `answer` gets
-    /// its answer, or the errno that it was refused with.
+    /// its answer, or why there is none: the errno that it was refused with, or what is wrong with its answer. That of one
+    /// says nothing of the others.
     ///
     /// # Errors
-    /// What `answer` says, and [`Error::Overrun`] if there is no room for a single answer.
+    /// If nothing can be asked or heard, and [`Error::Overrun`] if there is no room for a single answer.
     pub fn batch(
         &mut self,
         kind: u16,
         count: usize,
         mut body: impl FnMut(usize, &mut Writer),
-        mut answer: impl FnMut(usize, Result<&Message<'_>, Errno>) -> Result<(), Error>,
+        mut answer: impl FnMut(usize, Result<&Message<'_>, Error>),
     ) -> Result<(), Error> {
         let mut size = BATCH;
         let mut done = 0;
         while done < count {
-            let first = self.sequence.wrapping_add(1);
-            let these = size.min(count - done);
+            let mut waiting = Waiting::new(self.sequence.wrapping_add(1), size.min(count - done));
             self.writer.clear();
-            for i in 0..these {
+            for i in 0..waiting.count {
                 self.sequence = self.sequence.wrapping_add(1);
                 self.writer.message(kind, REQUEST, self.sequence, |w| body(done + i, w));
             }
             self.send()?;
             let deadline = Instant::now() + PATIENCE;
-            let mut answered = 0;
-            while answered < these {
-                let length = match self.wait(deadline) {
+            while waiting.answered < waiting.count {
+                let datagram = match self.wait(deadline) {
                     Err(Error::Overrun) if size > 1 => {
                         self.drain()?;
                         size /= 2;
                         break;
                     }
-                    other => other?,
+                    Err(Error::Malformed(malformed)) => Err(malformed),
+                    other => Ok(other?),
                 };
-                for message in messages(&self.buffer[..length]) {
-                    let message = message?;
-                    // The kernel answers in order: others are late answers to what was given up.
-                    if message.sequence != first.wrapping_add(answered as u32) {
-                        continue;
-                    }
-                    let place = done + answered;
-                    answered += 1;
-                    if message.kind == ERROR {
-                        let (errno, _) = message.outcome()?;
-                        answer(place, Err(errno_of(errno)))?;
-                    } else {
-                        answer(place, Ok(&message))?;
-                    }
-                }
+                let datagram = datagram.map(|length| &self.buffer[..length]);
+                waiting.take(datagram, |place, message| answer(done + place, message));
             }
-            done += answered;
+            done += waiting.answered;
         }
         Ok(())
+    }
+}
+
+/// Requests that wait for their answers, which come in their order.
+struct Waiting {
+    /// The first one's sequence number.
+    first: u32,
+    count: usize,
+    answered: usize,
+}
+
+impl Waiting {
+    fn new(first: u32, count: usize) -> Self {
+        Self { first, count, answered: 0 }
+    }
+
+    /// Takes in a datagram, which has one answer mostly. `answer` is called once for each request, in order.
+    fn take(&mut self, datagram: Result<&[u8], Malformed>, mut answer: impl FnMut(usize, Result<&Message<'_>, Error>)) {
+        let list = match datagram {
+            Ok(datagram) => Some(messages(datagram)),
+            Err(malformed) => return self.lose(malformed, &mut answer),
+        };
+        for message in list.into_iter().flatten() {
+            let message = match message {
+                Ok(message) => message,
+                Err(malformed) => return self.lose(malformed, &mut answer),
+            };
+            let place = message.sequence.wrapping_sub(self.first) as usize;
+            // late answers to what was given up
+            if place < self.answered || place >= self.count {
+                continue;
+            }
+            while self.answered < place {
+                answer(self.answered, Err(Error::NoAnswer));
+                self.answered += 1;
+            }
+            self.answered += 1;
+            if message.kind == ERROR {
+                let refused = message.outcome().map(|(errno, _)| errno_of(errno));
+                let error = refused.map_or_else(Error::from, |errno| Error::Kernel { errno, message: None });
+                answer(place, Err(error));
+            } else {
+                answer(place, Ok(&message));
+            }
+        }
+    }
+
+    /// An answer cannot be read at all: the next one's, as they come in order.
+    fn lose(&mut self, malformed: Malformed, answer: &mut impl FnMut(usize, Result<&Message<'_>, Error>)) {
+        if self.answered < self.count {
+            self.answered += 1;
+            answer(self.answered - 1, Err(malformed.into()));
+        }
     }
 }
 
@@ -366,4 +406,61 @@ fn finish(message: &Message<'_>) -> Result<(), Error> {
 /// An errno by its number. The kernel's are 1 … 4095.
 fn errno_of(number: u16) -> Errno {
     if (1..4096).contains(&number) { Errno::from_raw_os_error(number.into()) } else { Errno::PROTO }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each of four requests, numbered from 10 on, got of some datagrams.
+    fn answers(datagrams: &[Result<&[u8], Malformed>]) -> (Vec<String>, usize) {
+        let mut waiting = Waiting::new(10, 4);
+        let mut all = Vec::new();
+        for datagram in datagrams {
+            waiting.take(datagram.clone(), |place, message| {
+                assert_eq!(place, all.len(), "each once and in order");
+                all.push(message.map_or_else(|error| error.to_string(), |m| String::from_utf8_lossy(m.payload).into()));
+            });
+        }
+        (all, waiting.answered)
+    }
+
+    fn message(kind: u16, sequence: u32, payload: &[u8]) -> Vec<u8> {
+        let mut writer = Writer::default();
+        writer.message(kind, 0, sequence, |w| w.raw(payload));
+        writer.bytes().to_vec()
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_read_costs_no_other_one() {
+        let good = |sequence| message(20, sequence, b"good");
+        let refused = message(ERROR, 11, &(-1_i32).to_ne_bytes());
+        let (text, answered) = answers(&[Ok(&good(9)), Ok(&good(10)), Ok(&refused), Ok(&good(12)), Ok(&good(13))]);
+        assert_eq!((text.len(), answered, text[0].as_str(), text[2].as_str()), (4, 4, "good", "good"));
+        assert_eq!(text[1], Error::Kernel { errno: Errno::PERM, message: None }.to_string());
+
+        // its header says more than there is, and then one that is longer than any room
+        let mut cut = good(11);
+        cut.truncate(12);
+        let long = Malformed::Message { said: 100_000, have: BUFFER };
+        let (text, answered) = answers(&[Ok(&good(10)), Ok(&cut), Err(long), Ok(&good(13))]);
+        assert_eq!((answered, text[0].as_str(), text[3].as_str()), (4, "good", "good"));
+        assert!(text[1].contains("netlink message") && text[2].contains("100000 bytes"), "{text:?}");
+
+        // one is not there at all; an acknowledgement without an errno
+        let short = message(ERROR, 13, &[]);
+        let (text, answered) = answers(&[Ok(&good(10)), Ok(&good(12)), Ok(&short)]);
+        assert_eq!((answered, text[0].as_str(), text[2].as_str()), (4, "good", "good"));
+        assert!(text[1].contains("did not answer") && text[3].contains("bytes"), "{text:?}");
+    }
+
+    #[test]
+    fn more_answers_than_requests_are_left_alone() {
+        let mut waiting = Waiting::new(u32::MAX, 2);
+        let mut places = Vec::new();
+        let all: Vec<u8> = [u32::MAX, 0, 0, 1, 2].iter().flat_map(|&sequence| message(20, sequence, b"")).collect();
+        waiting.take(Ok(&all), |place, _| places.push(place));
+        waiting.take(Err(Malformed::Message { said: 1, have: 0 }), |place, _| places.push(place));
+        assert_eq!(places, [0, 1]);
+    }
 }
