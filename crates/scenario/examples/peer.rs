@@ -9,8 +9,8 @@
 //!
 //! `send` knows `from` (an address: plain TCP from there instead of MPTCP), `count` (of connections, 1), `gap` (µs between
 //! their starts, 0), `chunk` and `every` (bytes, and µs between them: not faster than that), `life` and `step` (the n-th one
-//! ends after `life` + n·`step` µs) and `end` (`wait` for the answer, `close`, or `reset`). Each connection gives a line on
-//! stdout when it is over.
+//! ends after `life` + n·`step` µs) and `end` (`wait` for the answer, `close`, or `reset`); with `pull=yes` the other end
+//! sends. Each connection gives a line on stdout when it is over.
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -73,13 +73,37 @@ fn serve(addresses: &[&str]) -> Outcome {
     Ok(())
 }
 
-/// Reads what is announced in the first eight bytes, and answers with how much of it was right.
+/// In what a connection begins with: its other end sends.
+const PULL: u64 = 1 << 63;
+
+/// Reads what is announced in the first eight bytes, and answers with how much of it was right; or sends so much.
 fn take(mut stream: TcpStream, right: &mut u64, announced: &mut u64) -> io::Result<()> {
     let mut word = [0; 8];
     stream.read_exact(&mut word)?;
     *announced = u64::from_le_bytes(word);
+    if *announced & PULL != 0 {
+        *announced &= !PULL;
+        let mut buffer = vec![0; 16 << 10];
+        while *right < *announced {
+            let room = buffer.len().min((*announced - *right) as usize);
+            pattern(*right, &mut buffer[..room]);
+            stream.write_all(&buffer[..room])?;
+            *right += room as u64;
+        }
+    } else {
+        check(&mut stream, right, *announced)?;
+        stream.write_all(&right.to_le_bytes())?;
+    }
+    match stream.read(&mut word)? {
+        0 => Ok(()),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// Reads `bytes`, and counts those that are right.
+fn check(stream: &mut TcpStream, right: &mut u64, bytes: u64) -> io::Result<()> {
     let (mut got, mut wanted) = (vec![0; 16 << 10], vec![0; 16 << 10]);
-    while *right < *announced {
+    while *right < bytes {
         let count = stream.read(&mut got)?;
         if count == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -90,11 +114,7 @@ fn take(mut stream: TcpStream, right: &mut u64, announced: &mut u64) -> io::Resu
         }
         *right += count as u64;
     }
-    stream.write_all(&right.to_le_bytes())?;
-    match stream.read(&mut word)? {
-        0 => Ok(()),
-        _ => Err(io::ErrorKind::InvalidData.into()),
-    }
+    Ok(())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,11 +132,13 @@ struct Sender {
     chunk: usize,
     every: Duration,
     end: End,
+    pull: bool,
 }
 
 fn send(to: SocketAddr, bytes: u64, keys: &[&str]) -> Outcome {
     let micros = |value: &str| value.parse().map(Duration::from_micros);
-    let mut sender = Sender { to, from: None, bytes, chunk: 16 << 10, every: Duration::ZERO, end: End::Wait };
+    let mut sender =
+        Sender { to, from: None, bytes, chunk: 16 << 10, every: Duration::ZERO, end: End::Wait, pull: false };
     let (mut count, mut gap, mut life, mut step) = (1, Duration::ZERO, Duration::MAX, Duration::ZERO);
     for key in keys {
         match key.split_once('=').ok_or("KEY=VALUE")? {
@@ -127,6 +149,7 @@ fn send(to: SocketAddr, bytes: u64, keys: &[&str]) -> Outcome {
             ("every", value) => sender.every = micros(value)?,
             ("life", value) => life = micros(value)?,
             ("step", value) => step = micros(value)?,
+            ("pull", "yes") => sender.pull = true,
             ("end", "wait") => sender.end = End::Wait,
             ("end", "close") => sender.end = End::Close,
             ("end", "reset") => sender.end = End::Reset,
@@ -157,6 +180,12 @@ impl Sender {
             None => mptcp_socket::connect(self.to, None)?,
             Some(ip) => plain(self.to, ip)?,
         };
+        if self.pull {
+            stream.write_all(&(self.bytes | PULL).to_le_bytes())?;
+            let mut right = 0;
+            check(&mut stream, &mut right, self.bytes)?;
+            return Ok(format!("{right} right"));
+        }
         stream.write_all(&self.bytes.to_le_bytes())?;
         let mut buffer = vec![0; self.chunk];
         let (mut sent, mut chunks) = (0, 0);
