@@ -120,8 +120,8 @@ counters! {
     probes: "Subflows closed and opened again to measure a lane",
     /// Commands tried again because the connection was not ready.
     retries: "Commands repeated because the kernel was not ready",
-    /// Commands for connections or subflows that were gone.
-    vanished: "Commands for connections or subflows that were gone already",
+    /// Connections that a look found gone although the kernel had told of no end, or not yet.
+    vanished: "Connections found gone whose end was not told",
     /// Commands refused for another reason.
     command_failures: "Commands that the kernel refused",
     /// Lanes or subflows that failed.

@@ -4,35 +4,12 @@ mod ran;
 
 use headway_results::{CommandRecord, FlowRecord, Outcome};
 
-use ran::{Ran, image, run};
+use ran::{Ran, check_daemons, command, image, program, rate, run, said};
 
 const LANES: &str = include_str!("kernels/lanes.toml");
 
-/// A program on the first host of the left.
-fn program(name: &str, start: &str, run: &str) -> String {
-    format!(
-        "\n[[traffic]]\nname = \"{name}\"\nkind = \"command\"\non = \"left\"\nhosts = 1\nstart = \"{start}\"\nrun = '{run}'\n"
-    )
-}
-
-fn command<'a>(outcome: &'a Outcome, name: &str) -> &'a CommandRecord {
-    outcome.commands.iter().find(|command| &*command.traffic == name).unwrap_or_else(|| panic!("no `{name}`"))
-}
-
-fn said(outcome: &Outcome, name: &str) -> String {
-    String::from_utf8_lossy(&command(outcome, name).stdout.kept).into_owned()
-}
-
 fn flows<'a>(outcome: &'a Outcome, traffic: &str) -> Vec<&'a FlowRecord> {
     outcome.flows.iter().filter(|flow| &*flow.traffic == traffic).collect()
-}
-
-/// Mb/s that left by an interface of the sender between two times in ms, multiples of 20.
-fn rate(outcome: &Outcome, interface: usize, from: usize, to: usize) -> f64 {
-    let text = said(outcome, "see");
-    let bytes: Vec<f64> =
-        text.lines().map(|line| line.split(' ').nth(interface).unwrap().parse().expect("a number")).collect();
-    (bytes[to / 20] - bytes[from / 20]) * 8e-3 / (to - from) as f64
 }
 
 /// When, in ms, more than 10 Mb/s left by the long lane for the first time.
@@ -48,16 +25,6 @@ fn check(ran: &Ran) {
     }
     assert!(ran.results.warnings.is_empty(), "{:?}", ran.results.warnings);
     check_daemons(ran);
-}
-
-/// Daemons ran to the end, and ended when they were told to.
-fn check_daemons(ran: &Ran) {
-    let daemons = ran.outcomes.iter().flat_map(|outcome| &outcome.commands);
-    let ends: Vec<(i32, bool)> = daemons
-        .filter(|command| command.daemon() == Some("lane"))
-        .map(|command| (command.code, command.ended))
-        .collect();
-    assert!(!ends.is_empty() && ends.iter().all(|end| *end == (0, true)), "{ends:?}");
 }
 
 #[test]

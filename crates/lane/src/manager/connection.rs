@@ -477,9 +477,8 @@ impl Connection {
                 let _ = self.lanes.remove(index);
             }
         }
-        self.quiet = None;
-        if compares(&self.judge) && !self.was_long {
-            // the join was a measurement
+        // whether there is something to send a look tells, not the other end's join; or the join was a measurement
+        if self.quiet.is_some() || compares(&self.judge) && !self.was_long {
             self.look_at = now;
         }
         self.act(now, shared, kernel);

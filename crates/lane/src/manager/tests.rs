@@ -577,6 +577,19 @@ fn a_server_announces_and_marks_only_its_short_lane() {
 }
 
 #[test]
+fn who_only_receives_is_not_long_because_the_other_end_joins() {
+    let mut world = World::new(settings(deadline(), Open::Probe));
+    world.connect(TOKEN, 0, true);
+    world.run(at(400));
+    let pair = Pair { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), 40_000) };
+    let socket = Socket { pair, established: Some(at(400)), backup: false, joined: true, acked: 0, backoff: 0 };
+    world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.push(socket);
+    world.kernel.tell(at(400), Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
+    world.run(at(3_000));
+    assert_eq!((world.commands().len(), world.manager.counters().switched), (0, 0), "{:?}", world.commands());
+}
+
+#[test]
 fn an_announced_address_is_joined_from_its_lane() {
     let mut world = World::new(settings(deadline(), Open::Probe));
     world.connect(TOKEN, 200, false);

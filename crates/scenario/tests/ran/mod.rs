@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use headway_kernel::image::Image;
-use headway_results::{Error, Folder, Manifest, Outcome};
+use headway_results::{CommandRecord, Error, Folder, Manifest, Outcome};
 use headway_scenario::{Document, Experiment, KernelOptions, Options, Overrides, Results, RunError};
 
 /// The image, if there is one.
@@ -48,4 +48,42 @@ pub fn run(image: &Arc<Image>, text: &str, sets: &[&str], threads: usize) -> Res
     let results = experiment.simulate(&folder, &manifest, &BTreeSet::new(), &options, &stop, &mut |_, _| {})?;
     let outcomes: Result<Vec<Outcome>, Error> = manifest.jobs().map(|job| folder.load(job)).collect();
     Ok(Ran { results, outcomes: outcomes.unwrap(), place })
+}
+
+/// A program on the first host of `side`.
+pub fn program_on(side: &str, name: &str, start: &str, run: &str) -> String {
+    format!(
+        "\n[[traffic]]\nname = \"{name}\"\nkind = \"command\"\non = \"{side}\"\nhosts = 1\nstart = \"{start}\"\nrun = '{run}'\n"
+    )
+}
+
+/// A program on the first host of the left.
+pub fn program(name: &str, start: &str, run: &str) -> String {
+    program_on("left", name, start, run)
+}
+
+pub fn command<'a>(outcome: &'a Outcome, name: &str) -> &'a CommandRecord {
+    outcome.commands.iter().find(|command| &*command.traffic == name).unwrap_or_else(|| panic!("no `{name}`"))
+}
+
+pub fn said(outcome: &Outcome, name: &str) -> String {
+    String::from_utf8_lossy(&command(outcome, name).stdout.kept).into_owned()
+}
+
+/// Mb/s that left by an interface of the sender between two times in ms, multiples of 20.
+pub fn rate(outcome: &Outcome, interface: usize, from: usize, to: usize) -> f64 {
+    let text = said(outcome, "see");
+    let bytes: Vec<f64> =
+        text.lines().map(|line| line.split(' ').nth(interface).unwrap().parse().expect("a number")).collect();
+    (bytes[to / 20] - bytes[from / 20]) * 8e-3 / (to - from) as f64
+}
+
+/// Daemons ran to the end, and ended when they were told to.
+pub fn check_daemons(ran: &Ran) {
+    let daemons = ran.outcomes.iter().flat_map(|outcome| &outcome.commands);
+    let ends: Vec<(i32, bool)> = daemons
+        .filter(|command| command.daemon() == Some("lane"))
+        .map(|command| (command.code, command.ended))
+        .collect();
+    assert!(!ends.is_empty() && ends.iter().all(|end| *end == (0, true)), "{ends:?}");
 }
