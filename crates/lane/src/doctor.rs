@@ -194,7 +194,9 @@ fn ways(settings: &Settings, present: &Present) -> Vec<Way> {
                 if v4 { Ipv4Addr::new(192, 0, 2, 1).into() } else { Ipv6Addr::from(0x2001_0db8 << 96 | 1).into() };
             let to = match &lane.remote {
                 Remote::Mapped(nets) => {
-                    nets.iter().find(|net| net.addr().is_ipv4() == v4).and_then(|net| net.hosts().next()).unwrap_or(any)
+                    let own = |ip: &IpAddr| present.addresses.iter().any(|address| address.ip == *ip);
+                    let net = nets.iter().find(|net| net.addr().is_ipv4() == v4);
+                    net.and_then(|net| net.hosts().find(|ip| !own(ip))).unwrap_or(any)
                 }
                 Remote::Same | Remote::Announced => any,
             };
@@ -278,9 +280,15 @@ fn kernel(facts: &Facts, report: &mut Report) {
         Some(version) if version < (5, 19) => {
             (Verdict::Missing, "the userspace path manager came with Linux 5.19; take 6.5 or later")
         }
-        Some(version) if version < (6, 5) => {
-            (Verdict::Note, "Linux 6.5 counts bytes per connection; before, judges by bytes see only subflows")
-        }
+        Some(version) if version < (6, 5) => (
+            Verdict::Note,
+            "enough; Linux 6.5 counts bytes by connection, before they are added up by subflow, and what is opened for a \
+             probe may carry data until it is marked as a backup, a moment later",
+        ),
+        Some(version) if version < (6, 12) => (
+            Verdict::Note,
+            "enough; what is opened for a probe may carry data until it is marked as a backup, a moment later",
+        ),
         Some(_) => (Verdict::Ok, ""),
         None => (Verdict::Note, "the version is not understood; Linux 6.5 or later is wanted"),
     };

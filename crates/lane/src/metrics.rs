@@ -76,6 +76,8 @@ fn escaped(value: &str) -> String {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
 
     /// Reads what is written as the format says: name, labels, value. Panics where a line is none of it.
     fn parse(text: &str) -> BTreeMap<String, f64> {
@@ -115,8 +117,7 @@ mod tests {
         found
     }
 
-    #[test]
-    fn every_value_has_its_line_in_the_text_format() {
+    fn two_namespaces() -> Status {
         let lane = LaneStatus {
             name: "bulk".to_owned(),
             role: "long".to_owned(),
@@ -132,7 +133,12 @@ mod tests {
         one.counters.switched = 7;
         one.managed = 2;
         let two = Snapshot { netns: Some("two".to_owned()), uptime_s: 1.5, ..Snapshot::default() };
-        let found = parse(&text(&Status { namespaces: vec![one, two] }));
+        Status { namespaces: vec![one, two] }
+    }
+
+    #[test]
+    fn every_value_has_its_line_in_the_text_format() {
+        let found = parse(&text(&two_namespaces()));
         let netns = r#"netns="a\"b\\c\nd""#;
         assert_eq!(found[&format!("headway_lane_switched_total{{{netns}}}")], 7.0);
         assert_eq!(found["headway_lane_switched_total{netns=\"two\"}"], 0.0);
@@ -146,6 +152,23 @@ mod tests {
         assert_eq!(delays, 1, "a lane without a measurement has no delay");
         let counters = Counters::ALL.len();
         assert_eq!(found.keys().filter(|series| series.contains("_total")).count(), 2 * counters);
+    }
+
+    #[test]
+    fn promtool_has_nothing_to_say() {
+        let mut promtool = Command::new("promtool");
+        promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = match promtool.spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                println!("skipped: promtool (package prometheus): {error}");
+                return;
+            }
+        };
+        child.stdin.take().unwrap().write_all(text(&two_namespaces()).as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        assert!(output.status.success() && said.is_empty(), "{said}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{Hosts, PATIENCE, Transfer, at, backup, bytes_from, carries, ip, on_long, until, within};
+use headway_lane::snapshot::SubflowStatus;
 use headway_linux::diag::{Diag, States};
 use headway_linux::mptcp::ManagedBy;
 use headway_linux::mptcp_socket;
@@ -432,5 +433,24 @@ fn link_cost_measures_the_long_lane_and_switches() {
     daemon.signal(Signal::HUP);
     daemon.switched();
     carries(&hosts.client, "10.0.2.1");
+    transfer.finish();
+}
+
+#[test]
+fn a_long_lane_that_is_opened_early_carries_nothing_before_its_time() {
+    let Some(hosts) = Hosts::new() else { return };
+    hosts.configure(NEVER, "[timing]\nopen = \"probe\"\nopen-after = \"20ms\"\n");
+    let daemon = hosts.daemon(&[&hosts.client]);
+    let transfer = hosts.upload(at("10.0.1.2", 5001));
+    daemon.wait("a backup", |now| {
+        let bulk = |one: &&SubflowStatus| one.lane.as_deref() == Some("bulk");
+        now.connections.first()?.subflows.iter().find(bulk).filter(|one| one.backup).map(|_| ())
+    });
+    // not every kernel heeds the wish at once: the daemon may have had to mark it
+    until("a mark in the kernel", || backup(&hosts.client, "10.0.2.1").then_some(()));
+    transfer.goes_on();
+    let before = bytes_from(&hosts.client, "10.0.2.1");
+    transfer.goes_on();
+    assert_eq!(bytes_from(&hosts.client, "10.0.2.1"), before);
     transfer.finish();
 }

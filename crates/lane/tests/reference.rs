@@ -259,14 +259,14 @@ fn the_reference_describes_every_key_and_no_other() {
     }
 }
 
-/// The units name the files that there are and ask for one capability.
+/// The units ask for the capabilities that are needed and keep the records.
 #[test]
-fn the_units_have_one_capability_and_keep_their_records() {
+fn the_units_have_two_capabilities_and_keep_their_records() {
     for name in ["headway-lane.service", "headway-lane@.service"] {
         let text = fs::read_to_string(root().join("packaging").join(name)).unwrap();
         for line in [
-            "CapabilityBoundingSet=CAP_NET_ADMIN",
-            "AmbientCapabilities=CAP_NET_ADMIN",
+            "CapabilityBoundingSet=CAP_NET_ADMIN CAP_NET_BIND_SERVICE",
+            "AmbientCapabilities=CAP_NET_ADMIN CAP_NET_BIND_SERVICE",
             "RuntimeDirectoryPreserve=yes",
             "Type=notify",
         ] {

@@ -97,6 +97,16 @@ impl Namespace {
         self.run(&all)
     }
 
+    /// The sysctl that says who manages connections.
+    fn who() -> &'static str {
+        if fs::exists("/proc/sys/net/mptcp/path_manager").unwrap() { "path_manager" } else { "pm_type" }
+    }
+
+    /// … and how it says that a daemon does.
+    fn userspace() -> &'static str {
+        if Self::who() == "path_manager" { "userspace" } else { "1" }
+    }
+
     /// Everything that is set up, as the system's own tools see it.
     fn state(&self) -> String {
         let sysctl = |name: &str| {
@@ -112,15 +122,8 @@ impl Namespace {
             ours.flat_map(|line| [line, "\n"]).collect::<String>()
         });
         let limits = ip(&format!("-n {} mptcp limits show", self.name)).unwrap_or_default();
-        [
-            sysctl("path_manager"),
-            sysctl("enabled"),
-            limits,
-            routes.concat(),
-            self.ip("rule show"),
-            self.ip("-6 rule show"),
-        ]
-        .concat()
+        [sysctl(Self::who()), sysctl("enabled"), limits, routes.concat(), self.ip("rule show"), self.ip("-6 rule show")]
+            .concat()
     }
 
     /// Writes the configuration anew: the long lane has this one instead of all that its interface has.
@@ -213,7 +216,7 @@ fn what_a_killed_daemon_set_up_is_undone() {
     let before = host.state();
     let mut daemon = host.daemon();
     let after = host.state();
-    assert!(after.starts_with("userspace\n1\n"), "{after}");
+    assert!(after.starts_with(&format!("{}\n1\n", Namespace::userspace())), "{after}");
     for wanted in
         ["default via 10.1.0.1 dev eth1 table 8301 proto 183 src 10.1.0.5", "from 10.0.0.5 lookup 8300 proto 183"]
     {
@@ -291,7 +294,8 @@ fn what_others_took_away_or_changed_is_told_and_left_alone() {
     let cleanup = text(&host.inside(&["cleanup"]));
     assert!(cleanup.contains("gone already: ip rule add from 10.1.0.5"), "{cleanup}");
     assert!(cleanup.contains("gone already: ip route add default via 10.1.0.1"), "{cleanup}");
-    assert!(cleanup.contains("undone: sysctl -w net.mptcp.path_manager=userspace"), "{cleanup}");
+    let who = format!("undone: sysctl -w net.mptcp.{}={}", Namespace::who(), Namespace::userspace());
+    assert!(cleanup.contains(&who), "{cleanup}");
     assert!(!host.state().contains("183"), "{}", host.state());
 }
 

@@ -1,4 +1,4 @@
-//! Messages as Linux 6.18 and iproute2 sent them. The first line of each file in `captured` is the command; what follows
+//! Messages as Linux 6.18 (those with `6.1` in their name: 6.1.192) and iproute2 sent them. The first line of each file in `captured` is the command; what follows
 //! are datagrams in hex, with empty lines between them.
 
 use std::net::IpAddr;
@@ -366,4 +366,79 @@ fn changes_as_ip_monitor_hears_them() {
     assert!(changes.contains(&Change::AddressRemoved(new)), "{changes:?}");
     assert!(changes.iter().any(|c| matches!(c, Change::LinkChanged(l) if l.index == 3 && !l.up && !l.usable())));
     assert_eq!(changes.last(), Some(&Change::LinkRemoved { index: 3, name: "p2".to_owned() }));
+}
+
+/// What headway-lane does to a connection, as Linux 6.1 tells of it: a long lane is opened as a backup, which this kernel
+/// does not heed, marked, used instead of the short one, and left again.
+#[test]
+fn linux_6_1_tells_of_a_connection_that_is_moved() {
+    let token = Token(0x4fb5_76b4);
+    let first = pair("10.0.1.1:59786", "10.0.1.2:7001");
+    let connection = Connection { token, pair: first, server_side: false, deny_join_initial: false };
+    let second = Subflow {
+        token,
+        pair: pair("10.0.2.1:48545", "10.0.2.2:7001"),
+        local_id: 102,
+        remote_id: 1,
+        backup: false,
+        interface: 0,
+        error: None,
+        reset_reason: None,
+    };
+    let six =
+        Connection { token: Token(0x97dd_4752), pair: pair("[fd00:1::1]:51296", "[fd00:1::2]:7001"), ..connection };
+    let read = |name| each(name, |m| Event::parse(m.payload).unwrap().expect("a known event"));
+    let expected = [
+        Event::Created(connection),
+        Event::Established(connection),
+        Event::SubflowEstablished(second),
+        Event::Closed(token),
+        Event::Created(six),
+        Event::Established(six),
+        Event::Closed(six.token),
+    ];
+    assert_eq!(read("events-6.1"), expected);
+
+    let flip = |pair: Pair| Pair { local: pair.remote, remote: pair.local };
+    let token = Token(0x67df_3f61);
+    let connection = Connection { token, pair: flip(first), server_side: true, ..connection };
+    let second = Subflow { token, pair: flip(second.pair), local_id: 1, remote_id: 102, ..second };
+    let first = Subflow { pair: flip(first), local_id: 0, remote_id: 0, ..second };
+    let six = Connection { token: Token(0x15e7_1731), pair: flip(six.pair), ..connection };
+    let marked = |one: Subflow, backup| Event::SubflowPriority(Subflow { backup, ..one });
+    let expected = [
+        Event::Created(connection),
+        Event::Established(connection),
+        Event::SubflowEstablished(second),
+        marked(second, true),
+        marked(second, false),
+        marked(first, true),
+        marked(first, false),
+        marked(second, true),
+        Event::Closed(token),
+        Event::Created(six),
+        Event::Established(six),
+        Event::Closed(six.token),
+    ];
+    assert_eq!(read("events-server-6.1"), expected);
+}
+
+#[test]
+fn linux_6_1_counts_bytes_by_subflow_only() {
+    let tcp = each("ss-tcp-6.1", |m| Tcp::parse(m.payload).unwrap());
+    let seen: Vec<_> = tcp.iter().map(|one| (one.pair, one.sent, one.acked, one.cgroup)).collect();
+    let expected = [
+        (pair("10.0.1.1:59786", "10.0.1.2:7001"), 1_110_000, 1_110_001, Some(1)),
+        (pair("10.0.2.1:48545", "10.0.2.2:7001"), 1_650_000, 1_650_001, Some(1)),
+    ];
+    assert_eq!(seen, expected);
+    let subflows: Vec<SubflowInfo> = tcp.iter().map(|one| one.subflow.unwrap()).collect();
+    let token = Token(0x4fb5_76b4);
+    assert!(subflows.iter().all(|one| one.token == token && one.initiator && one.fully_established));
+    assert_eq!(subflows.iter().map(|one| (one.local_id, one.join)).collect::<Vec<_>>(), [(0, false), (102, true)]);
+    let mptcp = each("ss-mptcp-6.1", |m| Mptcp::parse(m.payload).unwrap());
+    assert_eq!(mptcp.len(), 1);
+    assert_eq!((mptcp[0].token, mptcp[0].snd_una), (token, 0x1a88_1893_3ff7_84ae));
+    assert_eq!((mptcp[0].sent, mptcp[0].acked, mptcp[0].received), (None, None, None));
+    assert_eq!((mptcp[0].write_seq, mptcp[0].subflows, mptcp[0].fallback), (mptcp[0].snd_una, 1, false));
 }

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use common::connection::{connect, established, event, listen};
-use common::{Hosts, address, until, userspace_path_manager};
+use common::{FLAGS, Hosts, address, kernel, until, userspace_path_manager};
 use headway_linux::diag::{Diag, Mptcp, Query, States, Tcp};
 use headway_linux::mptcp::{Command, Event, Events, PathManager};
 use headway_linux::{Pair, Token, mptcp_socket};
@@ -45,8 +45,10 @@ fn a_connection_and_its_subflows_are_told_as_they_are() {
     let tcp: Tcp =
         until("all acknowledged", || diag.tcp(first.pair).unwrap().filter(|t| t.acked > SIZE as u64 && t.unacked == 0));
     assert_eq!((tcp.pair, tcp.state, tcp.interface, tcp.uid), (first.pair, ESTABLISHED, 0, 0));
-    // One byte before them, and the SYN, which tcp_info counts as acknowledged.
-    assert_eq!((tcp.acked, tcp.unsent, tcp.backoff), (SIZE as u64 + 2, 0, 0));
+    // One byte before them, and the SYN, which tcp_info counts as acknowledged. If the reader is slow, MPTCP asks for room
+    // by bytes that it sends again.
+    let least = SIZE as u64 + 2;
+    assert!((least..least + 8).contains(&tcp.acked) && (tcp.unsent, tcp.backoff) == (0, 0), "{tcp:?}");
     assert!(tcp.sent > SIZE as u64, "{tcp:?}");
     assert!(tcp.cwnd >= 10 && tcp.mss >= 1000 && tcp.delivery_rate > 0, "{tcp:?}");
     let min_rtt = tcp.min_rtt.expect("there was a round trip");
@@ -69,16 +71,17 @@ fn a_connection_and_its_subflows_are_told_as_they_are() {
     manager.run(&create).unwrap();
     let second =
         event(&mut events, "SUB_ESTABLISHED", |e| if let Event::SubflowEstablished(s) = e { Some(s) } else { None });
-    assert_eq!(second.interface, interface);
-    assert_eq!(diag.tcp(second.pair).unwrap(), None);
+    let heeded = second.interface == interface;
+    assert!(heeded || kernel() < FLAGS && second.interface == 0, "{second:?}");
+    assert_eq!(diag.tcp(second.pair).unwrap().is_none(), heeded);
     let query = Query { pair: second.pair, interface };
     let bound = diag.tcp(query).unwrap().expect("it is there");
-    assert_eq!((bound.pair, bound.interface), (second.pair, interface));
+    assert_eq!((bound.pair, bound.interface), (second.pair, second.interface));
     let subflow = bound.subflow.unwrap();
     assert_eq!((subflow.token, subflow.local_id), (token, 7));
-    assert!(subflow.join && subflow.initiator && subflow.backup_local && !subflow.backup_remote);
+    assert!(subflow.join && subflow.initiator && subflow.backup_local == heeded && !subflow.backup_remote);
     let there = far_diag.tcp(flip(second.pair)).unwrap().expect("it is there").subflow.unwrap();
-    assert!(there.join && !there.initiator && !there.backup_local && there.backup_remote);
+    assert!(there.join && !there.initiator && !there.backup_local && there.backup_remote == heeded);
     // The interface does not hinder where none is bound.
     assert!(diag.tcp(Query { pair: first.pair, interface }).unwrap().is_some());
 

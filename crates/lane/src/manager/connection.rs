@@ -212,7 +212,7 @@ impl Connection {
             self.heed(tcp);
         }
         self.una = Some(state.snd_una);
-        self.acked = state.acked.unwrap_or(0);
+        self.acked = state.acked.unwrap_or_else(|| by_subflow(subflows.iter().copied()));
         self.look_at = now;
     }
 
@@ -311,7 +311,8 @@ impl Connection {
         self.ending = state.state != ESTABLISHED;
         let first = self.una.is_none();
         let una = self.una.replace(state.snd_una).unwrap_or(state.snd_una);
-        let acked = state.acked.unwrap_or(self.acked.saturating_add(state.snd_una.wrapping_sub(una))).max(self.acked);
+        let so_far = if first { by_subflow(subflows.iter().flatten()) } else { self.acked };
+        let acked = state.acked.unwrap_or(so_far.saturating_add(state.snd_una.wrapping_sub(una))).max(self.acked);
         let moved = acked > self.acked && !first;
         self.acked = acked;
         // what a kernel without data to acknowledge yet reports is not ordered
@@ -477,8 +478,10 @@ impl Connection {
                 let _ = self.lanes.remove(index);
             }
         }
-        // whether there is something to send a look tells, not the other end's join; or the join was a measurement
-        if self.quiet.is_some() || compares(&self.judge) && !self.was_long {
+        // a kernel may have opened as a regular subflow what was asked for as a backup (Linux 6.1 does): a look tells; it
+        // tells whether there is something to send, too, which the other end's join does not; or the join was a measurement
+        let untold = backup.is_none() && asked.is_some_and(|asked| asked.backup);
+        if self.quiet.is_some() || untold || compares(&self.judge) && !self.was_long {
             self.look_at = now;
         }
         self.act(now, shared, kernel);
@@ -853,6 +856,13 @@ pub(super) fn together(now: Time, interval: Span) -> Time {
         grid *= 2;
     }
     Time::from_picos(now.saturating_add(interval).picos().div_ceil(grid).saturating_mul(grid))
+}
+
+/// Bytes of a connection that were acknowledged, as its subflows count them: for kernels that do not count by connection
+/// (before Linux 6.5). What was sent again on another subflow counts twice.
+fn by_subflow<'a>(subflows: impl Iterator<Item = &'a Tcp>) -> u64 {
+    // a SYN counts as a byte
+    subflows.map(|tcp| tcp.acked.saturating_sub(1)).fold(0, u64::saturating_add)
 }
 
 fn new_lanes(judge: Judge, began: Time, long: bool, settings: &Settings) -> Lanes {

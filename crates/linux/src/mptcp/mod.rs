@@ -51,7 +51,7 @@ pub enum Event {
     SubflowClosed(Subflow),
     /// The other end has changed a subflow's priority (MP_PRIO).
     SubflowPriority(Subflow),
-    /// A socket of this host listens for MPTCP.
+    /// A socket of this host listens for MPTCP. Linux 6.1 does not tell.
     ListenerCreated(SocketAddr),
     /// It does no longer.
     ListenerClosed(SocketAddr),
@@ -110,9 +110,9 @@ pub enum Command {
         local_id: u8,
         /// To this address.
         remote: SocketAddr,
-        /// Bound to this interface; 0: none. Some kernels before 6.12 do not heed it.
+        /// Bound to this interface; 0: none. Some kernels before 6.12 do not heed it; 6.1 is one.
         interface: u32,
-        /// As a backup. Some kernels before 6.12 do not heed it: [`crate::diag::SubflowInfo`] tells.
+        /// As a backup. Some kernels before 6.12 do not heed it, such as 6.1: [`crate::diag::SubflowInfo`] tells.
         backup: bool,
     },
     /// Reset a subflow. ESRCH: there is none with these ends.

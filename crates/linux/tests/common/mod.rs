@@ -110,3 +110,13 @@ pub fn until<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
 pub fn address(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
+
+/// From this version on, and in some before, `SUBFLOW_CREATE` heeds the flags and the interface.
+pub const FLAGS: (u32, u32) = (6, 12);
+
+/// The first two numbers of the kernel's version.
+pub fn kernel() -> (u32, u32) {
+    let release = headway_linux::sysctl::read("kernel.osrelease").expect("every kernel has it");
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse().ok());
+    numbers.next().zip(numbers.next()).expect("two numbers")
+}
