@@ -46,7 +46,7 @@ fn a_connection_and_its_subflows_are_told_as_they_are() {
         until("all acknowledged", || diag.tcp(first.pair).unwrap().filter(|t| t.acked > SIZE as u64 && t.unacked == 0));
     assert_eq!((tcp.pair, tcp.state, tcp.interface, tcp.uid), (first.pair, ESTABLISHED, 0, 0));
     // One byte before them, and the SYN, which tcp_info counts as acknowledged.
-    assert_eq!((tcp.acked, tcp.unsent, tcp.backoff), (SIZE as u64 + 2, 0, 0));
+    assert_eq!((tcp.acked, tcp.unsent, tcp.timeouts), (SIZE as u64 + 2, 0, 0));
     assert!(tcp.sent > SIZE as u64, "{tcp:?}");
     assert!(tcp.cwnd >= 10 && tcp.mss >= 1000 && tcp.delivery_rate > 0, "{tcp:?}");
     let min_rtt = tcp.min_rtt.expect("there was a round trip");

@@ -365,7 +365,7 @@ impl Connection {
         let answered = !subflow.seen || tcp.acked > subflow.acked;
         (subflow.seen, subflow.acked) = (true, tcp.acked);
         // an expiry of the retransmission timer without an answer since: as in the simulator, one is a failure
-        if tcp.backoff > 0 && tcp.unacked > 0 {
+        if tcp.timeouts > 0 {
             if subflow.alive {
                 self.fail(now, place, shared);
                 shared.history.failed(now, self.host, lane);

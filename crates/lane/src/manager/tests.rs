@@ -75,7 +75,7 @@ struct Socket {
     backup: bool,
     joined: bool,
     acked: u64,
-    backoff: u8,
+    timeouts: u8,
 }
 
 /// A connection that writes `size` bytes at its begin, which are acknowledged at 1 MB/s from then on.
@@ -159,9 +159,9 @@ impl Fake {
             for socket in &mut connection.sockets {
                 let lane = lane_of(&socket.pair);
                 if self.dead[lane] {
-                    socket.backoff = if socket.backup { socket.backoff } else { 1 };
+                    socket.timeouts = if socket.backup { socket.timeouts } else { 1 };
                 } else if socket.established.is_some() && !socket.backup {
-                    (socket.acked, socket.backoff) = (una, 0);
+                    (socket.acked, socket.timeouts) = (una, 0);
                 }
             }
         }
@@ -197,7 +197,7 @@ impl Fake {
             min_rtt: Some(Duration::from_nanos(srtt.nanos().min(1_000_000))),
             last_ack: Duration::ZERO,
             last_sent: Duration::ZERO,
-            backoff: socket.backoff,
+            timeouts: socket.timeouts,
             unacked: 1,
             cwnd: 10,
             mss: 1448,
@@ -247,7 +247,7 @@ impl Kernel for Fake {
                 }
                 if !self.dead[lane] {
                     let when = now + self.rtt[lane];
-                    let socket = Socket { pair, established: Some(when), backup, joined: true, acked: 0, backoff: 0 };
+                    let socket = Socket { pair, established: Some(when), backup, joined: true, acked: 0, timeouts: 0 };
                     connection.sockets.push(socket);
                     self.tell(when, Event::SubflowEstablished(Self::subflow(token, pair, None)));
                 }
@@ -328,7 +328,7 @@ impl World {
         let port = self.kernel.ports;
         let (own, other) = if server_side { (5000, port) } else { (port, 5000) };
         let pair = Pair { local: SocketAddr::new(ip(0, 1), own), remote: SocketAddr::new(ip(0, 2), other) };
-        let socket = Socket { pair, established: Some(now), backup: false, joined: false, acked: 0, backoff: 0 };
+        let socket = Socket { pair, established: Some(now), backup: false, joined: false, acked: 0, timeouts: 0 };
         self.kernel.connections.insert(token, Connected { began: now, size, server_side, sockets: vec![socket] });
         let connection = mptcp::Connection { token, pair, server_side, deny_join_initial: false };
         self.kernel.tell(now, Event::Established(connection));
@@ -564,7 +564,7 @@ fn a_server_announces_and_marks_only_its_short_lane() {
     assert_eq!(world.kernel.listening, [SocketAddr::new(ip(1, 1), 5000)]);
     // the other end joins
     let pair = Pair { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), 1234) };
-    let joined = Socket { pair, established: Some(at(311)), backup: false, joined: true, acked: 0, backoff: 0 };
+    let joined = Socket { pair, established: Some(at(311)), backup: false, joined: true, acked: 0, timeouts: 0 };
     world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.push(joined);
     world.kernel.tell(at(311), Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
     world.run(at(4_000));
