@@ -734,10 +734,10 @@ impl Connection {
         let (class, at) = if let Some(since) = self.quiet {
             after(Class::Resting, timing.poll_interval.max(now.since(since).min(RESTING)))
         } else if self.lanes.is_long() || self.long {
-            // a time-out that congestion made is over soon, and with it the stay on the short lane
+            // a time-out that congestion made is over soon, and the stay on the short lane at most an eighth later
             let all_alive = self.subflows.iter().all(|one| one.alive);
-            let since = if all_alive { Span::MAX } else { now.since(self.failed).max(timing.poll_interval) };
-            after(Class::Watched, since.min(timing.watch_interval))
+            let soon = if all_alive { Span::MAX } else { (now.since(self.failed) / 8).max(timing.poll_interval) };
+            after(Class::Watched, soon.min(timing.watch_interval))
         } else if first > now {
             (Class::Resting, first)
         } else {
