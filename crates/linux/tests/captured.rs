@@ -182,7 +182,7 @@ fn tcp_sockets_as_ss_asks_for_them() {
         min_rtt: Some(Duration::from_micros(5)),
         last_ack: Duration::from_millis(48),
         last_sent: Duration::from_millis(68),
-        backoff: 0,
+        timeouts: 0,
         unacked: 0,
         cwnd: 97,
         mss: 1448,
@@ -227,6 +227,25 @@ fn tcp_sockets_as_ss_asks_for_them() {
     assert_eq!(six[0].pair, pair("[fd00:1::1]:47614", "[fd00:1::2]:7001"));
     assert_eq!((six[0].mss, six[0].cwnd, six[0].acked, six[0].sent), (1428, 11, 2, 1));
     assert_eq!(six[0].subflow.unwrap().token, Token(0xf3d5_91d8));
+}
+
+/// The back-off of a recovery without timestamps outlasts many answers: `tcp_ack` clears the one with every new
+/// acknowledgement, `tcp_ack_update_rtt` the other only with a round trip.
+#[test]
+fn timeouts_are_those_without_an_answer_since() {
+    const HEAD: usize = 72;
+    const INFO: u16 = 2;
+    for (retransmits, backoff) in [(0, 3), (2, 3)] {
+        let timeouts = each("ss-tcp", |m| {
+            let mut of_info = attributes(&m.payload[HEAD..]).map(Result::unwrap).filter(|one| one.kind == INFO);
+            let info = of_info.next().expect("ss asks for it").value;
+            let at = info.as_ptr() as usize - m.payload.as_ptr() as usize;
+            let mut payload = m.payload.to_vec();
+            (payload[at + 2], payload[at + 4]) = (retransmits, backoff);
+            Tcp::parse(&payload).unwrap().timeouts
+        });
+        assert_eq!(timeouts, [retransmits; 2]);
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn a_connection_and_its_subflows_are_told_as_they_are() {
     // One byte before them, and the SYN, which tcp_info counts as acknowledged. If the reader is slow, MPTCP asks for room
     // by bytes that it sends again.
     let least = SIZE as u64 + 2;
-    assert!((least..least + 8).contains(&tcp.acked) && (tcp.unsent, tcp.backoff) == (0, 0), "{tcp:?}");
+    assert!((least..least + 8).contains(&tcp.acked) && (tcp.unsent, tcp.timeouts) == (0, 0), "{tcp:?}");
     assert!(tcp.sent > SIZE as u64, "{tcp:?}");
     assert!(tcp.cwnd >= 10 && tcp.mss >= 1000 && tcp.delivery_rate > 0, "{tcp:?}");
     let min_rtt = tcp.min_rtt.expect("there was a round trip");

@@ -380,7 +380,7 @@ impl Connection {
         let answered = !subflow.seen || tcp.acked > subflow.acked;
         (subflow.seen, subflow.acked) = (true, tcp.acked);
         // an expiry of the retransmission timer without an answer since: as in the simulator, one is a failure
-        if tcp.backoff > 0 && tcp.unacked > 0 {
+        if tcp.timeouts > 0 {
             if subflow.alive {
                 self.fail(now, place, shared);
                 shared.history.failed(now, self.host, lane);
@@ -753,10 +753,10 @@ impl Connection {
         let (class, at) = if let Some(since) = self.quiet {
             after(Class::Resting, timing.poll_interval.max(now.since(since).min(RESTING)))
         } else if decided {
-            // a time-out that congestion made is over soon, and with it the stay on the short lane
+            // a time-out that congestion made is over soon, and the stay on the short lane at most an eighth later
             let all_alive = self.subflows.iter().all(|one| one.alive);
-            let since = if all_alive { Span::MAX } else { now.since(self.failed).max(timing.poll_interval) };
-            after(Class::Watched, since.min(timing.watch_interval))
+            let soon = if all_alive { Span::MAX } else { (now.since(self.failed) / 8).max(timing.poll_interval) };
+            after(Class::Watched, soon.min(timing.watch_interval))
         } else if first > now {
             (Class::Resting, first)
         } else if by_age && self.lanes.deadline() > now {

@@ -77,7 +77,7 @@ struct Socket {
     backup: bool,
     joined: bool,
     acked: u64,
-    backoff: u8,
+    timeouts: u8,
 }
 
 /// A connection that writes `size` bytes at its begin, which are acknowledged at 1 MB/s from then on.
@@ -167,9 +167,9 @@ impl Fake {
             for socket in &mut connection.sockets {
                 let lane = lane_of(&socket.pair);
                 if self.dead[lane] {
-                    socket.backoff = if socket.backup { socket.backoff } else { 1 };
+                    socket.timeouts = if socket.backup { socket.timeouts } else { 1 };
                 } else if socket.established.is_some() && !socket.backup {
-                    (socket.acked, socket.backoff) = (una, 0);
+                    (socket.acked, socket.timeouts) = (una, 0);
                 }
             }
         }
@@ -205,7 +205,7 @@ impl Fake {
             min_rtt: Some(Duration::from_nanos(srtt.nanos().min(1_000_000))),
             last_ack: Duration::ZERO,
             last_sent: Duration::ZERO,
-            backoff: socket.backoff,
+            timeouts: socket.timeouts,
             unacked: 1,
             cwnd: 10,
             mss: 1448,
@@ -256,7 +256,7 @@ impl Kernel for Fake {
                 if !self.dead[lane] {
                     let when = now + self.rtt[lane];
                     let backup = backup && !self.older;
-                    let socket = Socket { pair, established: Some(when), backup, joined: true, acked: 0, backoff: 0 };
+                    let socket = Socket { pair, established: Some(when), backup, joined: true, acked: 0, timeouts: 0 };
                     connection.sockets.push(socket);
                     self.tell(when, Event::SubflowEstablished(Self::subflow(token, pair, None)));
                 }
@@ -340,7 +340,7 @@ impl World {
         let port = self.kernel.ports;
         let (own, other) = if server_side { (5000, port) } else { (port, 5000) };
         let pair = Pair { local: SocketAddr::new(ip(0, 1), own), remote: SocketAddr::new(ip(0, 2), other) };
-        let socket = Socket { pair, established: Some(now), backup: false, joined: false, acked: 0, backoff: 0 };
+        let socket = Socket { pair, established: Some(now), backup: false, joined: false, acked: 0, timeouts: 0 };
         self.kernel.connections.insert(token, Connected { pair, began: now, size, server_side, sockets: vec![socket] });
         let connection = mptcp::Connection { token, pair, server_side, deny_join_initial: false };
         self.kernel.tell(now, Event::Established(connection));
@@ -539,6 +539,38 @@ fn a_long_lane_that_answers_no_more_is_left_within_a_look() {
     assert!(world.kernel.connections[&TOKEN].sockets[0].backup, "back on the long lane");
 }
 
+/// The stay on the short lane is hardly longer than the long one's silence, and a lane that is dead for long is looked at
+/// as rarely as one that is well.
+#[test]
+fn a_long_lane_that_answers_again_is_used_soon() {
+    for silence in [600, 1_200, 2_400, 4_800] {
+        let mut world = World::new(settings(deadline(), Open::Probe));
+        world.connect(TOKEN, 100 * MB, false);
+        world.run(at(1_000));
+        world.kernel.commands.clear();
+        world.kernel.dead[1] = true;
+        world.run(at(1_000 + silence));
+        world.kernel.dead[1] = false;
+        world.run(at(2_000 + silence));
+        let times: Vec<Time> = world.kernel.commands.iter().map(|(when, _)| *when).collect();
+        let [left, back] = times[..] else { panic!("{:?}", world.commands()) };
+        let late = back - at(1_000 + silence);
+        assert!(late <= ms(25) + (back - left) / 8, "{late} after {silence} ms of silence");
+    }
+    let looks = |dead| {
+        let mut world = World::new(settings(deadline(), Open::Probe));
+        world.connect(TOKEN, 100 * MB, false);
+        world.run(at(1_000));
+        world.kernel.dead[1] = dead;
+        world.run(at(10_000));
+        let before = world.kernel.looks;
+        world.run(at(20_000));
+        world.kernel.looks - before
+    };
+    // each is of the connection and of the subflows in use: both while the long lane is dead
+    assert_eq!(looks(false) / 2, looks(true) / 3);
+}
+
 #[test]
 fn without_any_lane_alive_the_other_one_is_opened_at_once() {
     let mut world = World::new(settings(deadline(), Open::WhenLong));
@@ -576,7 +608,7 @@ fn a_server_announces_and_marks_only_its_short_lane() {
     assert_eq!(world.kernel.listening, [SocketAddr::new(ip(1, 1), 5000)]);
     // the other end joins
     let pair = Pair { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), 1234) };
-    let joined = Socket { pair, established: Some(at(311)), backup: false, joined: true, acked: 0, backoff: 0 };
+    let joined = Socket { pair, established: Some(at(311)), backup: false, joined: true, acked: 0, timeouts: 0 };
     world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.push(joined);
     world.kernel.tell(at(311), Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
     world.run(at(4_000));

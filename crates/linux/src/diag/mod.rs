@@ -234,8 +234,9 @@ pub struct Tcp {
     pub last_ack: Duration,
     /// How long ago data was sent. A millisecond's resolution; begins anew after 49 days.
     pub last_sent: Duration,
-    /// Expiries of the retransmission timer in a row, without an answer (`tcpi_backoff`).
-    pub backoff: u8,
+    /// Expiries of the retransmission timer since something new was acknowledged (`tcpi_retransmits`). Not `tcpi_backoff`,
+    /// which stays until a segment is acknowledged that was sent once, and so through a whole recovery.
+    pub timeouts: u8,
     /// Unacknowledged segments.
     pub unacked: u32,
     /// Congestion window, segments.

@@ -172,7 +172,7 @@ impl Tcp {
                 .map(|us| Duration::from_micros(us.into())),
             last_ack: millis(56),
             last_sent: millis(44),
-            backoff: u8_at(info, 4).unwrap_or(0),
+            timeouts: u8_at(info, 2).unwrap_or(0),
             unacked: number(24),
             cwnd: number(80),
             mss: number(16),
