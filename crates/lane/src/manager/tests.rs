@@ -621,7 +621,7 @@ fn who_only_receives_is_not_long_because_the_other_end_joins() {
     world.connect(TOKEN, 0, true);
     world.run(at(400));
     let pair = Pair { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), 40_000) };
-    let socket = Socket { pair, established: Some(at(400)), backup: false, joined: true, acked: 0, backoff: 0 };
+    let socket = Socket { pair, established: Some(at(400)), backup: false, joined: true, acked: 0, timeouts: 0 };
     world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.push(socket);
     world.kernel.tell(at(400), Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
     world.run(at(3_000));
@@ -970,7 +970,7 @@ fn an_other_end_that_joins_without_end_costs_no_more_than_some() {
     world.run(at(100));
     for port in 1..=1000 {
         let pair = Pair { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), port) };
-        let joined = Socket { pair, established: Some(at(100)), backup: false, joined: true, acked: 0, backoff: 0 };
+        let joined = Socket { pair, established: Some(at(100)), backup: false, joined: true, acked: 0, timeouts: 0 };
         world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.push(joined);
         world.kernel.tell(at(100), Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
     }
