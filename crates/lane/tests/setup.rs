@@ -323,6 +323,21 @@ fn doctor_names_what_is_missing_and_is_content_with_a_running_daemon() {
     assert!(gone.status.code() == Some(3) && text(&gone).contains("there is no interface eth9"), "{}", text(&gone));
 }
 
+#[test]
+fn a_lane_that_is_down_at_the_start_is_set_up_once_it_is_up() {
+    let Some(host) = Namespace::new() else { return };
+    let before = host.state();
+    host.ip("link set eth1 down");
+    let daemon = host.daemon();
+    let there = |text: &str| host.state().contains(text);
+    assert!(there("default via 10.0.0.1 dev eth0 table 8300") && !there("dev eth1 table 8301"), "{}", host.state());
+    host.ip("link set eth1 up");
+    until("its routes", || there("default via 10.1.0.1 dev eth1 table 8301"));
+    drop(daemon);
+    assert!(host.inside(&["cleanup"]).status.success());
+    assert_eq!(host.state(), before);
+}
+
 /// A log on a full disk, and one that nobody reads any more.
 #[test]
 fn a_daemon_whose_messages_cannot_be_written_goes_on() {

@@ -8,7 +8,8 @@ use headway_linux::mptcp::Command;
 use headway_units::{Span, Time};
 use ipnet::IpNet;
 
-use super::connection::{Announced, Connection, RETRY, TRIES, together};
+use super::connection::looking::together;
+use super::connection::{Announced, Connection, RETRY, TRIES};
 use super::{Kernel, Note, Shared};
 use crate::settings::{Open, Remote, Settings};
 

@@ -103,7 +103,8 @@ impl Setup {
         let recorded = |entry: &Former| self.record.recorded.0.iter().any(|one| one.step == entry.step);
         let undo: Vec<&Step> =
             plan.undo.iter().filter(|one| !one.in_use && recorded(one)).map(|one| &one.step).collect();
-        let todo: Vec<&Step> = plan.steps.iter().filter(|one| one.state != State::There).map(|one| &one.step).collect();
+        let is_due = |one: &&Planned| matches!(one.state, State::Missing | State::Differs(_));
+        let todo: Vec<&Step> = plan.steps.iter().filter(is_due).map(|one| &one.step).collect();
         let known = self.record.recorded.clone();
         let mut wanted = known.clone();
         // What settings were before this daemon's first step.
@@ -113,8 +114,8 @@ impl Setup {
             firsts.push(known.before(step, now.clone()));
             wanted.add(step, now);
         }
-        self.record.recorded = wanted;
-        if self.record.recorded != known
+        self.record.recorded = wanted.clone();
+        if wanted != known
             && let Err(error) = self.record.save()
         {
             self.record.recorded = known;
@@ -136,11 +137,11 @@ impl Setup {
                 self.record.recorded.set(step, first);
             }
         }
-        let saved = if self.record.recorded == known && done == 0 { Ok(()) } else { self.record.save() };
+        let saved = if self.record.recorded == wanted { Ok(()) } else { self.record.save() };
         result.and(saved)?;
         Ok(Done {
             done: made,
-            there: plan.steps.len() - made,
+            there: plan.steps.iter().filter(|one| one.state == State::There).count(),
             undone: undo.len(),
             in_use: plan.undo.iter().filter(|one| one.in_use).count(),
         })

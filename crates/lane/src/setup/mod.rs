@@ -114,6 +114,8 @@ pub enum State {
     Differs(String),
     /// There is something else in its place, made by someone else: nothing is done.
     Taken(String),
+    /// It cannot be done now, as the kernel takes no route by an interface that is down: it is done once that is up.
+    Waits(String),
 }
 
 /// A step and what it finds.
@@ -276,6 +278,7 @@ impl fmt::Display for Plan {
                 State::Missing => writeln!(f, "{step}")?,
                 State::Differs(now) => writeln!(f, "{step}  # now {now}")?,
                 State::Taken(now) => writeln!(f, "# cannot be done, {now} is in its place: {step}")?,
+                State::Waits(interface) => writeln!(f, "# once {interface} is up: {step}")?,
             }
         }
         for warning in &self.warnings {

@@ -27,7 +27,10 @@ pub fn plan(settings: &Settings, present: &Present) -> Plan {
         let free = held.is_free(table, &link.name, present);
         let Some(table) = (if free { Some(table) } else { spare.next() }) else { continue };
         for route in routes(table, lane, link, &addresses, present, &mut plan) {
-            let state = route_state(&route, link.index, present);
+            let mut state = route_state(&route, link.index, present);
+            if state == State::Missing && !link.up {
+                state = State::Waits(link.name.clone());
+            }
             plan.steps.push(Planned { step: Step::Route(route), state });
         }
         for address in addresses {

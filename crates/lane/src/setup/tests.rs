@@ -138,6 +138,25 @@ fn what_is_missing_on_the_host_is_said() {
 }
 
 #[test]
+fn routes_by_an_interface_that_is_down_wait_for_it_and_are_not_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut host = Fake::new();
+    let mut there = present();
+    there.links[2].up = false;
+    let down = plan(&settings(TWO), &there);
+    let waits = "# once eth1 is up: ip route add default via 10.1.0.1 dev eth1 src 10.1.0.5 table 8301 proto 183\n";
+    assert!(down.to_string().contains(waits), "{down}");
+    let done = Setup::open(folder.path(), None).unwrap().apply(&down, &mut host).unwrap();
+    // without the four routes of eth1
+    assert_eq!((done.done, done.there), (11, 1));
+    assert_eq!(host.apply(folder.path(), TWO).done, 4);
+    // it goes down and the kernel takes its routes; they are none that nobody wants
+    host.steps.retain(|step| !matches!(step, Step::Route(route) if route.interface == "eth1"));
+    there.recorded = Recorded::read(folder.path(), None).unwrap();
+    assert!(plan(&settings(TWO), &there).undo.is_empty());
+}
+
+#[test]
 fn an_older_kernel_has_another_sysctl_and_a_gateway_elsewhere_is_on_link() {
     let mut present = present();
     present.sysctls.remove("net.mptcp.path_manager");
@@ -528,8 +547,12 @@ fn a_full_disk_undoes_nothing_and_does_nothing() {
     assert!(matches!(setup.apply(&plan, &mut host), Err(SetupError::Record { .. })));
     assert_eq!((host.state(), host.changes), (before, changes));
     assert_eq!(std::fs::read(folder.path().join("record.json")).unwrap(), record);
+    drop(setup);
+    // what is recorded can be done again, as when an interface comes back
+    host.steps.pop();
+    assert_eq!(host.apply(folder.path(), TWO).done, 1);
     // and all can be cleaned up
-    setup.cleanup(&mut host).unwrap();
+    Setup::open(folder.path(), None).unwrap().cleanup(&mut host).unwrap();
     assert_eq!(host.state(), Fake::new().state());
 }
 
