@@ -148,7 +148,8 @@ fn hosts_of_one_guest_have_a_daemon_each() {
 }
 
 /// As fast as the daemon may open subflows by default: a thousand per second. The flows have no end, for Linux opens no
-/// subflow of a connection whose application has closed it, which those of short flows do at once.
+/// subflow of a connection whose application has closed it, which those of short flows do at once. Time-outs in the crowd
+/// count as failures of the long lane, so that the last ones wait until it is heard of again.
 #[test]
 fn a_thousand_connections_are_switched() {
     let Some(image) = image() else { return };
@@ -163,10 +164,10 @@ fn a_thousand_connections_are_switched() {
         "policy.lanes.transport.send-buffer=16KB",
         "policy.lanes.transport.lanes.deadline=100ms",
         "policy.lanes.linux={qdisc=\"fq limit 100000 flow_limit 1000 nopacing\"}",
-        "duration=1400ms",
+        "duration=2300ms",
         "drain=0s",
     ];
-    let ask = program("ask", "1300ms", "headway-lane status | grep \"judged long\"");
+    let ask = program("ask", "2200ms", "headway-lane status | grep \"judged long\"");
     let ran = run(&image, &format!("{LANES}{ask}"), &sets, 1).unwrap();
     check_daemons(&ran);
     let outcome = &ran.outcomes[0];
