@@ -136,7 +136,8 @@ pub struct Multipath {
     pub syn_fallback: bool,
     /// Short- and long-flow lanes, if any.
     pub lanes: Option<LanePlan>,
-    /// Who gets what; [`Scheduler::Linux`] only for senders with [`Profile::modern`] and without lanes.
+    /// Who gets what; [`Scheduler::Linux`] only for senders with [`Profile::modern`]. Permits of lanes are then backup marks
+    /// and not windows, as those of a path manager are.
     pub scheduler: Scheduler,
 }
 
@@ -174,7 +175,7 @@ impl Multipath {
 
     /// Whether the receiver tells the sender of addresses for further subflows.
     pub(crate) fn announces(&self) -> bool {
-        self.scheduler == Scheduler::Linux && self.subflows.is_none_or(|most| most > 1)
+        self.scheduler == Scheduler::Linux && self.lanes.is_none() && self.subflows.is_none_or(|most| most > 1)
     }
 }
 

@@ -91,6 +91,8 @@ pub(crate) struct Sender {
     pub connection: u32,
     pub phase: Phase,
     pub permit: Permit,
+    /// Lanes keep it from new data by a mark, as a path manager does; what it has been given, it sends.
+    pub backup: bool,
     pub rtt: RttEstimator,
     pub counters: SenderCounters,
     /// Timed out and not heard of since: carries no new data while others can.
@@ -149,6 +151,7 @@ impl Sender {
             connection,
             phase: Phase::Opening,
             permit: Permit::Normal,
+            backup: false,
             rtt: RttEstimator::of(profile, profile.initial_rto),
             counters: SenderCounters::default(),
             failed: false,

@@ -108,13 +108,15 @@ fn any_lanes() -> impl Strategy<Value = LanePlan> {
 fn any_multipath() -> impl Strategy<Value = Multipath> {
     let join_after = prop_oneof![Just(0u64), Just(1), Just(5000), Just(100_000)];
     let pairs = prop_oneof![Just(AddressPairs::OneToOne), Just(AddressPairs::FullMesh)];
-    (1usize..=4, pairs, join_after, prop::collection::vec(0usize..4, 0..3), prop::option::of(any_lanes())).prop_map(
-        |(subflows, pairs, join_after, backup, lanes)| Multipath {
+    let scheduler = prop_oneof![Just(Scheduler::Linux), Just(Scheduler::LowestRtt)];
+    let backup = prop::collection::vec(0usize..4, 0..3);
+    (1usize..=4, pairs, join_after, backup, prop::option::of(any_lanes()), scheduler).prop_map(
+        |(subflows, pairs, join_after, backup, lanes, scheduler)| Multipath {
             subflows: Some(subflows),
             pairs,
             join_after: Bytes::new(join_after),
             backup,
-            scheduler: if lanes.is_none() { Scheduler::Linux } else { Scheduler::LowestRtt },
+            scheduler,
             lanes,
             ..Multipath::default()
         },
