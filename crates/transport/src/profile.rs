@@ -239,6 +239,9 @@ pub struct Profile {
     pub recovery: Recovery,
     /// How it is repaired, if not by the letter of RFC 6582 or RFC 6675.
     pub modern: Option<Modern>,
+    /// NewReno's window comes down in proportion to what leaves (RFC 6937), and retransmissions wait for that: Linux without
+    /// selective acknowledgements. Only with [`Recovery::NewReno`] and without `modern`.
+    pub proportional: bool,
     /// Duplicate acknowledgements, or segments' worth of selectively acknowledged bytes, that mean loss.
     pub duplicate_threshold: u32,
     /// RFC 3042.
@@ -302,6 +305,7 @@ impl Default for Profile {
             control: Congestion::by_name("new-reno").expect("the first of all"),
             recovery: Recovery::Sack,
             modern: None,
+            proportional: false,
             duplicate_threshold: 3,
             limited_transmit: true,
             mss: 1460,

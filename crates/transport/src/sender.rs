@@ -20,6 +20,7 @@ use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, syn_options, un
 
 mod modern;
 mod output;
+mod proportional;
 mod rfc;
 mod scoreboard;
 #[cfg(test)]
@@ -27,6 +28,7 @@ mod tests;
 
 use modern::Modern;
 pub(crate) use output::Burst;
+use proportional::Reducing;
 use scoreboard::Scoreboard;
 
 /// Where a subflow is in its life.
@@ -117,6 +119,8 @@ pub(crate) struct Sender {
     limited: bool,
     /// One segment may be sent whatever the pipe (RFC 6675 §5 step 4.3).
     force: bool,
+    /// NewReno's window comes down in proportion (Linux without selective acknowledgements).
+    reducing: Reducing,
     /// RFC 6675's `RescueRxt`: a rescue needs an acknowledgement beyond this.
     rescue_beyond: u64,
     timer: Timer,
@@ -170,6 +174,7 @@ impl Sender {
             departed: 0,
             limited: false,
             force: false,
+            reducing: Reducing::default(),
             rescue_beyond: 0,
             timer: timers.0,
             wake: timers.1,
@@ -482,6 +487,7 @@ impl Sender {
             body: Segment { number: seq as u32, data_number: data as u32, amount: len, extra: NO_EXTRA },
         };
         self.last_sent = now;
+        self.count_proportional(len);
         net.send(now, endpoint(self.id, Side::Receiver), frame);
         // RFC 6298 §5.1
         if self.timer.deadline() == Time::NEVER {

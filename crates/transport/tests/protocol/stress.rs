@@ -133,16 +133,17 @@ fn any_profile() -> impl Strategy<Value = Profile> {
     let receive = prop_oneof![Just(1000u64), Just(u64::from(MSS)), 1460u64..10_000, Just(1 << 20)];
     let replicate = prop::option::weighted(0.2, (prop_oneof![Just(1u64), Just(100_000)], 2u32..=3));
     (
-        (control, recovery, any::<bool>(), windows, min_rto),
+        (control, recovery, any::<[bool; 2]>(), windows, min_rto),
         (delayed, receive, any::<bool>(), prop::option::of(any_multipath()), replicate),
     )
         .prop_map(
             |(
-                (control, recovery, limited_transmit, (initial_window, ssthresh), min_rto),
+                (control, recovery, [limited_transmit, share], (initial_window, ssthresh), min_rto),
                 ((packets, timeout, quick), receive_window, ecn, multipath, replicate),
             )| Profile {
                 control: Congestion::by_name(control).expect("a known control"),
                 recovery,
+                proportional: share && recovery == Recovery::NewReno,
                 limited_transmit,
                 initial_window,
                 initial_ssthresh: ssthresh.map(Bytes::new),
