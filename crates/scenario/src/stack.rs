@@ -89,9 +89,13 @@ fn complete(record: &mut TransportRecord) {
 pub(crate) const LETTER: Modern =
     Modern { reduction: transport::Reduction::AtOnce, tail_loss_probe: false, f_rto: false, undo: false };
 
+/// As [`LETTER`], but the window comes down as Linux' does: without selective acknowledgements, too.
+const PROPORTIONAL: Modern = Modern { reduction: transport::Reduction::Proportional, ..LETTER };
+
 /// How `profile` repairs losses.
 pub(crate) fn modern(profile: &Profile) -> Modern {
-    profile.modern.unwrap_or(LETTER)
+    let letter = if profile.proportional { PROPORTIONAL } else { LETTER };
+    profile.modern.unwrap_or(letter)
 }
 
 const NO_RULES: DelayedAckRecord = DelayedAckRecord { packets: None, timeout: None, quick: None, adaptive: None };
@@ -134,6 +138,7 @@ pub(crate) fn profile(record: &TransportRecord) -> Profile {
         f_rto: record.f_rto.unwrap_or(letter.f_rto),
         undo: record.undo.unwrap_or(letter.undo),
     };
+    let proportional = recovery == transport::Recovery::NewReno && modern == PROPORTIONAL;
     let scaling = record.window_scaling.unwrap_or(true);
     let scaled = |window: Bytes| if scaling { window } else { window.min(UNSCALED) };
     let (first, most) = match &record.receive_window {
@@ -147,7 +152,8 @@ pub(crate) fn profile(record: &TransportRecord) -> Profile {
     });
     Profile {
         recovery,
-        modern: (recovery == transport::Recovery::Rack || modern != LETTER).then_some(modern),
+        modern: (recovery == transport::Recovery::Rack || modern != LETTER && !proportional).then_some(modern),
+        proportional,
         duplicate_threshold: record.duplicate_threshold.unwrap_or(own.duplicate_threshold),
         limited_transmit: record.limited_transmit.unwrap_or(own.limited_transmit),
         timestamps: record.timestamps.unwrap_or(own.timestamps),
@@ -222,6 +228,11 @@ mod tests {
         let modern = Modern { reduction: transport::Reduction::Halving, ..LETTER };
         assert_eq!(of("reduction = \"halving\"").modern, Some(modern));
         assert_eq!(of("recovery = \"rack\"").modern, Some(LETTER));
+        let reno = of("recovery = \"new-reno\", reduction = \"proportional\"");
+        assert_eq!((reno.modern, reno.proportional), (None, true));
+        let own = linux("recovery = \"new-reno\", tail-loss-probe = false, f-rto = false, undo = false");
+        assert_eq!((own.modern, own.proportional), (None, true));
+        assert!(!of("recovery = \"sack\", reduction = \"proportional\"").proportional);
         assert_eq!(of("duplicate-threshold = 2").duplicate_threshold, 2);
         assert_eq!(of("slow-start-growth = 2").growth_limit, 2);
         assert_eq!(of("slow-start-growth = \"unlimited\"").growth_limit, u32::MAX);

@@ -561,12 +561,17 @@ impl Connection {
         }
     }
 
-    /// Sets each subflow's permit to what the lanes say.
+    /// Sets each subflow's permit to what the lanes say; where subflows have queues, all but a normal one is a mark.
     pub fn apply_permits(&self, senders: &mut [Sender]) {
         let Some(laned) = self.lanes.as_ref() else { return };
         for (&id, index) in self.subflows.as_slice().iter().zip(&laned.index) {
             if let Some(index) = *index {
-                senders[id as usize].set_permit(laned.lanes.permit(index));
+                let (permit, sender) = (laned.lanes.permit(index), &mut senders[id as usize]);
+                if self.queued.is_some() {
+                    sender.backup = permit != Permit::Normal;
+                } else {
+                    sender.set_permit(permit);
+                }
             }
         }
     }

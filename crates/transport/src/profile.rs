@@ -136,7 +136,8 @@ pub struct Multipath {
     pub syn_fallback: bool,
     /// Short- and long-flow lanes, if any.
     pub lanes: Option<LanePlan>,
-    /// Who gets what; [`Scheduler::Linux`] only for senders with [`Profile::modern`] and without lanes.
+    /// Who gets what; [`Scheduler::Linux`] only for senders with [`Profile::modern`]. Permits of lanes are then backup marks
+    /// and not windows, as those of a path manager are.
     pub scheduler: Scheduler,
 }
 
@@ -174,7 +175,7 @@ impl Multipath {
 
     /// Whether the receiver tells the sender of addresses for further subflows.
     pub(crate) fn announces(&self) -> bool {
-        self.scheduler == Scheduler::Linux && self.subflows.is_none_or(|most| most > 1)
+        self.scheduler == Scheduler::Linux && self.lanes.is_none() && self.subflows.is_none_or(|most| most > 1)
     }
 }
 
@@ -238,6 +239,9 @@ pub struct Profile {
     pub recovery: Recovery,
     /// How it is repaired, if not by the letter of RFC 6582 or RFC 6675.
     pub modern: Option<Modern>,
+    /// NewReno's window comes down in proportion to what leaves (RFC 6937), and retransmissions wait for that: Linux without
+    /// selective acknowledgements. Only with [`Recovery::NewReno`] and without `modern`.
+    pub proportional: bool,
     /// Duplicate acknowledgements, or segments' worth of selectively acknowledged bytes, that mean loss.
     pub duplicate_threshold: u32,
     /// RFC 3042.
@@ -301,6 +305,7 @@ impl Default for Profile {
             control: Congestion::by_name("new-reno").expect("the first of all"),
             recovery: Recovery::Sack,
             modern: None,
+            proportional: false,
             duplicate_threshold: 3,
             limited_transmit: true,
             mss: 1460,

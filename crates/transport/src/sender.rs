@@ -20,6 +20,7 @@ use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, syn_options, un
 
 mod modern;
 mod output;
+mod proportional;
 mod rfc;
 mod scoreboard;
 #[cfg(test)]
@@ -27,6 +28,7 @@ mod tests;
 
 use modern::Modern;
 pub(crate) use output::Burst;
+use proportional::Reducing;
 use scoreboard::Scoreboard;
 
 /// Where a subflow is in its life.
@@ -91,6 +93,8 @@ pub(crate) struct Sender {
     pub connection: u32,
     pub phase: Phase,
     pub permit: Permit,
+    /// Lanes keep it from new data by a mark, as a path manager does; what it has been given, it sends.
+    pub backup: bool,
     pub rtt: RttEstimator,
     pub counters: SenderCounters,
     /// Timed out and not heard of since: carries no new data while others can.
@@ -115,6 +119,8 @@ pub(crate) struct Sender {
     limited: bool,
     /// One segment may be sent whatever the pipe (RFC 6675 §5 step 4.3).
     force: bool,
+    /// NewReno's window comes down in proportion (Linux without selective acknowledgements).
+    reducing: Reducing,
     /// RFC 6675's `RescueRxt`: a rescue needs an acknowledgement beyond this.
     rescue_beyond: u64,
     timer: Timer,
@@ -149,6 +155,7 @@ impl Sender {
             connection,
             phase: Phase::Opening,
             permit: Permit::Normal,
+            backup: false,
             rtt: RttEstimator::of(profile, profile.initial_rto),
             counters: SenderCounters::default(),
             failed: false,
@@ -167,6 +174,7 @@ impl Sender {
             departed: 0,
             limited: false,
             force: false,
+            reducing: Reducing::default(),
             rescue_beyond: 0,
             timer: timers.0,
             wake: timers.1,
@@ -479,6 +487,7 @@ impl Sender {
             body: Segment { number: seq as u32, data_number: data as u32, amount: len, extra: NO_EXTRA },
         };
         self.last_sent = now;
+        self.count_proportional(len);
         net.send(now, endpoint(self.id, Side::Receiver), frame);
         // RFC 6298 §5.1
         if self.timer.deadline() == Time::NEVER {

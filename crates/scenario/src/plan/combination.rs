@@ -4,18 +4,19 @@
 //! acknowledgements (`headway_transport::Modern`). Any part of the second makes a sender one of that sort.
 
 use headway_control::congestion::Congestion;
-use headway_transport::{Modern, Profile, Recovery, Stack};
+use headway_transport::{Modern, Profile, Recovery, Reduction, Stack};
 
 use super::Fault;
 use crate::schema::{ReceiveWindow, TransportRecord};
-use crate::stack::{LETTER, modern};
+use crate::stack::modern;
 
 /// A part of [`Modern`].
 type PartOf = (&'static str, fn(&Modern) -> bool, &'static str);
 
-/// The parts of [`Modern`]: their keys, whether they are as the letter of the RFCs has them, and what to write for that.
+/// The parts of [`Modern`]: their keys, whether they are as senders without selective acknowledgements can have them, and
+/// what to write for that.
 const PARTS: [PartOf; 4] = [
-    ("reduction", |m| m.reduction == LETTER.reduction, "reduction = \"at-once\""),
+    ("reduction", |m| m.reduction != Reduction::Halving, "reduction = \"at-once\""),
     ("tail-loss-probe", |m| !m.tail_loss_probe, "tail-loss-probe = false"),
     ("f-rto", |m| !m.f_rto, "f-rto = false"),
     ("undo", |m| !m.undo, "undo = false"),

@@ -177,6 +177,8 @@ fn lanes(record: &LanesRecord) -> Result<LanePlan, String> {
 
 fn multipath(record: &MptcpRecord, stack: Stack) -> Result<Multipath, (&'static str, String)> {
     let lanes = record.lanes.as_ref().map(lanes).transpose().map_err(|error| ("lanes", error))?;
+    // what needs windows, and so a kernel that has them
+    let windows = lanes.as_ref().is_some_and(|plan| plan.leftovers.is_some() || plan.back.is_some());
     Ok(Multipath {
         // Without a number of its own a connection takes one subflow for each pair, which the hosts limit.
         subflows: record.subflows.map(|n| n as usize),
@@ -187,7 +189,7 @@ fn multipath(record: &MptcpRecord, stack: Stack) -> Result<Multipath, (&'static 
         join_after: record.join_after,
         backup: record.backup.iter().map(|&i| i as usize).collect(),
         syn_fallback: record.syn_fallback,
-        scheduler: if stack == Stack::Linux && lanes.is_none() { Scheduler::Linux } else { Scheduler::LowestRtt },
+        scheduler: if stack == Stack::Linux && !windows { Scheduler::Linux } else { Scheduler::LowestRtt },
         lanes,
     })
 }

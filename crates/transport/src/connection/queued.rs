@@ -3,7 +3,8 @@
 //! Sources: `net/mptcp/protocol.c` of Linux 6.12 (`mptcp_sendmsg`, `mptcp_subflow_get_send`, `__subflow_push_pending`,
 //! `mptcp_sendmsg_frag`, `__mptcp_retrans`), `net/ipv4/tcp_input.c: tcp_sndbuf_expand`, `tcp_output.c: tcp_nagle_test`.
 //!
-//! What is in a subflow's queue stays there: a path that becomes usable later gets only what comes later. A buffer of a
+//! What is in a subflow's queue stays there: a path that becomes usable later gets only what comes later, and one that
+//! becomes a backup, by lanes, still sends what it has. A buffer of a
 //! queue has one mapping, so it takes more data only if that follows and nothing of it has been sent; what ends it is
 //! a short segment.
 //!
@@ -149,7 +150,8 @@ impl Queued {
         let usable = |&(_, s): &(usize, &Sender)| s.phase == Phase::Established && s.permit != Permit::Hold && !s.dark;
         let each = || subflows.iter().map(|&id| &senders[id as usize]).enumerate().filter(usable);
         let class = |position: usize, s: &Sender| {
-            (s.failures() >= STALE, backups.contains(&usize::from(connection.numbers[position])))
+            let backup = s.backup || backups.contains(&usize::from(connection.numbers[position]));
+            (s.failures() >= STALE, backup)
         };
         let best = each().map(|(i, s)| class(i, s)).min()?;
         let linger = |i: usize, s: &Sender| {
@@ -254,10 +256,12 @@ impl Queued {
         }
     }
 
-    /// A subflow has timed out: an idle one carries the oldest data again (`__mptcp_retrans`); one that has timed out
-    /// again and again loses what it has to others (`mptcp_pm_nl_subflow_chk_stale`).
+    /// A subflow has timed out: an idle one carries the oldest data again, a backup from the second time on
+    /// (`__mptcp_retrans`, `mptcp_subflow_get_retrans`); one that has timed out again and again loses what it has to others
+    /// (`mptcp_pm_nl_subflow_chk_stale`).
     pub fn reinject(&mut self, connection: &mut Connection, id: u32, senders: &mut [Sender]) {
-        let stale = senders[id as usize].failures() >= STALE;
+        let failures = senders[id as usize].failures();
+        let stale = failures >= STALE;
         let others = connection.subflows.as_slice().iter().enumerate().filter(|&(_, &other)| other != id);
         let others = others.map(|(i, &other)| (&self.queues[i], &senders[other as usize]));
         let mut usable = others.filter(|(_, s)| s.phase == Phase::Established && s.failures() < STALE);
@@ -266,7 +270,9 @@ impl Queued {
             let queue = &mut self.queues[connection.subflows.position(id)];
             queue.unsent = 0;
             connection.reinject.extend(queue.buffers.drain(..).map(|buffer| (buffer.at, buffer.len as u32)));
-        } else if !stale && usable.any(|(queue, s)| queue.unsent == 0 && s.outstanding() == 0) {
+        } else if !stale
+            && usable.any(|(queue, s)| queue.unsent == 0 && s.outstanding() == 0 && (!s.backup || failures > 1))
+        {
             let end = ((connection.una / PIECE + 1) * PIECE).min(connection.next);
             let oldest = (connection.una, (end - connection.una) as u32);
             if oldest.1 > 0 && connection.reinject.front() != Some(&oldest) {

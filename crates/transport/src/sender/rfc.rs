@@ -33,6 +33,7 @@ impl Sender {
             }
             _ => false,
         };
+        let (una, departed) = (self.una, self.departed);
         let echo = profile.ecn && tag & flag::ECE != 0;
         // RFC 3168 §6.1.2: no growth by an echo.
         self.limited &= !echo;
@@ -57,6 +58,9 @@ impl Sender {
         self.detect_loss(now, context, profile);
         if echo {
             self.on_echo(now, context, profile);
+        }
+        if profile.proportional && self.repair == Repair::Fast {
+            self.reduce_proportionally(una, departed);
         }
         progress
     }
@@ -103,7 +107,9 @@ impl Sender {
             }
             Repair::Fast => {
                 // RFC 6582 §3.2 step 5, full acknowledgement, first option: no burst after recovery.
-                if profile.recovery == Recovery::NewReno {
+                if profile.proportional {
+                    self.window.cwnd = self.window.ssthresh;
+                } else if profile.recovery == Recovery::NewReno {
                     self.window.cwnd = self.window.ssthresh.min(self.outstanding().max(mss) + mss);
                 }
                 self.repair = Repair::None;
@@ -158,6 +164,7 @@ impl Sender {
         if self.board.lost() == 0 {
             self.board.mark_first_lost();
         }
+        self.begin_proportional(self.window.cwnd);
         self.congested(now, Cause::Loss, context, profile);
         self.window.cwnd = self.window.ssthresh;
         if profile.recovery == Recovery::NewReno {

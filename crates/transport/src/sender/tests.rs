@@ -207,6 +207,40 @@ fn new_reno_inflates_and_deflates_as_the_rfc_says() {
     assert_eq!(s.segments(), [16]); // 12 to 15 are outstanding
 }
 
+/// RFC 6937 §3 without selective acknowledgements (`tcp_cwnd_reduction`, `tcp_remove_reno_sacks`): of a window of ten
+/// that becomes five, every second acknowledgement sends. A partial one counts like any other, so the hole that it tells
+/// of waits, where RFC 6582 §3.2 step 5 sends at once.
+#[test]
+fn a_partial_acknowledgement_waits_for_its_share() {
+    let script = |proportional| Script::after(Profile { proportional, ..profile(Recovery::NewReno) }, 0);
+    for (proportional, answer) in [(false, &[1][..]), (true, &[])] {
+        let mut s = script(proportional);
+        for _ in 0..3 {
+            s.ack(0, &[], 0);
+        }
+        assert_eq!(s.segments(), (0..12).chain([0]).collect::<Vec<_>>());
+        s.ack(1, &[], 0);
+        assert_eq!(s.segments(), answer, "{proportional}");
+    }
+    let mut s = script(true);
+    s.ack(0, &[], 0);
+    s.ack(0, &[], 0);
+    s.segments();
+    let mut sent = Vec::new();
+    for _ in 3..=6 {
+        s.ack(0, &[], 0);
+        sent.push(s.segments());
+    }
+    assert_eq!(sent, [vec![0], vec![], vec![12], vec![]]);
+    // five are on their way, as many as may be
+    s.ack(1, &[], 0);
+    assert_eq!(s.segments(), []);
+    s.ack(2, &[], 0);
+    assert_eq!(s.segments(), [2]);
+    s.ack(13, &[], 0);
+    assert_eq!((s.segments(), s.cwnd()), (vec![13, 14, 15, 16, 17], 5));
+}
+
 /// RFC 5681 §3.1: after a time-out the window is one segment and grows by acknowledgements of new data alone. Duplicates
 /// then stand for segments sent again in vain, which are no part of what is outstanding.
 #[test]

@@ -143,7 +143,8 @@ impl Simulation {
         let c = &self.connections[connection as usize];
         let profile = &self.profiles[usize::from(c.profile)];
         let Some(multipath) = &profile.multipath else { return };
-        let least = u64::from(multipath.scheduler != Scheduler::Linux);
+        let at_once = multipath.scheduler == Scheduler::Linux && multipath.lanes.is_none();
+        let least = u64::from(!at_once);
         if c.joined || c.una < multipath.join_after.get().max(least) || c.all_acknowledged() {
             return;
         }

@@ -3,7 +3,7 @@
 use headway_control::lanes::{Backlog, Deadline, Leftovers, Start};
 use headway_engine::Streams;
 use headway_fabric::Wire;
-use headway_transport::{AddressPairs, FlowStart, LanePlan, Measure, Multipath, Profile, Simulation};
+use headway_transport::{AddressPairs, FlowStart, LanePlan, Measure, Multipath, Profile, Scheduler, Simulation};
 use headway_units::{Bytes, Span, Time};
 
 use super::path::{black_hole, cables, handshake, plain, round_trip, segments};
@@ -25,6 +25,10 @@ fn run(profile: Profile, wires: &[Wire], size: u64) -> Outcome {
 
 /// Frames accepted by each of two lanes at the given times of a flow without end.
 fn used(times: &[Span]) -> Vec<[u64; 2]> {
+    used_by(lanes(), times)
+}
+
+fn used_by(profile: Profile, times: &[Span]) -> Vec<[u64; 2]> {
     let (net, pair, links) = cables(&[plain(), plain()]);
     let start = FlowStart {
         time: Time::ZERO,
@@ -36,7 +40,7 @@ fn used(times: &[Span]) -> Vec<[u64; 2]> {
         deadline: None,
         profile: 0,
     };
-    let mut simulation = Simulation::new(net.graph, vec![lanes()], Measure::default(), Streams::new(1));
+    let mut simulation = Simulation::new(net.graph, vec![profile], Measure::default(), Streams::new(1));
     let mut starts = vec![start].into_iter();
     let counts = times.iter().map(|&at| {
         simulation.run(Time::ZERO + at, &mut starts).expect("connected");
@@ -64,6 +68,26 @@ fn after_the_deadline_the_short_lane_carries_nothing_new() {
     let [before, after] = used(&[settled, settled + Span::from_secs(1)])[..] else { panic!("two times") };
     assert_eq!(before[0], after[0]);
     assert!(after[1] > before[1] + 900, "the long lane is used fully: {before:?}, {after:?}");
+}
+
+/// Linux' stack: the mark stops what is new, and what the short lane's subflow has been given still leaves, and is
+/// more than what a window keeps on its way.
+#[test]
+fn where_permits_are_marks_the_short_lane_sends_what_it_has() {
+    let plan = LanePlan { late: true, ..LanePlan::new(1, Deadline { after: AFTER }) };
+    let own = |scheduler| {
+        let multi = Multipath { lanes: Some(plan.clone()), scheduler, ..Multipath::default() };
+        Profile { multipath: Some(multi), mss: 1460, overhead: 58, ..Profile::linux() }
+    };
+    let after = |scheduler| {
+        let times = [AFTER + Span::from_millis(5), Span::from_secs(2), Span::from_secs(3)];
+        let [switch, drained, later] = used_by(own(scheduler), &times)[..] else { panic!("three times") };
+        assert_eq!(drained[0], later[0], "nothing new");
+        assert!(later[1] > drained[1] + 900, "the long lane is used fully: {drained:?}, {later:?}");
+        drained[0] - switch[0]
+    };
+    let (windows, marks) = (after(Scheduler::LowestRtt), after(Scheduler::Linux));
+    assert!(windows < 20 && marks > 100, "{windows}, {marks}");
 }
 
 /// The judge is asked at acknowledgements, which come every millisecond here.

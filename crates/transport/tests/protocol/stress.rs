@@ -108,13 +108,15 @@ fn any_lanes() -> impl Strategy<Value = LanePlan> {
 fn any_multipath() -> impl Strategy<Value = Multipath> {
     let join_after = prop_oneof![Just(0u64), Just(1), Just(5000), Just(100_000)];
     let pairs = prop_oneof![Just(AddressPairs::OneToOne), Just(AddressPairs::FullMesh)];
-    (1usize..=4, pairs, join_after, prop::collection::vec(0usize..4, 0..3), prop::option::of(any_lanes())).prop_map(
-        |(subflows, pairs, join_after, backup, lanes)| Multipath {
+    let scheduler = prop_oneof![Just(Scheduler::Linux), Just(Scheduler::LowestRtt)];
+    let backup = prop::collection::vec(0usize..4, 0..3);
+    (1usize..=4, pairs, join_after, backup, prop::option::of(any_lanes()), scheduler).prop_map(
+        |(subflows, pairs, join_after, backup, lanes, scheduler)| Multipath {
             subflows: Some(subflows),
             pairs,
             join_after: Bytes::new(join_after),
             backup,
-            scheduler: if lanes.is_none() { Scheduler::Linux } else { Scheduler::LowestRtt },
+            scheduler,
             lanes,
             ..Multipath::default()
         },
@@ -131,16 +133,17 @@ fn any_profile() -> impl Strategy<Value = Profile> {
     let receive = prop_oneof![Just(1000u64), Just(u64::from(MSS)), 1460u64..10_000, Just(1 << 20)];
     let replicate = prop::option::weighted(0.2, (prop_oneof![Just(1u64), Just(100_000)], 2u32..=3));
     (
-        (control, recovery, any::<bool>(), windows, min_rto),
+        (control, recovery, any::<[bool; 2]>(), windows, min_rto),
         (delayed, receive, any::<bool>(), prop::option::of(any_multipath()), replicate),
     )
         .prop_map(
             |(
-                (control, recovery, limited_transmit, (initial_window, ssthresh), min_rto),
+                (control, recovery, [limited_transmit, share], (initial_window, ssthresh), min_rto),
                 ((packets, timeout, quick), receive_window, ecn, multipath, replicate),
             )| Profile {
                 control: Congestion::by_name(control).expect("a known control"),
                 recovery,
+                proportional: share && recovery == Recovery::NewReno,
                 limited_transmit,
                 initial_window,
                 initial_ssthresh: ssthresh.map(Bytes::new),
