@@ -19,6 +19,7 @@ mod arbitrary;
 mod decisions;
 mod faults;
 mod older;
+mod silence;
 
 const TOKEN: Token = Token(7);
 const ENOTCONN: i32 = 107;
