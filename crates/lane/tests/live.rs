@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Hosts, PATIENCE, Transfer, at, backup, bytes_from, carries, ip, on_long, until, within};
+use common::{Hosts, PATIENCE, Transfer, at, backup, bytes_from, carries, ip, on_long, subflows, until, within};
 use headway_lane::snapshot::SubflowStatus;
 use headway_linux::diag::{Diag, States};
 use headway_linux::mptcp::ManagedBy;
@@ -391,12 +391,15 @@ fn without_file_descriptors_it_waits_and_goes_on() {
     prlimit(Some(pid), Resource::Nofile, limit(Some(free))).unwrap();
     let waits: Vec<UnixStream> = (0..20).map(|_| UnixStream::connect(daemon.socket()).unwrap()).collect();
     let transfer = hosts.upload(at("10.0.1.2", 5001));
-    let before = processor_time(daemon.pid());
-    thread::sleep(Duration::from_secs(2));
+    let (start, before) = (Instant::now(), processor_time(daemon.pid()));
+    // the connection is switched all the same
+    until("the long lane", || {
+        let long = subflows(&hosts.client).iter().any(|tcp| tcp.pair.local.ip() == at("10.0.2.1", 0).ip());
+        (long && backup(&hosts.client, "10.0.1.1") && !backup(&hosts.client, "10.0.2.1")).then_some(())
+    });
+    thread::sleep(Duration::from_secs(1));
     let spent = processor_time(daemon.pid()).saturating_sub(before);
-    assert!(spent < Duration::from_millis(500), "{spent:?} of 2 s");
-    // and the connection was switched all the same
-    assert!(backup(&hosts.client, "10.0.1.1") && !backup(&hosts.client, "10.0.2.1"));
+    assert!(spent < start.elapsed() / 4, "{spent:?} of {:?}", start.elapsed());
     prlimit(Some(pid), Resource::Nofile, limit(Some(4096))).unwrap();
     drop(waits);
     let start = Instant::now();
@@ -407,7 +410,7 @@ fn without_file_descriptors_it_waits_and_goes_on() {
         assert!(start.elapsed() < PATIENCE);
         thread::sleep(Duration::from_millis(50));
     };
-    assert!((1..10).contains(&failures), "{failures}");
+    assert!(failures > 0);
     assert_eq!(daemon.log().matches("can be accepted now").count(), 1, "{}", daemon.log());
     transfer.finish();
 }

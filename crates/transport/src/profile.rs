@@ -136,8 +136,8 @@ pub struct Multipath {
     pub syn_fallback: bool,
     /// Short- and long-flow lanes, if any.
     pub lanes: Option<LanePlan>,
-    /// Who gets what; [`Scheduler::Linux`] only for senders with [`Profile::modern`]. Permits of lanes are then backup marks
-    /// and not windows, as those of a path manager are.
+    /// Who gets what; subflows have queues by [`Scheduler::Linux`] and senders with [`Profile::modern`] only. Permits of
+    /// lanes are then backup marks and not windows, as those of a path manager are.
     pub scheduler: Scheduler,
 }
 

@@ -33,48 +33,59 @@ impl Cgroups {
             // numbers of folders of another file system name no cgroup
             let v2 = |path: &&Path| rustix::fs::statfs(*path).is_ok_and(|fs| fs.f_type as u64 == CGROUP2);
             let start = Instant::now();
-            let found = MOUNTS.map(Path::new).iter().copied().find(v2).map(all).unwrap_or_default();
-            (found, start.elapsed())
+            let (found, whole) = MOUNTS.map(Path::new).iter().copied().find(v2).map_or_else(Default::default, all);
+            (found, whole, start.elapsed())
         })
     }
 
-    /// `search` gives all there are, and how long it took.
+    /// `search` gives all there are, whether that is so, and how long it took.
     fn look(
         &mut self,
         id: u64,
         now: Duration,
-        search: impl FnOnce() -> (BTreeMap<u64, PathBuf>, Duration),
+        search: impl FnOnce() -> (BTreeMap<u64, PathBuf>, bool, Duration),
     ) -> Option<PathBuf> {
         if !self.known.contains_key(&id) && now >= self.next {
-            // what was looked for in vain is not looked for again, or each connection of such a group would cost a search
-            self.known.retain(|_, path| path.is_none());
+            let (found, whole, took) = search();
+            self.next = now + took * REST;
+            if whole {
+                // what was looked for in vain is not looked for again, or each connection of such a group would cost a search
+                self.known.retain(|_, path| path.is_none());
+            }
             if self.known.len() >= MOST {
                 self.known.clear();
             }
-            let (found, took) = search();
-            self.next = now + took * REST;
             self.known.extend(found.into_iter().map(|(id, path)| (id, Some(path))));
-            self.known.entry(id).or_default();
+            if whole {
+                self.known.entry(id).or_default();
+            }
         }
         self.known.get(&id).cloned().flatten()
     }
 }
 
-/// All cgroups below `root` by their number, which is that of their folder.
-fn all(root: &Path) -> BTreeMap<u64, PathBuf> {
-    let mut found = BTreeMap::new();
+/// All cgroups below `root` by their number, which is that of their folder; and whether they could all be read.
+fn all(root: &Path) -> (BTreeMap<u64, PathBuf>, bool) {
+    let (mut found, mut whole) = (BTreeMap::new(), true);
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         if found.len() >= MOST {
             break;
         }
-        let (Ok(metadata), Ok(entries)) = (fs::metadata(&folder), fs::read_dir(&folder)) else { continue };
+        let (metadata, entries) = match fs::metadata(&folder).and_then(|data| Ok((data, fs::read_dir(&folder)?))) {
+            Ok(read) => read,
+            Err(error) => {
+                // one that is gone by now is none; else something is short, such as file descriptors
+                whole &= error.kind() == std::io::ErrorKind::NotFound;
+                continue;
+            }
+        };
         let path = Path::new("/").join(folder.strip_prefix(root).unwrap_or(&folder));
         found.insert(metadata.ino(), path);
         let below = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         folders.extend(below.map(|entry| entry.path()));
     }
-    found
+    (found, whole)
 }
 
 #[cfg(test)]
@@ -90,7 +101,7 @@ mod tests {
             let now = Duration::from_millis(ms);
             let path = cgroups.look(ms, now, || {
                 searches += 1;
-                ((0..=ms).map(|id| (id, PathBuf::from(format!("/{id}")))).collect(), took)
+                ((0..=ms).map(|id| (id, PathBuf::from(format!("/{id}")))).collect(), true, took)
             });
             assert!(path.is_none_or(|path| path == Path::new(&format!("/{ms}"))));
         }
@@ -100,7 +111,10 @@ mod tests {
         assert_eq!(known, Some(PathBuf::from("/0")));
         // and what is not there is looked for once
         let later = Duration::from_secs(100);
-        assert_eq!(cgroups.look(77_777, later, || (BTreeMap::new(), took)), None);
+        // again, if not all could be read; and nothing that was known is forgotten
+        assert_eq!(cgroups.look(77_777, later, || (BTreeMap::new(), false, Duration::ZERO)), None);
+        assert_eq!(cgroups.look(0, later, || unreachable!()), Some(PathBuf::from("/0")));
+        assert_eq!(cgroups.look(77_777, later, || (BTreeMap::new(), true, took)), None);
         assert_eq!(cgroups.look(77_777, later * 2, || unreachable!()), None);
     }
 }

@@ -299,7 +299,7 @@ impl Daemon {
             // of the kernel's memory; what is due is done
             Err(rustix::io::Errno::NOMEM | rustix::io::Errno::AGAIN) => {
                 std::thread::sleep(GATHER);
-                return Ok(Ready::default());
+                return Ok(Ready { namespaces: vec![false; counts.len()], ..Ready::default() });
             }
             Err(errno) => return Err(errno.into()),
         }

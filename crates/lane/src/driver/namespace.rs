@@ -79,8 +79,8 @@ impl Place {
     }
 }
 
-/// What a namespace has open, and how much that was set up is not wanted any more but in use.
-type Sockets = (Live, Reopened<Events>, Reopened<Monitor>, Reopened<Rtnetlink>, Option<UnixListener>, usize);
+/// What a namespace has open, and whether nothing of the set-up is left for later.
+type Sockets = (Live, Reopened<Events>, Reopened<Monitor>, Reopened<Rtnetlink>, Option<UnixListener>, bool);
 
 /// A namespace with its sockets and its manager.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
@@ -118,10 +118,10 @@ impl Namespace {
         let io = |what| move |source| RunError::Io { what, source };
         let place = Place::new(name)?;
         let opened = place.inside(|| Ok(Self::sockets(&place, settings, apply)));
-        let (kernel, events, changes, interfaces, alone, in_use) = opened.map_err(io("network namespace"))??;
+        let (kernel, events, changes, interfaces, alone, whole) = opened.map_err(io("network namespace"))??;
         let manager = Manager::new(settings.clone());
         let name = name.map(str::to_owned);
-        let (resync, resolve, more, settled, incomplete) = (Some(now), Some(now), false, false, in_use > 0);
+        let (resync, resolve, more, settled, incomplete) = (Some(now), Some(now), false, false, !whole);
         #[rustfmt::skip]
         let mut namespace = Namespace {
             name, place, kernel, events, changes, interfaces, manager, resync, resolve, more, apply, settled, incomplete,
@@ -149,7 +149,7 @@ impl Namespace {
         let what = "interfaces";
         let interfaces = Reopened::new(what, place.clone().opens(Rtnetlink::open)).map_err(kernel(what))?;
         let live = Live::open(place.clone()).map_err(kernel("commands and sockets"))?;
-        Ok((live, events, changes, interfaces, alone, done.map_or(0, |done| done.in_use)))
+        Ok((live, events, changes, interfaces, alone, done.is_none_or(|done| done.is_whole())))
     }
 
     pub fn name(&self) -> Option<&str> {
@@ -351,7 +351,7 @@ impl Namespace {
     fn set_up(&mut self, now: Time) {
         let settings = self.manager.settings();
         let applied = self.place.inside(|| set_up(settings, self.name.as_deref()).map_err(io::Error::other));
-        self.incomplete = !matches!(&applied, Ok(done) if done.in_use == 0);
+        self.incomplete = !matches!(&applied, Ok(done) if done.is_whole());
         match applied {
             Err(error) if self.failures[2].add(self.kernel.uptime) => {
                 tracing::error!(%error, "routes are not set up in full; trying again");
@@ -366,6 +366,7 @@ impl Namespace {
     /// Time begins anew: it is `now` what was `then` before.
     pub fn set_clock(&mut self, then: Time, now: Time) {
         self.manager.set_clock(then, now);
+        self.rested = now;
         self.settled = false;
         (self.resolve, self.resync) = (Some(now), Some(now));
     }
@@ -398,10 +399,10 @@ fn state(lane: &crate::settings::Lane, links: &[Link], addresses: &[Address]) ->
 /// Sets up routes, the path manager and its limits in the namespace `name`, which the calling thread is in.
 fn set_up(settings: &Settings, name: Option<&str>) -> Result<Done, SetupError> {
     let done = setup::set_up(settings, name)?;
-    let Done { done: new, there, undone, in_use } = done;
-    // again and again, as long as connections use what is not wanted any more
-    if new > 0 || undone > 0 || in_use == 0 {
-        tracing::info!(netns = name, done = new, there, undone, in_use, "set up");
+    let Done { done: new, there, undone, in_use, waits } = done;
+    // again and again, as long as connections use what is not wanted any more or an interface is down
+    if new > 0 || undone > 0 || done.is_whole() {
+        tracing::info!(netns = name, done = new, there, undone, in_use, waits, "set up");
     }
     Ok(done)
 }
@@ -560,18 +561,31 @@ mod tests {
                 netns::enter_open(&files[0])?;
                 take()
             };
-            std::thread::spawn(squat).join().unwrap().unwrap()
+            std::thread::spawn(squat).join().unwrap()
+        };
+        // a process that another test starts may hold a closed socket for a moment
+        let soon = |check: &dyn Fn() -> bool| {
+            let start = Instant::now();
+            while !check() {
+                assert!(start.elapsed() < std::time::Duration::from_secs(20), "the name is not free");
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        };
+        let taken = std::cell::RefCell::new(None);
+        let take = |uid: u32, listen: bool| {
+            taken.take();
+            soon(&|| squat(uid, listen).is_ok_and(|socket| taken.replace(Some(socket)).is_none()));
         };
         let inside = || place.inside(alone);
         for listen in [true, false] {
-            let _user = squat(65_534, listen);
+            take(65_534, listen);
             assert!(inside().unwrap().is_none());
         }
-        let one = squat(0, true);
+        take(0, true);
         assert_eq!(inside().unwrap_err().kind(), io::ErrorKind::AddrInUse);
-        drop(one);
-        let held = inside().unwrap();
-        assert!(held.is_some());
+        taken.take();
+        let held = std::cell::RefCell::new(None);
+        soon(&|| held.replace(inside().ok().flatten()).is_none() && held.borrow().is_some());
         assert_eq!(inside().unwrap_err().kind(), io::ErrorKind::AddrInUse);
     }
 

@@ -23,6 +23,8 @@ pub(super) const RETRY: Span = Span::from_millis(2);
 pub(super) const TRIES: u8 = 7;
 /// After this a command is tried again that was refused [`TRIES`] times.
 pub(super) const GIVE_UP: Span = Span::from_secs(5);
+/// EIO: the kernel was not heard, and said nothing of whose the connection is.
+pub(super) const UNSAID: i32 = 5;
 /// Subflows of a connection that are looked after. The kernel bounds neither how many the other end opens nor how fast; what
 /// is beyond is left alone.
 const MOST_SUBFLOWS: usize = 32;
@@ -311,7 +313,7 @@ impl Connection {
         shared: &mut Shared,
         kernel: &mut dyn Kernel,
     ) {
-        if self.subflows.len() >= MOST_SUBFLOWS || self.subflows.iter().any(|subflow| subflow.pair == pair) {
+        if self.subflows.iter().any(|subflow| subflow.pair == pair) {
             return;
         }
         let lane = shared.lane_of(pair.local.ip());
@@ -321,6 +323,9 @@ impl Connection {
             let name = shared.settings.lanes[lane].name.clone();
             let (local, remote) = (pair.local, pair.remote);
             shared.note(Note::Opened { token: self.token.to_string(), lane: name, local, remote });
+        }
+        if self.subflows.len() >= MOST_SUBFLOWS {
+            return;
         }
         let old = asked.and_then(|asked| asked.replaces);
         // switched while the lane was measured: the old one carries data, and the new one goes at the next look
@@ -346,9 +351,10 @@ impl Connection {
                 let _ = self.lanes.remove(index);
             }
         }
-        // a kernel may have opened as a regular subflow what was asked for as a backup (Linux 6.1 does): a look tells; it
-        // tells whether there is something to send, too, which the other end's join does not; or the join was a measurement
-        let untold = backup.is_none() && asked.is_some_and(|asked| asked.backup);
+        // a kernel may have opened as a regular subflow what was asked for as a backup (Linux 6.1 does), and a join that was
+        // given up was asked for as one or the other: a look tells; it tells whether there is something to send, too, which
+        // the other end's join does not; or the join was a measurement
+        let untold = backup.is_none() && !self.server_side && asked.is_none_or(|asked| asked.backup);
         if self.quiet.is_some() || untold || compares(&self.judge) && !self.was_long {
             self.look_at = now;
         }
@@ -602,7 +608,7 @@ impl Connection {
                 shared.counters.command_failures += 1;
                 let command = format!("set-backup={backup}");
                 shared.note(Note::Refused { token: self.token.to_string(), command, errno });
-                self.left |= self.adopted && !self.obeyed;
+                self.left |= self.adopted && !self.obeyed && errno != UNSAID;
             }
         }
         self.retry_at = self.retry_at.min(subflow.retry);

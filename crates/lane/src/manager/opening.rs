@@ -9,7 +9,7 @@ use headway_units::{Span, Time};
 use ipnet::IpNet;
 
 use super::connection::looking::together;
-use super::connection::{Announced, Connection, RETRY, TRIES};
+use super::connection::{Announced, Connection, RETRY, TRIES, UNSAID};
 use super::{Kernel, Note, Shared};
 use crate::settings::{Open, Remote, Settings};
 
@@ -276,7 +276,7 @@ impl Connection {
             Err(errno) => {
                 opening.tries = 0;
                 opening.asked = Some(asked);
-                self.left |= self.adopted && !self.obeyed;
+                self.left |= self.adopted && !self.obeyed && errno != UNSAID;
                 self.not_opened(now, lane, Some(errno), shared);
             }
         }

@@ -50,6 +50,15 @@ pub struct Done {
     pub undone: usize,
     /// How many of them stay as long as connections use them.
     pub in_use: usize,
+    /// How many wait for an interface to come up.
+    pub waits: usize,
+}
+
+impl Done {
+    /// Whether nothing is left for later.
+    pub fn is_whole(&self) -> bool {
+        self.in_use == 0 && self.waits == 0
+    }
 }
 
 /// What became of a recorded step.
@@ -144,6 +153,7 @@ impl Setup {
             there: plan.steps.iter().filter(|one| one.state == State::There).count(),
             undone: undo.len(),
             in_use: plan.undo.iter().filter(|one| one.in_use).count(),
+            waits: plan.steps.iter().filter(|one| matches!(one.state, State::Waits(_))).count(),
         })
     }
 

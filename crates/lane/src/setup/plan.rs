@@ -19,7 +19,7 @@ pub fn plan(settings: &Settings, present: &Present) -> Plan {
     let addresses: BTreeSet<IpAddr> = found.iter().flat_map(|one| &one.addresses).map(|one| one.ip).collect();
     let held = Held::new(present, &addresses);
     let mut spare = tables(settings).skip(settings.lanes.len()).filter(|table| !held.tables.contains(table));
-    // Rules last: until then nothing asks a lane's table that is not whole yet.
+    // Rules last: until then nothing asks a lane's table that is not whole yet, but for those whose routes wait.
     let mut rules = Vec::new();
     for ((table, lane), Found { link, addresses, warnings }) in tables(settings).zip(&settings.lanes).zip(found) {
         plan.warnings.extend(warnings);

@@ -161,7 +161,14 @@ pub(super) struct Record {
     path: PathBuf,
     netns: Option<String>,
     pub recorded: Recorded,
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        // closing is not enough where a child process that is about to start has it, too
+        let _ = self.lock.unlock();
+    }
 }
 
 impl Record {
@@ -177,7 +184,7 @@ impl Record {
             Err(fs::TryLockError::Error(error)) => return Err(wrong(error)),
         }
         let recorded = Recorded(read(&path, netns)?);
-        Ok(Record { path, netns: netns.map(str::to_owned), recorded, _lock: lock })
+        Ok(Record { path, netns: netns.map(str::to_owned), recorded, lock })
     }
 
     /// Makes the file say what `recorded` says, and only then returns. Without steps there is no file.

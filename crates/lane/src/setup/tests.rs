@@ -346,7 +346,7 @@ fn what_others_changed_since_is_left_alone_and_told() {
     let folder = tempfile::tempdir().unwrap();
     let mut host = Fake::new();
     let done = Setup::open(folder.path(), None).unwrap().apply(&plan(&settings(TWO), &present()), &mut host).unwrap();
-    assert_eq!(done, Done { done: 15, there: 1, undone: 0, in_use: 0 });
+    assert_eq!(done, Done { done: 15, there: 1, undone: 0, in_use: 0, waits: 0 });
     host.sysctls.insert("net.mptcp.path_manager".to_owned(), "other".to_owned());
     host.limits.subflows = 5;
     host.steps.pop();
@@ -378,7 +378,7 @@ fn setting_up_again_changes_nothing_and_remembers_what_was_there_first() {
     let mut host = Fake::new();
     host.apply(folder.path(), TWO);
     let (before, changes) = (host.state(), host.changes);
-    assert_eq!(host.apply(folder.path(), TWO), Done { done: 0, there: 16, undone: 0, in_use: 0 });
+    assert_eq!(host.apply(folder.path(), TWO), Done { done: 0, there: 16, undone: 0, in_use: 0, waits: 0 });
     assert_eq!((host.state(), host.changes), (before, changes));
     Setup::open(folder.path(), None).unwrap().cleanup(&mut host).unwrap();
     assert_eq!(host.state(), Fake::new().state());

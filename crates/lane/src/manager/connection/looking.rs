@@ -134,15 +134,18 @@ impl Connection {
     }
 
     /// Ends subflows that are too many: backups on a lane that has another one, of measurements that were overtaken by the
-    /// switch, and of joins that were answered late. Only where the kernel has just told that both are `there`.
+    /// switch, whatever the kernel opened them as, and of joins that were answered late. Only where the kernel has just told
+    /// that both are `there`.
     fn trim(&mut self, now: Time, there: &[Pair], kernel: &mut dyn Kernel) {
         let spare = |one: &Subflow| {
             let other = |other: &Subflow| other.pair != one.pair && other.lane == one.lane && other.alive;
             let both =
                 there.contains(&one.pair) && self.subflows.iter().any(|two| other(two) && there.contains(&two.pair));
-            both && !self.server_side && one.backup && one.pair != self.pair && one.lane.is_some()
+            let unwanted = one.backup || one.index.is_none();
+            both && !self.server_side && unwanted && one.pair != self.pair && one.lane.is_some()
         };
-        let Some(pair) = self.subflows.iter().rev().find(|one| spare(one)).map(|one| one.pair) else { return };
+        let spares = self.subflows.iter().rev().filter(|one| spare(one));
+        let Some(pair) = spares.min_by_key(|one| one.index.is_some()).map(|one| one.pair) else { return };
         let _ = kernel.command(&Command::Destroy { token: self.token, pair });
         self.remove(now, pair);
     }
