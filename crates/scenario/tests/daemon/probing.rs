@@ -1,5 +1,8 @@
 //! Long lanes that carry nothing are measured by joins.
 
+use headway_capture::packet::{ACK, Content, FIN, RST, SYN, parse};
+use headway_capture::{Address, Captures};
+
 use super::ran::{Ran, program};
 use super::{Lab, counter, quiet, status, switched};
 
@@ -39,42 +42,31 @@ fn a_full_long_lane_is_waited_for_until_it_is_free_again() {
 }
 
 /// A segment of TCP at one end of a lane.
-struct Segment {
+struct Seen {
     ms: f64,
     /// Of this end.
     port: u16,
     leaves: bool,
     flags: u8,
-    payload: usize,
+    payload: u32,
 }
 
-const FIN: u8 = 1;
-const SYN: u8 = 2;
-const RST: u8 = 4;
-const ACK: u8 = 16;
-
-/// What a host's capture has of an IPv4 address of its.
-fn segments(ran: &Ran, host: &str, local: [u8; 4]) -> Vec<Segment> {
-    let bytes = std::fs::read(ran.place.path().join(format!("results/captures/0-0/{host}.pcap"))).unwrap();
-    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let (mut at, mut found) = (24, Vec::new());
-    while at < bytes.len() {
-        let ms = f64::from(word(at)) * 1e3 + f64::from(word(at + 4)) * 1e-6;
-        let frame = &bytes[at + 16..at + 16 + word(at + 8) as usize];
-        at += 16 + frame.len();
-        let (ethernet, ip) = frame.split_at(14);
-        if ethernet[12..] != [8, 0] || ip[9] != 6 {
-            continue;
-        }
-        let (header, length) = (usize::from(ip[0] & 15) * 4, usize::from(u16::from_be_bytes([ip[2], ip[3]])));
-        let tcp = &ip[header..];
-        let leaves = ip[12..16] == local;
-        if leaves || ip[16..20] == local {
-            let port = u16::from_be_bytes(if leaves { [tcp[0], tcp[1]] } else { [tcp[2], tcp[3]] });
-            let payload = length - header - usize::from(tcp[12] >> 4) * 4;
-            found.push(Segment { ms, port, leaves, flags: tcp[13], payload });
+/// What a host's capture has of an address of its.
+fn segments(ran: &Ran, host: &str, local: &str) -> Vec<Seen> {
+    let local: Address = local.parse().unwrap();
+    let file = ran.place.path().join(format!("results/captures/0-0/{host}.pcap"));
+    let mut packets = Captures::open(&[file.to_str().unwrap().to_owned()]).unwrap();
+    let mut found = Vec::new();
+    while let Some(packet) = packets.next_packet() {
+        let Content::Tcp(segment) = parse(&packet) else { continue };
+        let leaves = segment.source == local;
+        if leaves || segment.destination == local {
+            let port = if leaves { segment.source_port } else { segment.destination_port };
+            let ms = packet.time as f64 / 1e6;
+            found.push(Seen { ms, port, leaves, flags: segment.flags, payload: segment.payload });
         }
     }
+    assert!(packets.errors().is_empty(), "{:?}", packets.errors());
     found
 }
 
@@ -85,11 +77,11 @@ fn a_lane_is_measured_by_a_new_join_before_the_old_one_goes() {
     let lanes = "policy.lanes.transport.lanes={judge=\"link-cost\",deadline=\"10s\"}";
     let ran = lab.twice(&programs, &[lanes, DAEMON, "measure.capture=[\"left-host0\"]"]);
     quiet(&ran);
-    let seen = segments(&ran, "left-host0", [10, 1, 0, 1]);
+    let seen = segments(&ran, "left-host0", "10.1.0.1");
     assert!(seen.iter().all(|one| one.payload == 0), "the lane carries nothing");
-    let joins: Vec<&Segment> = seen.iter().filter(|one| one.leaves && one.flags & SYN != 0).collect();
+    let joins: Vec<&Seen> = seen.iter().filter(|one| one.leaves && one.flags & SYN != 0).collect();
     let first = |port: u16, flags: u8, leaves: bool| {
-        let is = |one: &&Segment| one.port == port && one.leaves == leaves && one.flags & flags == flags;
+        let is = |one: &&Seen| one.port == port && one.leaves == leaves && one.flags & flags == flags;
         seen.iter().find(is).map(|one| one.ms)
     };
     for pair in joins.windows(2) {

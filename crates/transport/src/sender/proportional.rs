@@ -11,11 +11,30 @@ use super::{Repair, Sender};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reducing {
     /// The window when it began.
-    before: u64,
+    pub before: u64,
     /// What acknowledgements told to have left since.
-    delivered: u64,
+    pub delivered: u64,
     /// What was sent since.
-    out: u64,
+    pub out: u64,
+}
+
+impl Reducing {
+    /// `tcp_cwnd_reduction` (RFC 6937 §3.1, with Linux' slow-start reduction bound): the window after an acknowledgement
+    /// told that `left` bytes have left, which are counted already, and `flight` are on their way. `clean`: it tells of
+    /// no further loss.
+    pub fn window(&self, left: u64, flight: u64, ssthresh: u64, mss: u64, clean: bool) -> u64 {
+        let mut may = if flight > ssthresh {
+            let share = u128::from(ssthresh) * u128::from(self.delivered) / u128::from(self.before.max(1));
+            (share as u64).next_multiple_of(mss).saturating_sub(self.out)
+        } else {
+            let may = self.delivered.saturating_sub(self.out).max(left) + if clean { mss } else { 0 };
+            may.min(ssthresh - flight)
+        };
+        if self.out == 0 {
+            may = may.max(mss); // fast retransmit, whatever the window
+        }
+        (flight + may).max(mss)
+    }
 }
 
 impl Sender {
@@ -39,20 +58,9 @@ impl Sender {
         let advanced = self.una > una;
         // one acknowledgement is of the hole; what is behind it was told by duplicates
         let left = if advanced { ((self.una - una) / mss).saturating_sub(departed.into()).max(1) } else { 1 };
-        let reducing = &mut self.reducing;
-        reducing.delivered += left * mss;
-        let mut may = if flight > ssthresh {
-            let share = u128::from(ssthresh) * u128::from(reducing.delivered) / u128::from(reducing.before.max(1));
-            (share as u64).next_multiple_of(mss).saturating_sub(reducing.out)
-        } else {
-            let may = reducing.delivered.saturating_sub(reducing.out).max(left * mss);
-            // no partial acknowledgement is without a loss
-            may.min(ssthresh - flight)
-        };
-        if reducing.out == 0 {
-            may = may.max(mss); // fast retransmit, whatever the window
-        }
-        self.window.cwnd = (flight + may).max(mss);
+        self.reducing.delivered += left * mss;
+        // no partial acknowledgement is without a loss
+        self.window.cwnd = self.reducing.window(left * mss, flight, ssthresh, mss, false);
         self.force = false;
     }
 }

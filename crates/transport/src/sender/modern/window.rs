@@ -5,6 +5,7 @@ use headway_units::{Span, Time};
 
 use super::Facts;
 use crate::profile::{Profile, Reduction};
+use crate::sender::proportional::Reducing;
 use crate::sender::{Context, Permit, Repair, Sender};
 
 impl Sender {
@@ -45,7 +46,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_cwnd_reduction` (RFC 6937 §3.1, with Linux' slow-start reduction bound), or its elder `tcp_cwnd_down`.
+    /// `tcp_cwnd_reduction` ([`Reducing::window`]), or its elder `tcp_cwnd_down`.
     pub(super) fn reduce(&mut self, acked: u64, lost: u64, advanced: bool, profile: &Profile) {
         let mss = self.mss();
         let flight = self.pipe();
@@ -66,20 +67,8 @@ impl Sender {
                     return;
                 }
                 modern.delivered += acked;
-                let mut may = if flight > ssthresh {
-                    let share = u128::from(ssthresh) * u128::from(modern.delivered) / u128::from(modern.prior_cwnd);
-                    (share as u64).next_multiple_of(mss).saturating_sub(modern.out)
-                } else {
-                    let mut may = modern.delivered.saturating_sub(modern.out).max(acked);
-                    if advanced && lost == 0 {
-                        may += mss;
-                    }
-                    may.min(ssthresh - flight)
-                };
-                if modern.out == 0 {
-                    may = may.max(mss); // fast retransmit, whatever the window
-                }
-                self.window.cwnd = (flight + may).max(mss);
+                let reducing = Reducing { before: modern.prior_cwnd, delivered: modern.delivered, out: modern.out };
+                self.window.cwnd = reducing.window(acked, flight, ssthresh, mss, advanced && lost == 0);
             }
         }
     }
