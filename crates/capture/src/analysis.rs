@@ -20,7 +20,7 @@ use crate::track::{Begin, Connection, End, Event, NONE, Side, Tracker};
 const SET_BACK: u64 = 1_000_000_000;
 
 /// The most hosts whose roles are kept.
-const MOST_HOSTS: usize = 1 << 20;
+const MAX_HOSTS: usize = 1 << 20;
 
 /// A connection that lasts for this share of the capture is long-lived (in tenths).
 const LONG_LIVED_TENTHS: u64 = 9;
@@ -394,7 +394,7 @@ impl<'a> Analysis<'a> {
         self.series.at(flow.first).starts[class] += 1;
         let role = 1 << (class * 3 + heading);
         for (address, sends) in [(flow.source, true), (flow.destination, false)] {
-            if self.hosts.len() >= MOST_HOSTS && !self.hosts.contains_key(&address) {
+            if self.hosts.len() >= MAX_HOSTS && !self.hosts.contains_key(&address) {
                 self.hosts_left_out = true;
                 continue;
             }

@@ -9,7 +9,7 @@ use crate::flow::{Class, Heading};
 use crate::histogram::Histogram;
 
 /// Hosts of the scenario, at most: what one can wait for.
-const MOST_HOSTS: u64 = 64;
+const MAX_HOSTS: u64 = 64;
 
 /// The longest time that the scenario runs for.
 const LONGEST: Span = Span::from_secs(10);
@@ -68,13 +68,13 @@ impl TrafficSection {
         if traffics.is_empty() {
             return None;
         }
-        let hosts = report.hosts.clamp(2, MOST_HOSTS);
+        let hosts = report.hosts.clamp(2, MAX_HOSTS);
         let peers = peers(report);
         let degree = |windows: &Histogram| (windows.mean().unwrap_or(1.0) + 0.5) as u64;
         let mut groups = Vec::new();
         if report.options.host.is_some() {
             let senders = degree(&report.bursts[Heading::To as usize]);
-            groups.extend([("host", 1), ("peer", peers.min(MOST_HOSTS).max(senders.min(10_000)))]);
+            groups.extend([("host", 1), ("peer", peers.min(MAX_HOSTS).max(senders.min(10_000)))]);
         } else {
             groups.push(("host", hosts));
             if let Some(windows) = traffics.iter().find_map(|traffic| traffic.bursts) {

@@ -59,7 +59,7 @@ pub enum Command {
 /// How to change a scenario and how to run it; the same wherever something runs.
 #[derive(Debug, Clone, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-pub struct HowArgs {
+pub struct RunOptions {
     /// Change a value of the scenario, such as `duration=2s` or `topology.link.rate=10Gbps` (may be repeated)
     ///
     /// Keys are written with dots. Elements of lists are addressed by name or by number: `policy.tcp.transport.ecn`.
@@ -111,7 +111,7 @@ pub enum Hosts {
     Namespaces,
 }
 
-impl HowArgs {
+impl RunOptions {
     /// What they change in the scenario.
     pub fn overrides(&self) -> Overrides {
         Overrides {
@@ -134,7 +134,7 @@ pub struct RunArgs {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "resume")]
     pub file: Option<PathBuf>,
     #[command(flatten)]
-    pub how: HowArgs,
+    pub how: RunOptions,
     /// The folder for the results, which must be new or empty [default: results/NAME with the
     /// scenario's name, or the first of results/NAME-2, results/NAME-3, … that is free]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -156,7 +156,7 @@ pub struct CheckArgs {
     #[arg(long)]
     pub run: bool,
     #[command(flatten)]
-    pub how: HowArgs,
+    pub how: RunOptions,
     /// With --run, keep the results in this folder, which must be new or empty [default: they are not kept]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "run")]
     pub out: Option<PathBuf>,
@@ -292,7 +292,7 @@ pub enum CostTopology {
 
 /// `N` or `A..B`.
 fn hosts_range(text: &str) -> Result<(u64, u64), String> {
-    const MOST: u64 = headway_scenario::cost::Design::MOST_HOSTS;
+    const MOST: u64 = headway_scenario::cost::Design::MAX_HOSTS;
     let number = |part: &str| match part.trim().replace('_', "").parse::<u64>() {
         Ok(number) if (1..=MOST).contains(&number) => Ok(number),
         _ => Err(format!("`{part}` is no number of hosts, 1 to {MOST}")),

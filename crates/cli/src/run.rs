@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headway_kernel::image::Image;
-use headway_lab::Here;
+use headway_lab::MachineInfo;
 use headway_results::{Error, Folder, Job, Manifest};
 use headway_scenario::{Ended, Experiment, KernelOptions, Options, Results, RunError, Verdict, kernel_facts};
 use serde_json::json;
 
-use crate::args::{HowArgs, RunArgs};
+use crate::args::{RunArgs, RunOptions};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Meter;
@@ -53,7 +53,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// A table of the commands and their exit codes; nothing if there are none.
-fn commands(ran: &Ran) -> String {
+fn commands(ran: &RunOutcome) -> String {
     /// More rows say less.
     const MOST: usize = 20;
     // of daemons there is something to say only if they ended early, which is a warning
@@ -106,7 +106,7 @@ pub enum Place<'a> {
 
 /// A scenario that was run.
 #[derive(Debug)]
-pub struct Ran {
+pub struct RunOutcome {
     pub results: Results,
     /// Claims of the scenario that overrides left without a policy or a point.
     pub left_out_claims: Vec<String>,
@@ -118,7 +118,7 @@ pub struct Ran {
 }
 
 /// Reads, checks and runs `file`.
-pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Failure> {
+pub fn execute(file: &Path, place: Place<'_>, how: &RunOptions) -> Result<RunOutcome, Failure> {
     // A folder to resume is looked at first: its scenario is often the file.
     if let Place::Resume(path) = place {
         interrupted(path)?;
@@ -128,7 +128,7 @@ pub fn execute(file: &Path, place: Place<'_>, how: &HowArgs) -> Result<Ran, Fail
 
 /// One of several.
 #[derive(Debug)]
-pub struct Among<'a> {
+pub struct Batch<'a> {
     pub interrupt: &'a Interrupt,
     /// As progress calls it.
     pub title: &'a str,
@@ -138,9 +138,9 @@ pub struct Among<'a> {
 pub fn execute_source(
     source: &Source,
     place: Place<'_>,
-    how: &HowArgs,
-    among: Option<&Among<'_>>,
-) -> Result<Ran, Failure> {
+    how: &RunOptions,
+    among: Option<&Batch<'_>>,
+) -> Result<RunOutcome, Failure> {
     let there = match place {
         Place::Resume(path) => Some(interrupted(path)?),
         _ => None,
@@ -158,7 +158,7 @@ pub fn execute_source(
     } else {
         None
     };
-    let here = Here::look();
+    let here = MachineInfo::look();
     let of_machine = if experiment.needs_namespaces() {
         if how.verify {
             let failure = Failure::usage("--verify runs everything twice, and times of namespaces are never the same");
@@ -232,7 +232,7 @@ pub fn execute_source(
     drop(meter);
     let results = finished.map_err(|error| explain(error, &path, temporary))?;
     let left_out_claims = document.left_out_claims().to_vec();
-    Ok(Ran { results, left_out_claims, path, size: size(&experiment, repeats), manifest, took })
+    Ok(RunOutcome { results, left_out_claims, path, size: size(&experiment, repeats), manifest, took })
 }
 
 /// `5 policies × 11 sweep points × 2 repeats`.
@@ -260,7 +260,7 @@ fn create(path: &Path, manifest: &Manifest, text: &str, files: &Files) -> Result
 }
 
 /// A folder in [`RESULTS`] that nothing is in yet.
-fn create_numbered(manifest: &Manifest, text: &str, files: &Files, how: &HowArgs) -> Result<Folder, Failure> {
+fn create_numbered(manifest: &Manifest, text: &str, files: &Files, how: &RunOptions) -> Result<Folder, Failure> {
     const MOST: usize = 100_000;
     for number in 1..MOST {
         let name = &manifest.scenario;
@@ -375,7 +375,7 @@ fn command_json(ended: &Ended) -> serde_json::Value {
     })
 }
 
-fn to_json(ran: &Ran) -> serde_json::Value {
+fn to_json(ran: &RunOutcome) -> serde_json::Value {
     let m = &ran.manifest;
     json!({
         "scenario": m.scenario,

@@ -1,6 +1,6 @@
 //! `docs/congestion-controls.md` tells of every control and of all that can be set.
 
-use headway_control::congestion::Congestion;
+use headway_control::congestion::AnyController;
 
 const PAGE: &str = include_str!("../../../docs/congestion-controls.md");
 
@@ -19,7 +19,7 @@ fn rows<'a>(from: &str, control: &'a str) -> impl Iterator<Item = &'static str> 
 
 #[test]
 fn every_control_has_a_line() {
-    for name in Congestion::NAMES {
+    for name in AnyController::NAMES {
         let first = rows("# Congestion controls", name).next();
         assert!(first.is_some_and(|row| row.starts_with(&format!("| `{name}` |"))), "{name}");
     }
@@ -28,8 +28,8 @@ fn every_control_has_a_line() {
 /// The name and the default of every parameter stand in a row of its control.
 #[test]
 fn every_parameter_has_a_line() {
-    for name in Congestion::NAMES {
-        let control = Congestion::by_name(name).unwrap();
+    for name in AnyController::NAMES {
+        let control = AnyController::by_name(name).unwrap();
         for parameter in control.parameters() {
             let named = |row: &&str| row.contains(&format!("`{}`", parameter.name));
             let row = rows("## Parameters", name).find(named);

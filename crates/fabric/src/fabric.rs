@@ -6,12 +6,12 @@ use headway_engine::{EventQueue, Source, Streams};
 use headway_units::{Bytes, Time};
 
 use crate::graph::{Graph, LinkId};
-use crate::managed::{Seat, Waiting};
 use crate::packet::Packet;
-use crate::pool::{Loose, Pool};
+use crate::pool::{FrameHandle, Pool};
 use crate::port::{Offered, Port, PortCounters};
 use crate::queue::SharedBuffer;
 use crate::routes::{Endpoint, Hop, Routes};
+use crate::scheduled_port::{BufferSlot, Waiting};
 
 /// The class of arrival events; the entity is the link. Lower than any class of the hosts: what has arrived by an
 /// instant is there for the timers that fire at it.
@@ -40,7 +40,7 @@ pub(crate) struct Shared<B> {
     /// One for each switch that has one.
     pub buffers: Vec<SharedBuffer>,
     /// Frames that queues dropped after they had accepted them, and that nobody has been told of.
-    pub evicted: Vec<Loose>,
+    pub evicted: Vec<FrameHandle>,
 }
 
 /// The network in motion.
@@ -65,7 +65,7 @@ impl<B: Copy> Fabric<B> {
             let Some(spec) = &graph.node(node).buffer else { continue };
             let ports = graph.interfaces(node);
             for (port, link) in (0..).zip(ports) {
-                seats[link.index()] = Some(Seat { buffer: buffers.len() as u32, port });
+                seats[link.index()] = Some(BufferSlot { buffer: buffers.len() as u32, port });
             }
             buffers.push(SharedBuffer::new(spec, ports.len()));
         }
@@ -122,7 +122,7 @@ impl<B: Copy> Fabric<B> {
         queue: &mut EventQueue,
         now: Time,
         port: u32,
-        frame: Loose,
+        frame: FrameHandle,
     ) -> Result<(), (Endpoint, Packet<B>)> {
         self.shared.pool.slot(&frame).packet.hop += 1;
         match self.ports[port as usize].offer(now, frame, &mut self.shared.pool) {
@@ -141,9 +141,9 @@ impl<B: Copy> Fabric<B> {
         queue: &mut EventQueue,
         now: Time,
         port: u32,
-        frame: Loose,
+        frame: FrameHandle,
     ) -> Result<(), (Endpoint, Packet<B>)> {
-        match self.ports[port as usize].offer_managed(now, frame, &mut self.shared) {
+        match self.ports[port as usize].offer_scheduled(now, frame, &mut self.shared) {
             Waiting::Arrives(arrival) => queue.push(arrival, Source::new(ARRIVALS, port), 0),
             Waiting::Departs(departure) => queue.push(departure, Source::new(DEPARTURES, port), 0),
             Waiting::Behind => {}
@@ -153,7 +153,7 @@ impl<B: Copy> Fabric<B> {
     }
 
     /// Takes a frame out that has been dropped.
-    fn remove(&mut self, frame: Loose) -> (Endpoint, Packet<B>) {
+    fn remove(&mut self, frame: FrameHandle) -> (Endpoint, Packet<B>) {
         let packet = self.shared.pool.remove(frame);
         (self.routes.end(packet.hop), packet)
     }

@@ -10,13 +10,13 @@
 
 mod fabric;
 mod graph;
-mod managed;
 mod packet;
 mod path;
 mod pool;
 mod port;
 mod queue;
 mod routes;
+mod scheduled_port;
 pub mod topology;
 
 pub use fabric::{ARRIVALS, DEPARTURES, Fabric, Step};

@@ -50,9 +50,9 @@ impl Cursor {
 
 /// A slot that is in no list: a frame between two ports. Goes to a list or is taken out.
 #[derive(Debug)]
-pub(crate) struct Loose(u32);
+pub(crate) struct FrameHandle(u32);
 
-impl Loose {
+impl FrameHandle {
     /// Whether this is the frame that stood at `cursor`.
     pub fn is_at(&self, cursor: Cursor) -> bool {
         self.0 == cursor.0
@@ -69,24 +69,24 @@ impl<B: Copy> Pool<B> {
     /// # Panics
     /// If 2³² frames are on their way.
     #[inline]
-    pub fn insert(&mut self, packet: Packet<B>) -> Loose {
+    pub fn insert(&mut self, packet: Packet<B>) -> FrameHandle {
         let slot = Slot { arrival: Time::ZERO, packet };
         if self.free == NONE {
             let place = u32::try_from(self.slots.len()).ok().filter(|&place| place != NONE);
             self.slots.push(slot);
             self.next.push(NONE);
-            Loose(place.expect("fewer than 2³² frames on their way"))
+            FrameHandle(place.expect("fewer than 2³² frames on their way"))
         } else {
             let place = self.free;
             self.free = self.next[place as usize];
             self.slots[place as usize] = slot;
-            Loose(place)
+            FrameHandle(place)
         }
     }
 
     /// Takes a frame out.
     #[inline]
-    pub fn remove(&mut self, Loose(place): Loose) -> Packet<B> {
+    pub fn remove(&mut self, FrameHandle(place): FrameHandle) -> Packet<B> {
         self.next[place as usize] = self.free;
         self.free = place;
         self.slots[place as usize].packet
@@ -94,13 +94,13 @@ impl<B: Copy> Pool<B> {
 
     /// The slot of a frame between two ports.
     #[inline]
-    pub fn slot(&mut self, loose: &Loose) -> &mut Slot<B> {
+    pub fn slot(&mut self, loose: &FrameHandle) -> &mut Slot<B> {
         &mut self.slots[loose.0 as usize]
     }
 
     /// Adds a frame to the end of `list`. Returns where it stands.
     #[inline]
-    pub fn push(&mut self, list: &mut List, Loose(place): Loose) -> Cursor {
+    pub fn push(&mut self, list: &mut List, FrameHandle(place): FrameHandle) -> Cursor {
         self.next[place as usize] = NONE;
         if list.len == 0 {
             list.head = place;
@@ -117,21 +117,21 @@ impl<B: Copy> Pool<B> {
     /// # Panics
     /// If there is none.
     #[inline]
-    pub fn pop(&mut self, list: &mut List) -> (Loose, Cursor) {
+    pub fn pop(&mut self, list: &mut List) -> (FrameHandle, Cursor) {
         assert!(list.len > 0, "an arrival event means a frame on its way");
         let place = list.head;
         let next = self.next[place as usize];
         list.head = next;
         list.len -= 1;
-        (Loose(place), Cursor(next))
+        (FrameHandle(place), Cursor(next))
     }
 
     /// Takes what stands behind `last`, which is in `list`, out of it, and adds it to `out`.
-    pub fn truncate(&mut self, list: &mut List, last: Cursor, out: &mut Vec<Loose>) {
+    pub fn truncate(&mut self, list: &mut List, last: Cursor, out: &mut Vec<FrameHandle>) {
         let mut next = std::mem::replace(&mut self.next[last.0 as usize], NONE);
         list.tail = last.0;
         while next != NONE {
-            out.push(Loose(next));
+            out.push(FrameHandle(next));
             list.len -= 1;
             next = self.next[next as usize];
         }

@@ -3,7 +3,7 @@
 //! A FIFO needs no departure event: what is accepted at `now` starts at max(now, busy_until), leaves
 //! size/rate later and arrives one propagation delay (and the far node's latency) after that. Frames queued and
 //! frames on the wire stand in one list in the order of their arrivals; those that have left the queue are found
-//! lazily at its front. Ports whose queue is no FIFO keep what waits elsewhere: see [`managed`](crate::managed).
+//! lazily at its front. Ports whose queue is no FIFO keep what waits elsewhere: see [`managed`](crate::scheduled_port).
 
 use std::marker::PhantomData;
 use std::ops::Add;
@@ -12,10 +12,10 @@ use headway_engine::{Stream, Streams};
 use headway_units::{Bytes, Rate, Span, Time};
 
 use crate::graph::Wire;
-use crate::managed::{Managed, Seat};
 use crate::packet::{Packet, ecn};
-use crate::pool::{Cursor, List, Loose, Pool, Slot};
+use crate::pool::{Cursor, FrameHandle, List, Pool, Slot};
 use crate::queue::{Backlog, Discipline, DropTail, Queue, QueueSpec, Verdict};
+use crate::scheduled_port::{BufferSlot, Managed};
 
 /// Bytes of the smallest Ethernet frame.
 const SMALLEST_FRAME: u64 = 64;
@@ -83,7 +83,7 @@ impl Add for PortCounters {
 
 /// What few wires have: random damage, and failures.
 #[derive(Debug, Default)]
-struct Harm {
+struct Impairment {
     /// The probability of damage and what decides.
     damage: Option<(f64, Stream)>,
     /// How many frames, from the front of the port's list, were cut off when the link went down.
@@ -92,7 +92,7 @@ struct Harm {
     severed: Tally,
 }
 
-impl Harm {
+impl Impairment {
     /// Whether the frame that arrives now does not; if so, it is counted.
     fn strikes(&mut self, size: u64, lost: &mut Tally) -> bool {
         if self.cut > 0 {
@@ -128,7 +128,7 @@ pub(crate) struct Port<B> {
     waiting: Cursor,
     /// Wire time per frame that is not in the frame, in bytes.
     gap: u32,
-    harm: Option<Box<Harm>>,
+    harm: Option<Box<Impairment>>,
     /// Picoseconds per byte, or 0 if that is not whole.
     per_byte: u64,
     /// From a frame's last bit on the wire until the far node has it at its output port.
@@ -153,14 +153,20 @@ pub(crate) enum Offered {
     /// Queued behind others.
     Behind,
     /// No room.
-    Dropped(Loose),
-    /// Not decided: the port is managed, and [`Port::offer_managed`] has to be asked.
-    Managed(Loose),
+    Dropped(FrameHandle),
+    /// Not decided: the port is managed, and [`Port::offer_scheduled`] has to be asked.
+    Managed(FrameHandle),
 }
 
 impl<B: Copy> Port<B> {
     /// The output port of link `number`, a `wire` whose far node adds `latency`, with its place in a shared buffer.
-    pub(crate) fn new(wire: &Wire, latency: Span, seat: Option<Seat>, streams: Streams, number: usize) -> Port<B> {
+    pub(crate) fn new(
+        wire: &Wire,
+        latency: Span,
+        seat: Option<BufferSlot>,
+        streams: Streams,
+        number: usize,
+    ) -> Port<B> {
         // What a byte takes is whole at 100 Mb/s, 10 Gb/s, 800 Gb/s …: a multiplication then; elsewhere an exact
         // division, rounded up.
         let second = 8_000_000_000_000;
@@ -191,7 +197,8 @@ impl<B: Copy> Port<B> {
             queue,
             accepted: Tally::default(),
             delivered: Tally::default(),
-            harm: (wire.loss > 0.0).then(|| Box::new(Harm { damage: Some((wire.loss, stream())), ..Harm::default() })),
+            harm: (wire.loss > 0.0)
+                .then(|| Box::new(Impairment { damage: Some((wire.loss, stream())), ..Impairment::default() })),
             rate: wire.rate,
             dropped: Tally::default(),
             lost: Tally::default(),
@@ -234,7 +241,7 @@ impl<B: Copy> Port<B> {
 
     /// Queues a frame, or gives it back if there is no room.
     #[inline]
-    pub(crate) fn offer(&mut self, now: Time, frame: Loose, pool: &mut Pool<B>) -> Offered {
+    pub(crate) fn offer(&mut self, now: Time, frame: FrameHandle, pool: &mut Pool<B>) -> Offered {
         let size = pool.slot(&frame).packet.size;
         let bytes = u64::from(size);
         // Looking for what has departed costs a cache miss; only a full or nearly full queue has to.
@@ -264,7 +271,7 @@ impl<B: Copy> Port<B> {
     /// Puts a frame on the line behind what is on it: [`Offered::First`] or [`Offered::Behind`].
     #[expect(clippy::inline_always, reason = "a call here costs 5 % of a packet's way over a link")]
     #[inline(always)]
-    pub(crate) fn transmit(&mut self, now: Time, frame: Loose, bytes: u64, pool: &mut Pool<B>) -> Offered {
+    pub(crate) fn transmit(&mut self, now: Time, frame: FrameHandle, bytes: u64, pool: &mut Pool<B>) -> Offered {
         self.queued_bytes += bytes;
         self.busy_until = now.max(self.busy_until).saturating_add(self.transmission(bytes + u64::from(self.gap)));
         let arrival = self.busy_until.saturating_add(self.delay);
@@ -279,7 +286,7 @@ impl<B: Copy> Port<B> {
 
     /// Takes the frame that arrives now: the frame, whether it is undamaged, and when the next one arrives.
     #[inline]
-    pub(crate) fn arrive(&mut self, pool: &mut Pool<B>) -> (Loose, bool, Option<Time>) {
+    pub(crate) fn arrive(&mut self, pool: &mut Pool<B>) -> (FrameHandle, bool, Option<Time>) {
         let (frame, behind) = pool.pop(&mut self.frames);
         let size = u64::from(pool.slot(&frame).packet.size);
         if self.departed > 0 {
@@ -333,7 +340,7 @@ impl<B: Copy> Port<B> {
     }
 
     /// What waits for its turn, and the port's place in a shared buffer.
-    pub(crate) fn backlog(&self) -> (Backlog, Option<Seat>) {
+    pub(crate) fn backlog(&self) -> (Backlog, Option<BufferSlot>) {
         match &self.queue {
             Queue::DropTail(_) => (Backlog::default(), None),
             Queue::Managed(managed) => (managed.backlog, managed.seat),
@@ -357,7 +364,7 @@ impl<B: Copy> Port<B> {
 
     /// The link goes down at `now`: what is on the wire does not arrive, the frame being transmitted takes its time and
     /// is lost too, and what waits behind it goes to `dropped`. Returns when the line is free.
-    pub(crate) fn sever(&mut self, now: Time, pool: &mut Pool<B>, dropped: &mut Vec<Loose>) -> Time {
+    pub(crate) fn sever(&mut self, now: Time, pool: &mut Pool<B>, dropped: &mut Vec<FrameHandle>) -> Time {
         self.occupancy(now, pool);
         let harm = self.harm.get_or_insert_default();
         if let Some(&Slot { arrival, packet }) = pool.get(self.waiting) {
@@ -374,14 +381,14 @@ impl<B: Copy> Port<B> {
     }
 
     /// Counts frames that waited in a scheduler when the link went down.
-    pub(crate) fn count_severed(&mut self, frames: &[Loose], pool: &mut Pool<B>) {
+    pub(crate) fn count_severed(&mut self, frames: &[FrameHandle], pool: &mut Pool<B>) {
         let harm = self.harm.get_or_insert_default();
         for frame in frames {
             harm.sever(u64::from(pool.slot(frame).packet.size));
         }
     }
 
-    /// Lets no frame be taken in by arithmetic alone: [`Port::offer_managed`] decides.
+    /// Lets no frame be taken in by arithmetic alone: [`Port::offer_scheduled`] decides.
     pub(crate) fn set_easy(&mut self, (bytes, frames): (u64, u32)) {
         (self.easy_bytes, self.easy_frames) = (bytes, frames);
     }

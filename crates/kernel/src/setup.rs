@@ -11,11 +11,11 @@ use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Hosts are numbered below this: their addresses have 16 bits for them.
-pub const MOST_HOSTS: u32 = 65_535;
+pub const MAX_HOSTS: u32 = 65_535;
 /// Interfaces of a guest at most: the fast path has 64 bits for the interrupts of their two rings each.
-pub const MOST_CARDS: u32 = 32;
+pub const MAX_CARDS: u32 = 32;
 /// Subflows beyond the first that the kernel's path manager keeps at most (`MPTCP_SUBFLOWS_MAX`).
-pub const MOST_EXTRA_SUBFLOWS: u32 = 8;
+pub const MAX_EXTRA_SUBFLOWS: u32 = 8;
 
 /// The gateway of every interface, which nobody is.
 pub const GATEWAY: &str = "169.254.0.1";
@@ -25,14 +25,14 @@ pub const GATEWAY_MAC: &str = "02:00:00:00:00:01";
 /// The routing table of interface 0's address; those of the others follow.
 const TABLE: u32 = 100;
 /// IPv6 needs an MTU of this (RFC 8200 §5).
-const LEAST_MTU6: u32 = 1280;
+const MIN_MTU6: u32 = 1280;
 /// Leaves the paths of MPTCP to a program: since Linux 6.16 by name, before by number.
 const USERSPACE: &str = "if [ -e /proc/sys/net/mptcp/path_manager ]; \
                          then w net/mptcp/path_manager userspace; else w net/mptcp/pm_type 1; fi\n";
 /// What the kernel allows a connection to receive ahead of the application and to keep for sending, at least.
-const LEAST_BUFFER: u64 = 8 << 20;
+const MIN_BUFFER: u64 = 8 << 20;
 /// A receive buffer smaller than two packets holds none.
-const LEAST_RECEIVE: u64 = 8192;
+const MIN_RECEIVE: u64 = 8192;
 /// Linux' own minimum retransmission timeout (`TCP_RTO_MIN`), in ms.
 const MIN_RTO_MS: u32 = 200;
 
@@ -189,11 +189,11 @@ impl Setup {
         if let Some(stack) = &self.stack {
             let flag = |on: bool| if on { "1" } else { "0" };
             // Linux gives about half of the buffer to the window.
-            let receive = (2 * stack.receive_window).max(LEAST_RECEIVE);
-            let send = stack.send_buffer.unwrap_or((2 * stack.receive_window).max(LEAST_BUFFER));
+            let receive = (2 * stack.receive_window).max(MIN_RECEIVE);
+            let send = stack.send_buffer.unwrap_or((2 * stack.receive_window).max(MIN_BUFFER));
             add(Of::Kernel, "net.core.rmem_max", &receive.to_string());
             add(Of::Kernel, "net.core.wmem_max", &send.to_string());
-            let start = stack.first_window.map_or(131_072, |first| (2 * first).max(LEAST_RECEIVE)).min(receive);
+            let start = stack.first_window.map_or(131_072, |first| (2 * first).max(MIN_RECEIVE)).min(receive);
             add(Of::Host, "net.ipv4.tcp_rmem", &format!("4096 {start} {receive}"));
             add(Of::Host, "net.ipv4.tcp_wmem", &format!("4096 {} {send}", send.min(16_384)));
             // Pages of all connections together: Linux' own choice is next to nothing in a small guest.
@@ -241,7 +241,7 @@ impl Setup {
     /// Lines for `ip -batch`.
     fn addresses(&self) -> String {
         let metrics = self.metrics();
-        let six = self.mtu >= LEAST_MTU6;
+        let six = self.mtu >= MIN_MTU6;
         let mut text = "link set lo up\n".to_owned();
         let several = self.interfaces > 1;
         for i in 0..self.interfaces {
@@ -290,7 +290,7 @@ impl Setup {
 
     /// Lines for `ip -6 -batch`, which takes rules for IPv4's otherwise.
     fn rules6(&self) -> String {
-        let several = self.interfaces > 1 && self.mtu >= LEAST_MTU6;
+        let several = self.interfaces > 1 && self.mtu >= MIN_MTU6;
         let line = |i| format!("rule add from {} lookup {}\n", ipv6(self.number, i), TABLE + i);
         (0..self.interfaces).filter(|_| several).map(line).collect()
     }
@@ -304,7 +304,7 @@ impl Setup {
         // Who does both also announces where it opens, and the other end tries in vain to connect there, since nobody
         // listens; the place this takes for a moment must not be that of another subflow.
         let both = mptcp.opens && mptcp.accepts;
-        let places = (if both { 2 * extra } else { extra }).min(MOST_EXTRA_SUBFLOWS);
+        let places = (if both { 2 * extra } else { extra }).min(MAX_EXTRA_SUBFLOWS);
         let accepted = if mptcp.opens { extra } else { 0 };
         let mut text = format!("mptcp limits set subflows {places} add_addr_accepted {accepted}\n");
         for i in 1..self.interfaces.min(mptcp.subflows) {

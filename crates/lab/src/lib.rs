@@ -24,5 +24,5 @@ mod space;
 
 pub use error::LabError;
 pub use network::{Blueprint, Member, Space};
-pub use probe::{Here, check};
+pub use probe::{MachineInfo, check};
 pub use run::{LabHost, LabPlan, run};

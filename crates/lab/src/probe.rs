@@ -14,7 +14,7 @@ const MEMORY_PER_HOST: u64 = 16 << 20;
 
 /// The machine as runs find it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Here {
+pub struct MachineInfo {
     /// The kernel's release.
     pub kernel: String,
     /// Congestion controls that it has.
@@ -32,11 +32,11 @@ fn words(path: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-impl Here {
+impl MachineInfo {
     /// Looks at the machine.
-    pub fn look() -> Here {
+    pub fn look() -> MachineInfo {
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        Here {
+        MachineInfo {
             kernel: fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
             controls: words("/proc/sys/net/ipv4/tcp_available_congestion_control"),
             allowed: words("/proc/sys/net/ipv4/tcp_allowed_congestion_control"),
@@ -108,9 +108,10 @@ mod tests {
 
     #[test]
     fn a_busy_machine_is_told_of() {
-        let here = Here { kernel: "6.18".into(), controls: Vec::new(), allowed: Vec::new(), processors: 2, load: 0.5 };
+        let here =
+            MachineInfo { kernel: "6.18".into(), controls: Vec::new(), allowed: Vec::new(), processors: 2, load: 0.5 };
         assert_eq!(here.warnings().len(), 1);
         assert!(here.warnings()[0].contains("Linux 6.18 on 2 processors, load 0.50"));
-        assert_eq!(Here { load: 1.5, ..here }.warnings().len(), 2);
+        assert_eq!(MachineInfo { load: 1.5, ..here }.warnings().len(), 2);
     }
 }

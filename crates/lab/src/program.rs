@@ -10,7 +10,7 @@ use crate::error::{LabError, files};
 /// No program that sets something up takes so long, whatever else the machine does.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Of what a program says, so much is told.
-const MOST_WORDS: u64 = 4000;
+const MAX_WORDS: u64 = 4000;
 
 /// Runs a program to its end; an error if it does not succeed.
 pub fn run(what: &str, words: &[&str]) -> Result<(), LabError> {
@@ -37,7 +37,7 @@ pub fn run(what: &str, words: &[&str]) -> Result<(), LabError> {
         let mut bytes = Vec::new();
         // what was left in a pipe by a program that has ended, or by a child of it that has not: no more than is there
         if let Some(from) = from {
-            let _ = from.take(MOST_WORDS).read_to_end(&mut bytes);
+            let _ = from.take(MAX_WORDS).read_to_end(&mut bytes);
         }
         *said += String::from_utf8_lossy(&bytes).trim();
     };

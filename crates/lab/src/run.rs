@@ -21,7 +21,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{LabError, files};
 use crate::network::{Blueprint, Member, Space};
-use crate::probe::{self, Here};
+use crate::probe::{self, MachineInfo};
 use crate::program;
 use crate::space::{Spaces, remove_leftovers};
 
@@ -95,7 +95,7 @@ pub fn run(plan: &LabPlan, stop: &AtomicBool) -> Result<Vec<HostOutput>, LabErro
         go_on(stop)?;
         build(space, spaces.name(place), folder.path())?;
     }
-    let here = Here::look();
+    let here = MachineInfo::look();
     for (place, own) in plan.hosts.iter().enumerate() {
         go_on(stop)?;
         set_up(own, spaces.name(place), &here)?;
@@ -135,7 +135,7 @@ fn build(space: &Space, name: &str, folder: &Path) -> Result<(), LabError> {
 }
 
 /// Sets a host up as a kernel host is, but for its queues, which are there.
-fn set_up(own: &LabHost, name: &str, here: &Here) -> Result<(), LabError> {
+fn set_up(own: &LabHost, name: &str, here: &MachineInfo) -> Result<(), LabError> {
     let mut setup = Setup { queue: None, ..own.setup.clone() };
     if let Some(control) = setup.control.take_if(|control| !here.allowed.contains(control))
         && !own.host.commands.is_empty()

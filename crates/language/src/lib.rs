@@ -38,4 +38,4 @@ pub use set::apply as apply_set;
 pub use show::{Shown, document as show_document, inline as show_inline};
 pub use source::{At, Source, Sources};
 pub use suggest::{help as suggest_help, nearest as suggest_nearest};
-pub use tree::{Entry, LONGEST_TEXT, Node, Syntax, Table, Value, parse};
+pub use tree::{Entry, MAX_TEXT, Node, Syntax, Table, Value, parse};

@@ -10,7 +10,7 @@ use super::source::{At, Sources};
 use super::sweep::SweepPoint;
 
 /// At most this many problems are printed; the rest is counted.
-const MOST_PRINTED: usize = 20;
+const MAX_PRINTED: usize = 20;
 
 /// One mistake in a text and the place of it.
 #[derive(Debug, Clone)]
@@ -117,14 +117,14 @@ impl Problems {
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         let mut text = String::new();
-        for problem in self.0.iter().take(MOST_PRINTED) {
+        for problem in self.0.iter().take(MAX_PRINTED) {
             if !text.is_empty() {
                 text.push_str("\n\n");
             }
             text.push_str(&problem.render(&renderer));
         }
-        if self.0.len() > MOST_PRINTED {
-            let _ = write!(text, "\n\nerror: and {} more", self.0.len() - MOST_PRINTED);
+        if self.0.len() > MAX_PRINTED {
+            let _ = write!(text, "\n\nerror: and {} more", self.0.len() - MAX_PRINTED);
         }
         text
     }

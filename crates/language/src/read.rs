@@ -125,7 +125,7 @@ pub struct Reader {
 
 impl Reader {
     /// More problems than anyone reads; a hostile file could have millions.
-    const MOST_PROBLEMS: usize = 200;
+    const MAX_PROBLEMS: usize = 200;
 
     /// A reader of `sources`, at the top.
     pub fn new(sources: Arc<Sources>) -> Reader {
@@ -157,7 +157,7 @@ impl Reader {
 
     /// Notes a problem. `label` goes under the place.
     pub fn problem(&mut self, at: At, message: String, label: impl Into<String>, help: Option<String>) {
-        if self.problems.len() < Self::MOST_PROBLEMS {
+        if self.problems.len() < Self::MAX_PROBLEMS {
             let sources = Arc::clone(&self.sources);
             self.problems.push(Problem { sources, at, message, label: label.into(), help, point: None });
         }

@@ -7,7 +7,7 @@ use toml_edit::{Document, InlineTable, Item, TableLike, Value as TomlValue};
 use super::source::{At, Sources};
 
 /// The longest text that is read at all: 4 MB.
-pub const LONGEST_TEXT: usize = 4_000_000;
+pub const MAX_TEXT: usize = 4_000_000;
 
 /// A value and its place.
 #[derive(Debug, Clone)]

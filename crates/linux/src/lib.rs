@@ -43,14 +43,14 @@ impl fmt::Display for Token {
 
 /// Both ends of a TCP connection or of a subflow, seen from here. IPv4 addresses are never mapped into IPv6 ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pair {
+pub struct FourTuple {
     /// This end.
     pub local: SocketAddr,
     /// The other end.
     pub remote: SocketAddr,
 }
 
-impl fmt::Display for Pair {
+impl fmt::Display for FourTuple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} > {}", self.local, self.remote)
     }

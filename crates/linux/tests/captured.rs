@@ -10,7 +10,7 @@ use headway_linux::mptcp::{Connection, Endpoint, Event, Limits, Subflow};
 use headway_linux::netlink::codec::{DONE, ERROR, Message, Writer, attributes, messages};
 use headway_linux::netlink::generic::Family;
 use headway_linux::route::{Address, Change, Link, OperState, Prefix, Route, RouteKind, Rule};
-use headway_linux::{Malformed, Pair, Token};
+use headway_linux::{FourTuple, Malformed, Token};
 
 fn datagrams(name: &str) -> Vec<Vec<u8>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captured").join(format!("{name}.hex"));
@@ -50,8 +50,8 @@ fn written(write: impl FnOnce(&mut Writer)) -> Vec<u8> {
     writer.bytes().to_vec()
 }
 
-fn pair(local: &str, remote: &str) -> Pair {
-    Pair { local: local.parse().unwrap(), remote: remote.parse().unwrap() }
+fn pair(local: &str, remote: &str) -> FourTuple {
+    FourTuple { local: local.parse().unwrap(), remote: remote.parse().unwrap() }
 }
 
 fn ip(text: &str) -> IpAddr {
@@ -418,7 +418,7 @@ fn linux_6_1_tells_of_a_connection_that_is_moved() {
     ];
     assert_eq!(read("events-6.1"), expected);
 
-    let flip = |pair: Pair| Pair { local: pair.remote, remote: pair.local };
+    let flip = |pair: FourTuple| FourTuple { local: pair.remote, remote: pair.local };
     let token = Token(0x67df_3f61);
     let connection = Connection { token, pair: flip(first), server_side: true, ..connection };
     let second = Subflow { token, pair: flip(second.pair), local_id: 1, remote_id: 102, ..second };

@@ -12,15 +12,15 @@ use common::connection::{connect, established, event, listen};
 use common::{FLAGS, Hosts, address, kernel, until, userspace_path_manager};
 use headway_linux::diag::{Diag, Mptcp, Query, States, Tcp};
 use headway_linux::mptcp::{Command, Event, Events, PathManager};
-use headway_linux::{Pair, Token, mptcp_socket};
+use headway_linux::{FourTuple, Token, mptcp_socket};
 
 /// `TCP_ESTABLISHED`.
 const ESTABLISHED: u8 = 1;
 /// What a test sends, bytes.
 const SIZE: usize = 200_000;
 
-fn flip(pair: Pair) -> Pair {
-    Pair { local: pair.remote, remote: pair.local }
+fn flip(pair: FourTuple) -> FourTuple {
+    FourTuple { local: pair.remote, remote: pair.local }
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn many_are_told_in_order_and_what_is_gone_is_none() {
         for _ in 0..60 {
             let near = Hosts::within(&hosts.client, || TcpStream::connect(at).unwrap());
             let (far, _) = listener.accept().unwrap();
-            pairs.push(Pair { local: far.local_addr().unwrap(), remote: far.peer_addr().unwrap() });
+            pairs.push(FourTuple { local: far.local_addr().unwrap(), remote: far.peer_addr().unwrap() });
             kept.push((listener.try_clone().unwrap(), near, far));
         }
     }
@@ -136,7 +136,7 @@ fn many_are_told_in_order_and_what_is_gone_is_none() {
     let mut asked = Vec::new();
     for pair in &pairs {
         asked.push(*pair);
-        asked.push(Pair { remote: SocketAddr::new(pair.remote.ip(), 1), ..*pair });
+        asked.push(FourTuple { remote: SocketAddr::new(pair.remote.ip(), 1), ..*pair });
     }
     let mut places = Vec::new();
     diag.tcp_many(&asked, |i, found| {
@@ -161,7 +161,7 @@ fn a_small_buffer_makes_batches_smaller_but_loses_nothing() {
     let to: SocketAddr = "10.0.1.2:7301".parse().unwrap();
     let listener = listen(&hosts, to);
     let (near, _far) = connect(&hosts, &listener, to);
-    let pair = Pair { local: near.local_addr().unwrap(), remote: to };
+    let pair = FourTuple { local: near.local_addr().unwrap(), remote: to };
     rustix::net::sockopt::set_socket_recv_buffer_size(&diag, 0).unwrap();
     let mut found = 0;
     diag.tcp_many(&[pair; 200], |i, tcp| {
@@ -183,7 +183,7 @@ fn an_ipv6_socket_that_speaks_ipv4_is_found_by_ipv4_addresses() {
     let near = Hosts::within(&hosts.client, || mptcp_socket::connect(mapped, None).unwrap());
     let _far = listener.accept().unwrap();
     let local = SocketAddr::new(address("10.0.1.1"), near.local_addr().unwrap().port());
-    let pair = Pair { local, remote: to };
+    let pair = FourTuple { local, remote: to };
     let tcp = diag.tcp(pair).unwrap().expect("it is there");
     assert_eq!(tcp.pair, pair);
     let token = tcp.subflow.expect("it is a subflow").token;
@@ -201,7 +201,7 @@ fn a_connection_that_fell_back_says_so() {
     let listener = Hosts::within(&hosts.server, || TcpListener::bind(to).unwrap());
     let near = Hosts::within(&hosts.client, || mptcp_socket::connect(to, None).unwrap());
     let _far = listener.accept().unwrap();
-    let pair = Pair { local: near.local_addr().unwrap(), remote: to };
+    let pair = FourTuple { local: near.local_addr().unwrap(), remote: to };
     let tcp = diag.tcp(pair).unwrap().expect("it is there");
     let subflow = tcp.subflow.expect("the socket is MPTCP's still");
     assert!(!subflow.fully_established, "{subflow:?}");

@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use common::connection::{connect, established, event, listen};
 use common::{FLAGS, Hosts, address, kernel, until, userspace_path_manager};
 use headway_linux::mptcp::{Command, Connection, Endpoint, Event, Events, Limits, PathManager, Subflow, unknown_token};
-use headway_linux::{Error, Pair, Token, mptcp_socket};
+use headway_linux::{Error, FourTuple, Token, mptcp_socket};
 use rustix::io::Errno;
 
 /// The first version that tells of listeners.
@@ -53,11 +53,11 @@ fn life_of_a_subflow(to: &str, second: (&str, &str)) {
     let listener = listen(&ends.hosts, to);
     let (near, far) = connect(&ends.hosts, &listener, to);
     let first = established(&mut ends.events);
-    assert_eq!(first.pair, Pair { local: near.local_addr().unwrap(), remote: to });
+    assert_eq!(first.pair, FourTuple { local: near.local_addr().unwrap(), remote: to });
     assert!(!first.server_side);
     let far_first = established(&mut ends.far_events);
     assert!(far_first.server_side);
-    assert_eq!(far_first.pair, Pair { local: first.pair.remote, remote: first.pair.local });
+    assert_eq!(far_first.pair, FourTuple { local: first.pair.remote, remote: first.pair.local });
 
     let token = first.token;
     let (local, remote) = (address(second.0), SocketAddr::new(address(second.1), to.port()));
@@ -81,7 +81,7 @@ fn life_of_a_subflow(to: &str, second: (&str, &str)) {
     });
     assert!(far_made.backup || kernel() < FLAGS, "the join asked for a backup");
     assert_eq!(far_made.remote_id, 7);
-    assert_eq!(far_made.pair, Pair { local: made.pair.remote, remote: made.pair.local });
+    assert_eq!(far_made.pair, FourTuple { local: made.pair.remote, remote: made.pair.local });
 
     // Marking either subflow reaches the other end as MP_PRIO.
     let priority = |e| if let Event::SubflowPriority(s) = e { Some(s) } else { None };
@@ -89,7 +89,7 @@ fn life_of_a_subflow(to: &str, second: (&str, &str)) {
         ends.manager.run(&Command::SetBackup { token, pair, backup }).expect("SET_FLAGS");
         let told: Subflow = event(&mut ends.far_events, "SUB_PRIORITY", priority);
         assert_eq!((told.token, told.backup), (far_first.token, backup));
-        assert_eq!(told.pair, Pair { local: pair.remote, remote: pair.local });
+        assert_eq!(told.pair, FourTuple { local: pair.remote, remote: pair.local });
     }
 
     ends.manager.run(&Command::Destroy { token, pair: made.pair }).expect("SUBFLOW_DESTROY");
@@ -175,7 +175,7 @@ fn an_ipv6_socket_that_speaks_ipv4_is_one_of_ipv4_addresses() {
     let closed =
         event(&mut ends.events, "SUB_CLOSED", |e| if let Event::SubflowClosed(s) = e { Some(s) } else { None });
     assert_eq!((closed.token, closed.pair), (token, pair));
-    let pair = Pair { local: "10.0.1.1:1".parse().unwrap(), ..pair };
+    let pair = FourTuple { local: "10.0.1.1:1".parse().unwrap(), ..pair };
     let missing = ends.manager.run(&Command::Destroy { token, pair }).unwrap_err();
     assert_eq!(missing.errno(), Some(Errno::SRCH), "{missing}");
 }

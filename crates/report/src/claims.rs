@@ -10,7 +10,7 @@ use crate::{Layout, counted, harmless};
 /// Up to so many points are listed one by one.
 const FEW: usize = 3;
 /// So many points at which a claim fails are listed.
-const MOST_FAILURES: usize = 5;
+const MAX_FAILURES: usize = 5;
 
 const INDENT: &str = "          ";
 
@@ -96,9 +96,9 @@ fn details(verdict: &Verdict) -> Vec<String> {
         return lines;
     }
     let mut lines = vec![format!("at {} of {} points, not at", cases.len() - failing.len(), cases.len())];
-    lines.extend(failing.iter().take(MOST_FAILURES).map(|case| format!("  {}", with_point(case))));
-    if failing.len() > MOST_FAILURES {
-        lines.push(format!("  and {} more", failing.len() - MOST_FAILURES));
+    lines.extend(failing.iter().take(MAX_FAILURES).map(|case| format!("  {}", with_point(case))));
+    if failing.len() > MAX_FAILURES {
+        lines.push(format!("  and {} more", failing.len() - MAX_FAILURES));
     }
     lines
 }

@@ -35,7 +35,7 @@ const PART: &str = "part";
 const TEMPORARY: &str = "tmp";
 
 /// Less than this is not worth starting with; a run of any size can still fill the disk.
-const LEAST_SPACE: Bytes = Bytes::new(64 << 20);
+const MIN_SPACE: Bytes = Bytes::new(64 << 20);
 
 /// A results folder that is being filled. It is locked against other processes while this exists.
 #[derive(Debug)]
@@ -312,10 +312,10 @@ fn read_manifest(path: &Path) -> Result<Manifest, Error> {
 }
 
 fn check_space(path: &Path, available: Bytes) -> Result<(), Error> {
-    if available >= LEAST_SPACE {
+    if available >= MIN_SPACE {
         return Ok(());
     }
-    Err(Error::Space { path: path.to_path_buf(), available, needed: LEAST_SPACE })
+    Err(Error::Space { path: path.to_path_buf(), available, needed: MIN_SPACE })
 }
 
 /// Makes `parts/` and takes its lock, which the system releases when the process ends, however it ends.

@@ -8,7 +8,7 @@ use headway_units::Time;
 use serde_json::{Value, json};
 
 use crate::Document;
-use crate::plan::Fault;
+use crate::plan::PlanError;
 use crate::published::{Table, Unit};
 use crate::schema::{ClaimRecord, NumberRecord, OperandRecord, Published, ScenarioRecord, TrafficRecord};
 use headway_language::{Map, Problem, Quantity, Scalar};
@@ -353,7 +353,7 @@ fn rule(
     index: usize,
     scenario: &ScenarioRecord,
     folder: &Path,
-) -> Result<(Rule, Vec<Printed>), Fault> {
+) -> Result<(Rule, Vec<Printed>), PlanError> {
     let number = index.to_string();
     let printed = |operands: &[&Operand]| printed(record, &number, operands, folder);
     let pair = |key: &str, records: &[OperandRecord; 2]| {
@@ -367,7 +367,7 @@ fn rule(
                 records[1].value,
                 second.metric.unit()
             );
-            return Err(Fault::new(&["claim", &number, key], message));
+            return Err(PlanError::new(&["claim", &number, key], message));
         }
         Ok((first, second))
     };
@@ -389,7 +389,7 @@ fn rule(
     }
     let Some(between) = &record.between else {
         let message = "a claim needs one of `less`, `greater`, `between` and `near`";
-        return Err(Fault::new(&["claim", &number], message));
+        return Err(PlanError::new(&["claim", &number], message));
     };
     let path = ["claim", &number, "between"];
     let operand = operand(&between.operand, &path, scenario)?;
@@ -399,7 +399,7 @@ fn rule(
         if fits(operand.metric, unit) {
             Ok(value)
         } else {
-            Err(Fault::new(&["claim", &number, "between", key], message()))
+            Err(PlanError::new(&["claim", &number, "between", key], message()))
         }
     };
     let (low, high) = (bound("low", &between.low)?, bound("high", &between.high)?);
@@ -434,7 +434,7 @@ fn example(metric: Metric) -> &'static str {
 }
 
 /// What the source printed of `operands`, those of claim number `claim`.
-fn printed(record: &ClaimRecord, claim: &str, operands: &[&Operand], folder: &Path) -> Result<Vec<Printed>, Fault> {
+fn printed(record: &ClaimRecord, claim: &str, operands: &[&Operand], folder: &Path) -> Result<Vec<Printed>, PlanError> {
     let all: &[Published] = record.published.as_deref().unwrap_or_default();
     let one = |(index, published): (usize, &Published)| {
         let index_text = index.to_string();
@@ -445,47 +445,50 @@ fn printed(record: &ClaimRecord, claim: &str, operands: &[&Operand], folder: &Pa
         match (published, operands.get(index)) {
             (Published::Text(text), _) => Ok(Printed { text: text.clone(), value: None }),
             (Published::Number(record), Some(operand)) => number(record, operand.metric, &path, folder),
-            (Published::Number(_), None) => Err(Fault::new(&path, "there are more numbers than operands")),
+            (Published::Number(_), None) => Err(PlanError::new(&path, "there are more numbers than operands")),
         }
     };
     all.iter().enumerate().map(one).collect()
 }
 
 /// The number that `record` names, of `metric`.
-fn number(record: &NumberRecord, metric: Metric, path: &[&str], folder: &Path) -> Result<Printed, Fault> {
+fn number(record: &NumberRecord, metric: Metric, path: &[&str], folder: &Path) -> Result<Printed, PlanError> {
     let at = |key| [path, &[key]].concat();
     let (value, source) = match (&record.value, &record.file, &record.column) {
         (Some(quantity), ..) => {
             let (value, unit) = base(quantity);
             if !fits(metric, unit) {
-                return Err(Fault::new(&at("value"), format!("`{metric}` is compared with {}", example(metric))));
+                return Err(PlanError::new(&at("value"), format!("`{metric}` is compared with {}", example(metric))));
             }
             (value, record.source.clone())
         }
         (None, Some(file), Some(column)) => {
             let cell = Table::find(file, folder).and_then(|table| table.cell(&record.row, column));
             let (value, unit) = cell.map_err(|wrong| {
-                let fault = Fault::new(&at(wrong.key), wrong.message);
-                wrong.help.into_iter().fold(fault, Fault::help)
+                let fault = PlanError::new(&at(wrong.key), wrong.message);
+                wrong.help.into_iter().fold(fault, PlanError::help)
             })?;
             if !fits(metric, unit) {
                 let message = format!("`{metric}` is in {}, and `{column}` of {file} is not", metric.unit());
                 let help = "a column has its unit at the end of its name: _ms, _s, _us, _mbps, _gbps; none for numbers";
-                return Err(Fault::new(&at("column"), message).help(help));
+                return Err(PlanError::new(&at("column"), message).help(help));
             }
             (value, record.source.clone().or_else(|| Some(file.clone())))
         }
-        (None, ..) => return Err(Fault::new(path, "a published number needs a `value`, or a `file` and a `column`")),
+        (None, ..) => {
+            return Err(PlanError::new(path, "a published number needs a `value`, or a `file` and a `column`"));
+        }
     };
     let source = source.map(|source| format!(" ({source})")).unwrap_or_default();
     Ok(Printed { text: format!("{}{source}", metric.display(value)), value: Some(value) })
 }
 
-fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> Result<Operand, Fault> {
+fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> Result<Operand, PlanError> {
     let at = |key| [path, &[key]].concat();
-    let metric: Metric = record.value.parse().map_err(|error| Fault::new(&at("value"), format!("{error}")))?;
+    let metric: Metric = record.value.parse().map_err(|error| PlanError::new(&at("value"), format!("{error}")))?;
     let policy = scenario.policy.iter().position(|policy| policy.name == record.policy);
-    let policy = policy.ok_or_else(|| Fault::new(&at("policy"), format!("there is no policy `{}`", record.policy)))?;
+    let policy =
+        policy.ok_or_else(|| PlanError::new(&at("policy"), format!("there is no policy `{}`", record.policy)))?;
     let reported = scenario.traffic.iter().flat_map(|traffic| {
         let names = traffic.reported().into_iter();
         names.map(move |name| (name, traffic))
@@ -494,8 +497,8 @@ fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> 
     let traffic = match (&record.traffic, &reported[..]) {
         (Some(name), _) => name.as_str(),
         (None, [(only, _)]) => only.as_str(),
-        (None, []) => return Err(Fault::new(path, "this scenario has no flows that a claim could be about")),
-        _ => return Err(Fault::new(path, "this scenario has several kinds of traffic: say which with `traffic`")),
+        (None, []) => return Err(PlanError::new(path, "this scenario has no flows that a claim could be about")),
+        _ => return Err(PlanError::new(path, "this scenario has several kinds of traffic: say which with `traffic`")),
     };
     // Without an end it is the run's, which the sweep may vary.
     let window = (record.from.is_some() || record.to.is_some())
@@ -508,11 +511,11 @@ fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> 
     if metric == Metric::Throughput && !recorded {
         let message =
             format!("`throughput` is taken from the series, which this scenario does not record of `{traffic}`");
-        let fault = Fault::new(&at("value"), message);
+        let fault = PlanError::new(&at("value"), message);
         return Err(fault.help("add [measure] with series = [\"goodput\"], and the traffic if it lists any"));
     }
     if matches!(metric, Metric::Stall(_)) && scenario.failure.is_empty() {
-        let fault = Fault::new(&at("value"), format!("`{metric}` is of failures, which this scenario has none of"));
+        let fault = PlanError::new(&at("value"), format!("`{metric}` is of failures, which this scenario has none of"));
         return Err(fault.help("add a [[failure]]: flows stand still only while something is down"));
     }
     let window_text = match (record.from, record.to) {

@@ -8,14 +8,14 @@ use crate::check::{Checker, check};
 use crate::schema::{HostKind, QuickRecord, ScenarioRecord};
 use crate::stack::resolve;
 use headway_language::{
-    At, Entry, Field, LONGEST_TEXT, Node, PointProblems, Problem, Problems, Reader, Scalar, Shown, Source, Sources,
-    Sweep, SweepPoint, SweepValues, Table, Value, apply_set, parse, show_document, substitute, suggest_help, used,
+    At, Entry, Field, MAX_TEXT, Node, PointProblems, Problem, Problems, Reader, Scalar, Shown, Source, Sources, Sweep,
+    SweepPoint, SweepValues, Table, Value, apply_set, parse, show_document, substitute, suggest_help, used,
 };
 
 /// There are at most this many combinations of sweep points and policies.
-const MOST_CELLS: usize = 100_000;
+const MAX_CELLS: usize = 100_000;
 /// So many overrides are more than any command line holds.
-const MOST_SETS: usize = 1_000;
+const MAX_SETS: usize = 1_000;
 
 /// A scenario file: TOML that was understood, with the overrides written into it, before the values
 /// of a sweep point are put in.
@@ -110,9 +110,8 @@ impl Document {
     /// Reads `text` with the changes of a quick run, if it is one, and those of the command line.
     fn read(text: &str, file_name: &str, quick: &[String], overrides: &Overrides) -> Result<Document, Problems> {
         let changes = || quick.iter().map(|set| ("[quick]", set.as_str())).chain(overrides.texts());
-        let too_long = changes().count() > MOST_SETS
-            || changes().any(|(_, text)| text.len() > LONGEST_TEXT)
-            || text.len() > LONGEST_TEXT;
+        let too_long =
+            changes().count() > MAX_SETS || changes().any(|(_, text)| text.len() > MAX_TEXT) || text.len() > MAX_TEXT;
         let kept = if too_long { "" } else { text };
         let mut all = vec![Source { name: file_name.to_owned(), text: kept.to_owned() }];
         if !too_long {
@@ -123,7 +122,7 @@ impl Document {
         let mut reader = Reader::new(Arc::clone(&sources));
         if too_long {
             let message =
-                format!("a scenario has at most {} MB of text and {MOST_SETS} overrides", LONGEST_TEXT / 1_000_000);
+                format!("a scenario has at most {} MB of text and {MAX_SETS} overrides", MAX_TEXT / 1_000_000);
             reader.problem(At::whole(0), message, "", None);
             return Err(Problems::new(reader.into_problems()));
         }
@@ -491,12 +490,12 @@ fn read_sweep(tree: &mut Node, reader: &mut Reader) -> Option<Sweep> {
         Some(Value::List(policies)) => policies.len().max(1),
         _ => 1,
     };
-    if sweep.len().saturating_mul(policies) > MOST_CELLS {
+    if sweep.len().saturating_mul(policies) > MAX_CELLS {
         let at = written.map_or(At::whole(0), |node| node.at);
         let mut factors: Vec<String> = sweep.names().iter().map(|(_, values)| values.len().to_string()).collect();
         factors.push(format!("{policies} policies"));
         let product = factors.join(" × ");
-        let message = format!("there are more than {MOST_CELLS} combinations of sweep values and policies");
+        let message = format!("there are more than {MAX_CELLS} combinations of sweep values and policies");
         reader.problem(at, message, product, Some("vary fewer names together, or larger steps".to_owned()));
         return None;
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 
 use headway_kernel::GuestError;
 use headway_kernel::image::Image;
-use headway_lab::{Here, LabError};
+use headway_lab::{LabError, MachineInfo};
 use headway_results::{
     Cell, CommandRecord, Counters, Folder, Job, Kernel, Manifest, Outcome, Output, Summary, SummaryBuilder, SweepValue,
 };
@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use crate::Document;
 use crate::claims::{Claims, Verdict};
-use crate::plan::{Failure, Fault, GuestMachine, Machine, Network, Plan, Wanted, Where};
+use crate::plan::{Failure, GuestMachine, Machine, Network, Plan, PlanError, Wanted, Where};
 use crate::schema::{ScenarioRecord, TrafficRecord};
 use headway_language::{Problem, Problems, Scalar};
 
@@ -134,7 +134,7 @@ pub struct Ended {
 
 /// The congestion controls that modelled hosts have, by the names that scenarios use.
 pub fn controls() -> &'static [&'static str] {
-    headway_control::congestion::Congestion::NAMES
+    headway_control::congestion::AnyController::NAMES
 }
 
 /// What a run gave.
@@ -167,7 +167,7 @@ impl Experiment {
         let mut problems = Vec::new();
         for point in &points {
             let scenario = document.scenario(point)?;
-            let locate = |fault: Fault| {
+            let locate = |fault: PlanError| {
                 let problem = fault.locate(document);
                 if points.len() > 1 { problem.at_point(point) } else { problem }
             };
@@ -241,7 +241,7 @@ impl Experiment {
     ///
     /// # Errors
     /// Everything that it has not.
-    pub fn check_namespaces(&self, here: &Here) -> Result<Vec<String>, Problems> {
+    pub fn check_namespaces(&self, here: &MachineInfo) -> Result<Vec<String>, Problems> {
         let mut problems: Vec<Problem> = self.missing_files();
         let mut seen = BTreeSet::new();
         for need in self.plans.iter().filter_map(|plan| plan.needs()).flatten() {

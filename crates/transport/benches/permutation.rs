@@ -8,7 +8,7 @@
 
 use std::time::Instant;
 
-use headway_control::congestion::Congestion;
+use headway_control::congestion::AnyController;
 use headway_engine::Streams;
 use headway_fabric::topology::FatTree;
 use headway_fabric::{Limit, QueueSpec, Wire};
@@ -27,7 +27,7 @@ fn wire(limit: Option<Limit>) -> Wire {
 
 fn profile() -> Profile {
     Profile {
-        control: Congestion::by_name("new-reno").expect("a known control"),
+        control: AnyController::by_name("new-reno").expect("a known control"),
         recovery: Recovery::Sack,
         limited_transmit: true,
         mss: 1460,

@@ -77,7 +77,7 @@ pub(crate) fn interface(endpoint: Endpoint) -> Option<LinkId> {
 
 /// The external hosts of a run and what they have sent.
 #[derive(Debug)]
-pub(crate) struct Outside {
+pub(crate) struct ExternalHosts {
     pub hosts: Box<dyn External>,
     /// Per interface, by its outgoing link: frames to leave, in order of time. The first has its event.
     pub leaving: BTreeMap<u32, VecDeque<Departure>>,
@@ -94,9 +94,9 @@ pub(crate) struct Outside {
 
 /// In the place of hosts that have been taken away.
 #[derive(Debug)]
-pub(crate) struct Nobody;
+pub(crate) struct NullHost;
 
-impl External for Nobody {
+impl External for NullHost {
     fn next(&self) -> Time {
         Time::NEVER
     }

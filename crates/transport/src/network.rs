@@ -35,14 +35,14 @@ pub(crate) struct SackBlocks {
 
 /// Side storage for what few segments carry, so that it does not weigh on all.
 #[derive(Debug, Default)]
-pub(crate) struct Extras {
+pub(crate) struct SackPool {
     blocks: Vec<SackBlocks>,
     free: Vec<u32>,
     /// Bits that all frames to an endpoint echo (by endpoint).
     echoes: Vec<u8>,
 }
 
-impl Extras {
+impl SackPool {
     pub fn put(&mut self, blocks: SackBlocks) -> u32 {
         if let Some(index) = self.free.pop() {
             self.blocks[index as usize] = blocks;
@@ -106,7 +106,7 @@ pub(crate) fn side(endpoint: Endpoint) -> (u32, Side) {
 pub(crate) struct Network {
     pub fabric: Fabric<Segment>,
     pub queue: EventQueue,
-    pub extras: Extras,
+    pub extras: SackPool,
     /// Hosts with a model.
     pub hosts: Hosts,
     /// Frames on their way to each endpoint; a closed subflow's place is reused when both its counts are zero.

@@ -1,6 +1,6 @@
 //! The choices that can differ between connections.
 
-use headway_control::congestion::Congestion;
+use headway_control::congestion::AnyController;
 use headway_control::lanes;
 use headway_units::{Bytes, Span};
 
@@ -234,7 +234,7 @@ pub struct HistoryPlan {
 #[expect(clippy::struct_excessive_bools, reason = "each switches one part of the protocol; together they mean nothing")]
 pub struct Profile {
     /// A fresh congestion control, copied for each subflow.
-    pub control: Congestion,
+    pub control: AnyController,
     /// How loss is found.
     pub recovery: Recovery,
     /// How it is repaired, if not by the letter of RFC 6582 or RFC 6675.
@@ -302,7 +302,7 @@ impl Default for Profile {
     /// acknowledgements, ten segments to begin with, 200 ms at least until a time-out.
     fn default() -> Profile {
         Profile {
-            control: Congestion::by_name("new-reno").expect("the first of all"),
+            control: AnyController::by_name("new-reno").expect("the first of all"),
             recovery: Recovery::Sack,
             modern: None,
             proportional: false,

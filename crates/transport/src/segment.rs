@@ -15,7 +15,7 @@ pub(crate) struct Segment {
     pub data_number: u32,
     /// Bytes of payload, or of receive window.
     pub amount: u32,
-    /// Selective acknowledgement blocks: an index into [`Extras`](crate::network::Extras), or [`NO_EXTRA`].
+    /// Selective acknowledgement blocks: an index into [`SackPool`](crate::network::Extras), or [`NO_EXTRA`].
     pub extra: u32,
 }
 

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use headway_control::congestion::{Ack, Cause, Congestion, Event, Goal, Sibling, Start, State, Window};
+use headway_control::congestion::{Ack, AnyController, Cause, Event, FlowDeadline, Sibling, Start, State, Window};
 use headway_control::lanes::Permit;
 use headway_engine::Source;
 use headway_fabric::ecn;
@@ -76,7 +76,7 @@ pub(crate) struct Context<'a> {
     /// The connection's subflows, if the control is coupled.
     pub siblings: &'a [Sibling],
     /// The flow's deadline.
-    pub goal: Option<Goal>,
+    pub goal: Option<FlowDeadline>,
 }
 
 /// Sums over the life of a subflow.
@@ -106,7 +106,7 @@ pub(crate) struct Sender {
     pub route: u32,
     id: u32,
     join: bool,
-    control: Congestion,
+    control: AnyController,
     repair: Repair,
     point: u64,
     una: u64,

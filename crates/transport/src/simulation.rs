@@ -1,6 +1,6 @@
 //! The loop: flows start, frames arrive, timers fire, samples are taken.
 
-use headway_control::congestion::{Goal, Sibling};
+use headway_control::congestion::{FlowDeadline, Sibling};
 use headway_control::lanes::HostLanes;
 use headway_engine::{EventQueue, Source, Streams};
 use headway_fabric::{
@@ -10,8 +10,8 @@ use headway_units::{Bytes, Span, Time};
 
 use crate::application::{Application, Listed};
 use crate::connection::{Connection, MAX_SUBFLOWS};
-use crate::external::{self, Departure, External, ExternalError, Outside};
-use crate::network::{Extras, Fired, Network, Side, class, endpoint, side};
+use crate::external::{self, Departure, External, ExternalError, ExternalHosts};
+use crate::network::{Fired, Network, SackPool, Side, class, endpoint, side};
 use crate::ports::Ports;
 use crate::profile::Profile;
 use crate::receiver::{self, Answer, Arrival, Receiver};
@@ -127,12 +127,12 @@ struct Flow {
 
 /// Indices of a growing vector whose places are reused.
 #[derive(Debug, Default)]
-struct Places {
+struct SlotPool {
     free: Vec<u32>,
     len: u32,
 }
 
-impl Places {
+impl SlotPool {
     fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.len += 1;
@@ -157,12 +157,12 @@ const NO_SIBLING: Sibling = Sibling { cwnd: 0, srtt: Span::ZERO, min_rtt: Span::
 
 /// What a connection has left to do by when, if its flow has a deadline; `any` flow, that is.
 #[inline]
-fn goal(any: bool, flows: &[Flow], connection: &Connection) -> Option<Goal> {
+fn goal(any: bool, flows: &[Flow], connection: &Connection) -> Option<FlowDeadline> {
     if !any {
         return None;
     }
     let start = &flows[connection.flow as usize].start;
-    start.deadline.map(|after| Goal {
+    start.deadline.map(|after| FlowDeadline {
         left: connection.total.saturating_sub(connection.una),
         deadline: start.time.saturating_add(after),
     })
@@ -179,9 +179,9 @@ pub struct Simulation {
     receivers: Vec<Receiver>,
     connections: Vec<Connection>,
     flows: Vec<Flow>,
-    subflow_places: Places,
-    connection_places: Places,
-    flow_places: Places,
+    subflow_places: SlotPool,
+    connection_places: SlotPool,
+    flow_places: SlotPool,
     /// Subflows whose connection is done but which have frames on their way.
     draining: Vec<u32>,
     ended: Vec<FlowEnd>,
@@ -200,9 +200,9 @@ pub struct Simulation {
     lane_rules: Vec<u16>,
     now: Time,
     scratch: Vec<LinkId>,
-    outside: Option<Outside>,
+    outside: Option<ExternalHosts>,
     /// What is or will be down, if anything.
-    trouble: Option<Box<failures::Trouble>>,
+    trouble: Option<Box<failures::FailureState>>,
     /// Routes that subflows have left, by endpoint; frames may be on their way on them.
     left_routes: std::collections::BTreeMap<u32, Vec<u32>>,
 }
@@ -226,7 +226,7 @@ impl Simulation {
         let net = Network {
             fabric,
             queue: EventQueue::new(),
-            extras: Extras::default(),
+            extras: SackPool::default(),
             hosts: crate::host::Hosts::default(),
             inbound: Vec::new(),
             seed: streams.stream("controls").next_u64(),
@@ -246,9 +246,9 @@ impl Simulation {
             receivers: Vec::new(),
             connections: Vec::new(),
             flows: Vec::new(),
-            subflow_places: Places::default(),
-            connection_places: Places::default(),
-            flow_places: Places::default(),
+            subflow_places: SlotPool::default(),
+            connection_places: SlotPool::default(),
+            flow_places: SlotPool::default(),
             draining: Vec::new(),
             ended: Vec::new(),
             measure,
@@ -494,7 +494,7 @@ impl Simulation {
 
     /// Lets `hosts`, which have interfaces in the graph, take part from now on.
     pub fn attach(&mut self, hosts: Box<dyn External>) {
-        self.outside = Some(Outside {
+        self.outside = Some(ExternalHosts {
             hosts,
             leaving: std::collections::BTreeMap::new(),
             routes: std::collections::BTreeMap::new(),
@@ -511,7 +511,7 @@ impl Simulation {
     /// If there are none, or they are not of this type.
     pub fn detach<H: External>(&mut self) -> Box<H> {
         let outside = self.outside.as_mut().expect("external hosts are attached");
-        let hosts = std::mem::replace(&mut outside.hosts, Box::new(external::Nobody));
+        let hosts = std::mem::replace(&mut outside.hosts, Box::new(external::NullHost));
         (hosts as Box<dyn std::any::Any>).downcast().expect("the caller knows what was attached")
     }
 

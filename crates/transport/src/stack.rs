@@ -132,14 +132,14 @@ fn windows_xp() -> Profile {
 
 #[cfg(test)]
 mod tests {
-    use headway_control::congestion::Congestion;
+    use headway_control::congestion::AnyController;
 
     use super::*;
 
     #[test]
     fn every_stack_names_a_control_that_there_is() {
         for stack in Stack::ALL {
-            let control = Congestion::by_name(stack.control()).expect("it is known");
+            let control = AnyController::by_name(stack.control()).expect("it is known");
             assert!(!control.is_coupled(), "{stack:?}");
         }
         assert_eq!(Stack::Rfc.control(), "new-reno");

@@ -17,7 +17,7 @@ pub(crate) const PIECE_COST: u64 = 1280;
 /// What `tcp_sndbuf_expand` reckons for a segment of a common size: data, headers and bookkeeping, rounded up.
 const SEGMENT_COST: u64 = 4096 + 256;
 /// `TCP_INIT_CWND`
-const LEAST_SEGMENTS: u64 = 10;
+const MIN_SEGMENTS: u64 = 10;
 
 /// The write queue of a connection.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Writer {
             written: 0,
             ends: VecDeque::new(),
             bursts: VecDeque::new(),
-            size: (2 * LEAST_SEGMENTS * SEGMENT_COST).min(most),
+            size: (2 * MIN_SEGMENTS * SEGMENT_COST).min(most),
             most,
             window: 0,
         }))
@@ -115,7 +115,7 @@ impl Writer {
             return;
         }
         if !is_full {
-            let segments = (cwnd / u64::from(profile.mss)).max(LEAST_SEGMENTS);
+            let segments = (cwnd / u64::from(profile.mss)).max(MIN_SEGMENTS);
             self.size = self.size.max((times * segments * SEGMENT_COST).min(self.most));
         }
         let queued = self.queued(una);

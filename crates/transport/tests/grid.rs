@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use common::{FULL, Setup, dumbbell, limited, lossy, parallel, wire};
-use headway_control::congestion::Congestion;
+use headway_control::congestion::AnyController;
 use headway_fabric::{Limit, Wire};
 use headway_transport::{Modern, Multipath, Profile, Reduction, SampleKind, Scheduler};
 use headway_units::{Rate, Span};
@@ -54,7 +54,7 @@ fn goodput(profile: &Profile, loss: f64, buffer: f64) -> f64 {
 /// The stack under a control. One that sets its window or measures delivery has no place in a sender by the letter of the
 /// RFCs (a scenario refuses it): it gets the state machine of modern ones with all their other parts off.
 fn under(control: &str, stack: &Profile) -> Profile {
-    let control = Congestion::by_name(control).expect("a known control");
+    let control = AnyController::by_name(control).expect("a known control");
     let measures = control.owns_window() || control.wants_delivery();
     let least = Modern { reduction: Reduction::AtOnce, tail_loss_probe: false, f_rto: false, undo: false };
     // without ECN Linux would run Reno in DCTCP's place; no queue here marks
@@ -71,7 +71,7 @@ fn tables(stack: &Profile) -> String {
             write!(text, "{:>8}", format!("{loss} %")).expect("a string takes all");
         }
         text.push('\n');
-        for name in Congestion::NAMES {
+        for name in AnyController::NAMES {
             let profile = under(name, stack);
             write!(text, "{name:<12}").expect("a string takes all");
             for loss in LOSSES {

@@ -13,10 +13,10 @@ use headway_scenario::{Document, Overrides, ScenarioRecord};
 
 use self::part::Part;
 use self::select::Experiment;
-use crate::args::{Hosts, HowArgs, ReproduceArgs};
+use crate::args::{Hosts, ReproduceArgs, RunOptions};
 use crate::failure::{Failure, INTERRUPTED};
 use crate::interrupt::Interrupt;
-use crate::run::Among;
+use crate::run::Batch;
 use crate::{clock, terminal};
 
 /// An experiment with what came of it.
@@ -35,7 +35,7 @@ enum Beside {
     /// It asks, and there is a reason why not.
     Without(String),
     Failed(Failure),
-    Ran(Box<Part>),
+    RunOutcome(Box<Part>),
 }
 
 /// An experiment that is to be run.
@@ -121,17 +121,17 @@ fn finish(
 }
 
 /// How modelled hosts are run.
-fn how(args: &ReproduceArgs) -> HowArgs {
-    HowArgs {
+fn how(args: &ReproduceArgs) -> RunOptions {
+    RunOptions {
         quick: args.quick,
         policy: args.policy.clone(),
         threads: args.threads,
         quiet: args.quiet,
-        ..HowArgs::default()
+        ..RunOptions::default()
     }
 }
 
-fn plan(experiment: Experiment, how: &HowArgs) -> Result<Planned, Failure> {
+fn plan(experiment: Experiment, how: &RunOptions) -> Result<Planned, Failure> {
     let bundled = experiment.bundled;
     let read = |overrides: &Overrides| Document::parse_with(bundled.text, bundled.name, overrides);
     let whole = read(&Overrides::default())?;
@@ -169,20 +169,20 @@ fn run(
     planned: &Planned,
     title: &str,
     out: &Path,
-    how: &HowArgs,
+    how: &RunOptions,
     args: &ReproduceArgs,
     lacks: Option<&str>,
     interrupt: &Interrupt,
 ) -> Done {
     let Planned { experiment, record, .. } = planned;
     let name = experiment.bundled.name;
-    let model = Part::of(name, &out.join(name), how, &Among { interrupt, title });
+    let model = Part::of(name, &out.join(name), how, &Batch { interrupt, title });
     let beside = match kernels(record, args).filter(|_| !args.no_kernel_hosts && model.is_ok()) {
         None => Beside::Nothing,
         Some(_) if interrupt.pressed() => Beside::Without("interrupted".to_owned()),
         Some(_) if lacks.is_some() => Beside::Without(lacks.unwrap_or_default().to_owned()),
         Some((kernels, policies)) => {
-            let how = HowArgs {
+            let how = RunOptions {
                 set: kernels.sets(args.quick),
                 hosts: Some(Hosts::Linux),
                 kernel: args.kernel.clone(),
@@ -191,8 +191,8 @@ fn run(
             };
             let title = format!("{title} on kernel hosts");
             let path = out.join(format!("{name}-kernel-hosts"));
-            match Part::of(name, &path, &how, &Among { interrupt, title: &title }) {
-                Ok(part) => Beside::Ran(Box::new(part)),
+            match Part::of(name, &path, &how, &Batch { interrupt, title: &title }) {
+                Ok(part) => Beside::RunOutcome(Box::new(part)),
                 Err(failure) if failure.code == INTERRUPTED => Beside::Without("interrupted".to_owned()),
                 Err(failure) => Beside::Failed(failure),
             }

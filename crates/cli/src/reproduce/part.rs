@@ -6,9 +6,9 @@ use headway_results::{Folder, Manifest, Summary};
 use headway_scenario::{Experiment, Verdict};
 use serde_json::{Value, json};
 
-use crate::args::HowArgs;
+use crate::args::RunOptions;
 use crate::failure::Failure;
-use crate::run::{Among, Place, Ran, VERSION, execute_source, size};
+use crate::run::{Batch, Place, RunOutcome, VERSION, execute_source, size};
 use crate::source::Source;
 
 /// What one folder of results says.
@@ -29,7 +29,7 @@ pub struct Part {
 impl Part {
     /// The bundled scenario `name` with results in `path`: run if there is nothing, gone on with if it was interrupted,
     /// read if it is finished.
-    pub fn of(name: &str, path: &Path, how: &HowArgs, among: &Among<'_>) -> Result<Part, Failure> {
+    pub fn of(name: &str, path: &Path, how: &RunOptions, among: &Batch<'_>) -> Result<Part, Failure> {
         let source = Source::bundled(name)?;
         let place = match manifest(path) {
             Some(there) if there.complete => return Part::found(&source, path, how),
@@ -37,13 +37,13 @@ impl Part {
             None => Place::New(path),
         };
         let ran = execute_source(&source, place, how, Some(among))?;
-        let Ran { results, left_out_claims, manifest, path, size, .. } = ran;
+        let RunOutcome { results, left_out_claims, manifest, path, size, .. } = ran;
         let (summary, verdicts) = (results.summary, results.verdicts);
         Ok(Part { path, manifest, summary, verdicts, left_out: left_out_claims, size, found: false })
     }
 
     /// The finished results in `path`, which must be those of this scenario and this version.
-    fn found(source: &Source, path: &Path, how: &HowArgs) -> Result<Part, Failure> {
+    fn found(source: &Source, path: &Path, how: &RunOptions) -> Result<Part, Failure> {
         let scenario = source.scenario(how.overrides())?;
         let (document, text) = scenario.with(scenario.record.seed, scenario.record.repeats)?;
         let finished = Folder::open(path)?;

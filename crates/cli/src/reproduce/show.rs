@@ -103,7 +103,7 @@ pub fn experiment(done: &Done, behind_another: bool) -> String {
         Beside::Failed(failure) => {
             let _ = write!(text, "\nkernel hosts could not be run: {}", failure.render(layout.colour));
         }
-        Beside::Ran(part) => {
+        Beside::RunOutcome(part) => {
             let kernel = part.manifest.kernel.as_ref().map(|kernel| kernel.name.as_str()).unwrap_or_default();
             let _ = writeln!(text, "\non kernel hosts ({kernel}): {}, {}\n", part.size, how_long(part));
             let table = beside(&model.summary, &part.summary, layout);
@@ -136,7 +136,7 @@ pub fn table(done: &[Done]) -> String {
             Beside::Nothing => String::new(),
             Beside::Without(_) => "not run".to_owned(),
             Beside::Failed(_) => "failed".to_owned(),
-            Beside::Ran(part) => span(part.manifest.wall_s),
+            Beside::RunOutcome(part) => span(part.manifest.wall_s),
         };
         let id = one.experiment.id.to_uppercase();
         rows.push(vec![id, one.experiment.bundled.name.to_owned(), span(time), kernels, claims]);
@@ -164,7 +164,7 @@ pub fn json(done: &[Done], quick: bool) -> Value {
         object["kernel_hosts"] = match (&done.kernels, &done.model) {
             (Beside::Without(reason), _) => json!({ "not_run": reason }),
             (Beside::Failed(failure), _) => json!({ "error": failure.render(false).trim_end() }),
-            (Beside::Ran(part), Ok(model)) => {
+            (Beside::RunOutcome(part), Ok(model)) => {
                 let mut object = part.to_json();
                 object["rows"] = beside_json(&model.summary, &part.summary);
                 object

@@ -5,7 +5,7 @@
 //! Leaves out: the out-of-tree kernel's rounding of α to a whole number and of the increase to whole
 //! acknowledgements (`mptcp_balia.c`), and the smallest ssthresh of one segment (it is two here, as RFC 5681 has it).
 
-use super::{Ack, Control, Event, Sibling, Window};
+use super::{Ack, CongestionControl, Event, Sibling, Window};
 
 /// Balanced linked adaptation of one subflow.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +27,7 @@ impl Balia {
     }
 }
 
-impl Control for Balia {
+impl CongestionControl for Balia {
     const COUPLED: bool = true;
 
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {

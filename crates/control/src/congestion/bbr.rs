@@ -8,7 +8,7 @@
 
 use headway_units::{Rate, Span, Time};
 
-use super::{Ack, Control, Event, Parameter, Start, State, Window};
+use super::{Ack, CongestionControl, Event, Parameter, Start, State, Window};
 use max_filter::MaxFilter;
 use policer::{Policer, Totals};
 
@@ -399,8 +399,8 @@ fn in_repair(state: State) -> bool {
     matches!(state, State::Recovery | State::Loss)
 }
 
-impl Control for Bbr {
-    const OWNS_WINDOW: bool = true;
+impl CongestionControl for Bbr {
+    const MANAGES_CWND: bool = true;
     const WANTS_DELIVERY: bool = true;
 
     fn on_start(&mut self, start: &Start, window: &mut Window) {

@@ -5,7 +5,7 @@
 //! paper, and as in the kernel, growth is corrected for delayed acknowledgements, and a new flow grows by at least
 //! 5 % a round trip. Leaves out: `initial_ssthresh`, which is the transport's.
 
-use super::{Ack, Cause, Control, Credit, Event, Parameter, State, Window, linux};
+use super::{Ack, Cause, CongestionControl, Credit, Event, Parameter, State, Window, linux};
 
 /// Unit of β (`BICTCP_BETA_SCALE`).
 const SCALE: u64 = 1024;
@@ -97,7 +97,7 @@ impl Search {
     }
 }
 
-impl Control for Bic {
+impl CongestionControl for Bic {
     /// `bictcp_acked`, and `bictcp_state` for time-outs that are no congestion event of their own.
     fn observe(&mut self, ack: &Ack<'_>, window: &mut Window) {
         let in_loss = ack.state == State::Loss;

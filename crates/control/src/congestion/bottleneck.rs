@@ -3,12 +3,12 @@
 
 use headway_units::{Span, Time};
 
-use super::{Ack, Congestion, Sibling, State, Window};
+use super::{Ack, AnyController, Sibling, State, Window};
 
 const MSS: u64 = 1000;
 
 struct Flow {
-    control: Congestion,
+    control: AnyController,
     window: Window,
     una: u64,
 }
@@ -22,7 +22,7 @@ pub(super) struct Bottleneck {
 }
 
 impl Bottleneck {
-    pub(super) fn new(rate: f64, base: Span, controls: Vec<Congestion>) -> Bottleneck {
+    pub(super) fn new(rate: f64, base: Span, controls: Vec<AnyController>) -> Bottleneck {
         let flow = |control| {
             let window = Window { growth_limit: u32::MAX, ..Window::initial(10, MSS as u32) };
             Flow { control, window, una: 0 }

@@ -11,7 +11,7 @@
 use headway_units::{Span, Time};
 
 use super::rounds::{Round, Rounds};
-use super::{Ack, Cause, Control, Credit, Event, Parameter, Window};
+use super::{Ack, Cause, CongestionControl, Credit, Event, Parameter, Window};
 
 /// Compound TCP of one connection.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ impl Compound {
     }
 }
 
-impl Control for Compound {
+impl CongestionControl for Compound {
     fn observe(&mut self, ack: &Ack<'_>, _window: &mut Window) {
         self.rounds.observe(ack);
     }

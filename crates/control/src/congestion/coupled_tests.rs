@@ -5,14 +5,14 @@
 
 use headway_units::{Span, Time};
 
-use super::{Ack, Cause, Congestion, Event, Sibling, Window};
+use super::{Ack, AnyController, Cause, Event, Sibling, Window};
 
 /// A segment in units fine enough for a fluid.
 const MSS: u64 = 1_000_000;
 const RTT: Span = Span::from_millis(10);
 
 struct Path {
-    control: Congestion,
+    control: AnyController,
     window: f64,
     loss: f64,
 }
@@ -50,7 +50,7 @@ fn settle(name: &str, losses: &[f64]) -> Vec<f64> {
 
 fn settle_from(start: &[f64], name: &str, losses: &[f64]) -> Vec<f64> {
     let path = |(i, &loss): (usize, &f64)| Path {
-        control: Congestion::by_name(name).unwrap(),
+        control: AnyController::by_name(name).unwrap(),
         window: start[i] * MSS as f64,
         loss,
     };

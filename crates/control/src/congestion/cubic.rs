@@ -13,7 +13,7 @@
 use headway_units::{Span, Time};
 
 use super::hystart::{Detection, HyStart, HyStartPlus};
-use super::{Ack, Cause, Control, Credit, Event, Parameter, State, Window, linux};
+use super::{Ack, Cause, CongestionControl, Credit, Event, Parameter, State, Window, linux};
 
 /// Unit of β and of C (`BICTCP_BETA_SCALE`).
 const SCALE: u64 = 1024;
@@ -157,7 +157,7 @@ impl Cubic {
     }
 }
 
-impl Control for Cubic {
+impl CongestionControl for Cubic {
     /// `cubictcp_acked`, and `cubictcp_state` for time-outs that are no congestion event of their own.
     fn observe(&mut self, ack: &Ack<'_>, window: &mut Window) {
         let in_loss = ack.state == State::Loss;

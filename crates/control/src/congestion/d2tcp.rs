@@ -9,7 +9,7 @@
 
 use headway_units::{Span, Time};
 
-use super::{Ack, Cause, Control, Dctcp, Event, Goal, Parameter, Window};
+use super::{Ack, Cause, CongestionControl, Dctcp, Event, FlowDeadline, Parameter, Window};
 
 /// Bounds of d.
 const URGENCY: (f64, f64) = (0.5, 2.0);
@@ -25,7 +25,7 @@ pub struct D2tcp {
 
 impl D2tcp {
     /// d for a window of `flight` bytes at `now`.
-    fn urgency(&self, goal: Option<Goal>, now: Time, flight: u64) -> f64 {
+    fn urgency(&self, goal: Option<FlowDeadline>, now: Time, flight: u64) -> f64 {
         let (Some(goal), Some(srtt)) = (goal, self.srtt) else { return 1.0 };
         let have = goal.deadline.since(now).as_secs_f64();
         if have == 0.0 || goal.left == 0 || flight == 0 {
@@ -36,8 +36,8 @@ impl D2tcp {
     }
 }
 
-impl Control for D2tcp {
-    const COUNTS_MARKS: bool = true;
+impl CongestionControl for D2tcp {
+    const DCTCP_ECN: bool = true;
 
     fn observe(&mut self, ack: &Ack<'_>, window: &mut Window) {
         self.srtt = ack.srtt.or(self.srtt);
@@ -78,7 +78,7 @@ mod tests {
     const MSS: u64 = 1000;
 
     /// The window after a mark, of 1024 segments, with α = 0.25 and a smoothed round trip of 1 ms.
-    fn after(goal: Option<Goal>) -> f64 {
+    fn after(goal: Option<FlowDeadline>) -> f64 {
         let mut control = D2tcp { srtt: Some(Span::from_millis(1)), ..D2tcp::default() };
         control.set("alpha_on_init", 256.0);
         let mut window = Window { cwnd: 1024 * MSS, ssthresh: 1024 * MSS, mss: 1000, growth_limit: 1 };
@@ -88,9 +88,9 @@ mod tests {
     }
 
     /// What takes 10 round trips of 3/4 of the window, with `ms` left.
-    fn goal(ms: u64) -> Goal {
+    fn goal(ms: u64) -> FlowDeadline {
         let deadline = Time::ZERO + Span::from_secs(1) + Span::from_millis(ms);
-        Goal { left: 10 * 768 * MSS, deadline }
+        FlowDeadline { left: 10 * 768 * MSS, deadline }
     }
 
     /// α = 1/4: d = 1 leaves 7/8 of the window; d = 1/2, for a far deadline, p = 1/2 and 3/4; d = 2, for a near one,
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(after(Some(goal(1))), 0.968_75);
         assert!((after(Some(goal(8))) - (1.0 - 0.1768 / 2.0)).abs() < 1.0 / 1024.0);
         // Too late.
-        assert_eq!(after(Some(Goal { left: MSS, deadline: Time::ZERO })), 0.75);
+        assert_eq!(after(Some(FlowDeadline { left: MSS, deadline: Time::ZERO })), 0.75);
     }
 
     #[test]

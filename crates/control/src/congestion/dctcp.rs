@@ -7,7 +7,7 @@
 
 use headway_units::Time;
 
-use super::{Ack, Cause, Control, Credit, Event, Parameter, Window, linux};
+use super::{Ack, Cause, CongestionControl, Credit, Event, Parameter, Window, linux};
 
 /// α = 1 (`DCTCP_MAX_ALPHA`).
 const ONE: u64 = 1024;
@@ -58,8 +58,8 @@ impl Dctcp {
     }
 }
 
-impl Control for Dctcp {
-    const COUNTS_MARKS: bool = true;
+impl CongestionControl for Dctcp {
+    const DCTCP_ECN: bool = true;
 
     /// `dctcp_update_alpha`; RFC 8257 §3.3: α ← (1 − g) α + g M once per round trip.
     fn observe(&mut self, ack: &Ack<'_>, window: &mut Window) {

@@ -8,7 +8,7 @@
 
 use headway_units::{Span, Time};
 
-use super::{Ack, Control, Event, Parameter, Window};
+use super::{Ack, CongestionControl, Event, Parameter, Window};
 
 /// FAST TCP of one connection.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ impl Fast {
     }
 }
 
-impl Control for Fast {
+impl CongestionControl for Fast {
     fn observe(&mut self, ack: &Ack<'_>, window: &mut Window) {
         let Some(rtt) = ack.rtt.map(Span::as_secs_f64) else { return };
         self.base = self.base.min(rtt);
@@ -108,7 +108,7 @@ impl Control for Fast {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Congestion;
+    use super::super::AnyController;
     use super::super::bottleneck::Bottleneck;
     use super::*;
 
@@ -134,7 +134,7 @@ mod tests {
     fn flows_share_equally_with_alpha_queued_each() {
         for flows in [1, 2, 5] {
             let control = || {
-                let mut control = Congestion::by_name("fast").unwrap();
+                let mut control = AnyController::by_name("fast").unwrap();
                 control.set("alpha", 20.0).unwrap();
                 control
             };

@@ -10,7 +10,7 @@
 
 use headway_units::Time;
 
-use super::{Ack, Cause, Control, Event, Parameter, State, Window, linux};
+use super::{Ack, Cause, CongestionControl, Event, Parameter, State, Window, linux};
 
 /// Unit of α and β, 1/128 (`ALPHA_BASE`).
 const ONE: u64 = 128;
@@ -172,7 +172,7 @@ impl Htcp {
     }
 }
 
-impl Control for Htcp {
+impl CongestionControl for Htcp {
     /// `measure_achieved_throughput`, and `htcp_state` for what is no congestion event of its own.
     fn observe(&mut self, ack: &Ack<'_>, window: &mut Window) {
         let now = linux::jiffies(ack.now);

@@ -3,12 +3,12 @@
 use headway_units::{Span, Time};
 use proptest::prelude::*;
 
-use super::{Ack, Cause, Congestion, Delivery, Event, Goal, Sibling, Start, State, Window};
+use super::{Ack, AnyController, Cause, Delivery, Event, FlowDeadline, Sibling, Start, State, Window};
 
 #[derive(Debug, Clone)]
 enum Op {
     Ack { segments: u64, rtt_us: u64, echo: bool, limited: bool },
-    Congestion(Cause),
+    AnyController(Cause),
     Recovered,
     Undo,
     Restart { idle_ms: u64 },
@@ -18,7 +18,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         40 => (1u64..20, 1u64..500_000, prop::bool::weighted(0.1), prop::bool::weighted(0.9))
             .prop_map(|(segments, rtt_us, echo, limited)| Op::Ack { segments, rtt_us, echo, limited }),
-        1 => prop_oneof![Just(Cause::Loss), Just(Cause::Echo), Just(Cause::Timeout)].prop_map(Op::Congestion),
+        1 => prop_oneof![Just(Cause::Loss), Just(Cause::Echo), Just(Cause::Timeout)].prop_map(Op::AnyController),
         1 => Just(Op::Recovered),
         1 => Just(Op::Undo),
         1 => (1u64..100_000).prop_map(|idle_ms| Op::Restart { idle_ms }),
@@ -27,7 +27,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// A sender around a control, as far as the controls can tell: it keeps totals, and reduces as the transport does.
 struct Harness {
-    control: Congestion,
+    control: AnyController,
     window: Window,
     now: Time,
     una: u64,
@@ -92,9 +92,10 @@ impl Harness {
                 interval: Some(rtt),
                 limited: !limited,
             }),
-            goal: segments
-                .is_multiple_of(3)
-                .then_some(Goal { left: 100 * mss, deadline: Time::ZERO + Span::from_millis(segments * 1_000) }),
+            goal: segments.is_multiple_of(3).then_some(FlowDeadline {
+                left: 100 * mss,
+                deadline: Time::ZERO + Span::from_millis(segments * 1_000),
+            }),
             siblings: if self.control.is_coupled() { &siblings } else { &[] },
         };
         let name = self.control.name();
@@ -153,7 +154,7 @@ impl Harness {
     fn step(&mut self, op: &Op) -> Result<(), TestCaseError> {
         match *op {
             Op::Ack { segments, rtt_us, echo, limited } => self.ack(segments, rtt_us, echo, limited)?,
-            Op::Congestion(cause) => self.congestion(cause)?,
+            Op::AnyController(cause) => self.congestion(cause)?,
             Op::Recovered => {
                 self.state = State::Open;
                 self.control.on_recovered(self.now, &mut self.window);
@@ -189,8 +190,8 @@ proptest! {
     fn windows_stay_bounded(
         ops in prop::collection::vec(op(), 1..400), mss in 100u32..9000, iw in 1u32..100, growth_limit in 1u32..100
     ) {
-        for name in Congestion::NAMES {
-            let control = Congestion::by_name(name).unwrap();
+        for name in AnyController::NAMES {
+            let control = AnyController::by_name(name).unwrap();
             prop_assert_eq!(control.name(), *name);
             let mut harness = Harness {
                 control,
@@ -218,8 +219,8 @@ proptest! {
 /// Every parameter takes its default and the ends of its range, and refuses what lies beyond.
 #[test]
 fn parameters_have_ranges() {
-    for name in Congestion::NAMES {
-        let mut control = Congestion::by_name(name).unwrap();
+    for name in AnyController::NAMES {
+        let mut control = AnyController::by_name(name).unwrap();
         for p in control.parameters() {
             for value in [p.default, p.low, p.high] {
                 control.set(p.name, value).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -235,12 +236,12 @@ fn parameters_have_ranges() {
 
 #[test]
 fn an_unknown_name_lists_the_known_ones() {
-    let error = Congestion::by_name("renoo").unwrap_err().to_string();
+    let error = AnyController::by_name("renoo").unwrap_err().to_string();
     assert!(error.contains("renoo") && error.contains("new-reno") && error.contains("lia"), "{error}");
 }
 
 /// A sender holds a control in place; only the smallest are not boxed.
 #[test]
 fn a_control_is_small() {
-    assert!(std::mem::size_of::<Congestion>() <= 24, "{} bytes", std::mem::size_of::<Congestion>());
+    assert!(std::mem::size_of::<AnyController>() <= 24, "{} bytes", std::mem::size_of::<AnyController>());
 }

@@ -5,7 +5,7 @@
 //! down. Leaves out: limited slow start (RFC 3742; RFC 3649 §10.1), which Linux does not have; the table's
 //! last row (94717: 73, 0.09), which Linux does not have either.
 
-use super::{Ack, Control, Event, Window, linux};
+use super::{Ack, CongestionControl, Event, Window, linux};
 
 /// The largest window of each row; a(w) is the row's number, from 1 (`hstcp_aimd_vals`).
 const WINDOWS: [u32; 72] = [
@@ -45,7 +45,7 @@ impl HighSpeed {
     }
 }
 
-impl Control for HighSpeed {
+impl CongestionControl for HighSpeed {
     /// `hstcp_cong_avoid`; RFC 3649 §7: w ← w + a(w)/w for each acknowledgement.
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
         if window.in_slow_start() {
@@ -123,7 +123,7 @@ mod tests {
     #[derive(Default)]
     struct Formula(f64);
 
-    impl Control for Formula {
+    impl CongestionControl for Formula {
         fn on_ack(&mut self, _ack: &Ack<'_>, window: &mut Window) {
             self.0 = self.0.max(window.segments() as f64);
             self.0 += increase(self.0) / self.0;

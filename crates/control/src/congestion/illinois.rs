@@ -5,7 +5,7 @@
 //! down to 0.3, and an eighth to a half. Growth counts segments acknowledged in sequence, and loses what is left over
 //! when it adds a segment. Leaves out: nothing of the module.
 
-use super::{Ack, Cause, Control, Event, Parameter, State, Window, linux};
+use super::{Ack, Cause, CongestionControl, Event, Parameter, State, Window, linux};
 
 /// α = 1 (`ALPHA_SCALE`) and its bounds and start.
 const ALPHA_ONE: u64 = 128;
@@ -128,7 +128,7 @@ impl Illinois {
     }
 }
 
-impl Control for Illinois {
+impl CongestionControl for Illinois {
     /// `tcp_illinois_acked`. Rounds end here too where the window may not grow because it was not used.
     fn observe(&mut self, ack: &Ack<'_>, window: &mut Window) {
         let in_loss = ack.state == State::Loss;

@@ -4,7 +4,7 @@
 //! Computed with α at every acknowledgement rather than once per window, which the RFC permits as an
 //! optimisation only. Leaves out: the application-limited variant of cwnd_total (§3, "MAY").
 
-use super::{Ack, Control, Event, Sibling, Window};
+use super::{Ack, CongestionControl, Event, Sibling, Window};
 
 /// Linked increases of one subflow.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +30,7 @@ impl Lia {
     }
 }
 
-impl Control for Lia {
+impl CongestionControl for Lia {
     const OBSERVES: bool = false;
     const COUPLED: bool = true;
 

@@ -170,7 +170,7 @@ pub struct Delivery {
 
 /// What remains to be done by when, of a flow that has a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Goal {
+pub struct FlowDeadline {
     /// Bytes not yet acknowledged.
     pub left: u64,
     /// When they should be.
@@ -226,7 +226,7 @@ pub struct Ack<'a> {
     /// The rate at which data was delivered, for controls that [want it](Congestion::wants_delivery).
     pub delivery: Option<Delivery>,
     /// The flow's deadline, if it has one.
-    pub goal: Option<Goal>,
+    pub goal: Option<FlowDeadline>,
     /// All established subflows of the connection, this one included; empty for controls that are not coupled.
     pub siblings: &'a [Sibling],
 }
@@ -297,7 +297,7 @@ pub struct Event<'a> {
     /// Everything below this position of the subflow is acknowledged.
     pub una: u64,
     /// The flow's deadline, if it has one.
-    pub goal: Option<Goal>,
+    pub goal: Option<FlowDeadline>,
     /// As in [`Ack::siblings`].
     pub siblings: &'a [Sibling],
 }
@@ -341,31 +341,31 @@ pub struct Parameter {
 
 /// What a congestion control does.
 ///
-/// For each acknowledgement that brings news the transport calls [`observe`](Control::observe), in every state, then
-/// [`on_ack`](Control::on_ack) if the window may grow. For each congestion event it calls
-/// [`on_congestion`](Control::on_congestion), and brings cwnd to the new ssthresh itself (after a time-out: to one
-/// segment). A control with [`OWNS_WINDOW`](Control::OWNS_WINDOW) sets cwnd alone, in `observe`.
-pub trait Control: Default {
+/// For each acknowledgement that brings news the transport calls [`observe`](CongestionControl::observe), in every state, then
+/// [`on_ack`](CongestionControl::on_ack) if the window may grow. For each congestion event it calls
+/// [`on_congestion`](CongestionControl::on_congestion), and brings cwnd to the new ssthresh itself (after a time-out: to one
+/// segment). A control with [`MANAGES_CWND`](CongestionControl::MANAGES_CWND) sets cwnd alone, in `observe`.
+pub trait CongestionControl: Default {
     /// Looks at the connection's other subflows.
     const COUPLED: bool = false;
     /// Wants [`Ack::delivery`], which costs the transport time and memory.
     const WANTS_DELIVERY: bool = false;
     /// Sets cwnd itself in every state; the transport neither reduces nor grows it (BBR). For such a control
-    /// [`observe`](Control::observe) comes last, after an acknowledgement's losses and what follows from them
+    /// [`observe`](CongestionControl::observe) comes last, after an acknowledgement's losses and what follows from them
     /// (`net/ipv4/tcp_input.c: tcp_cong_control`). After a time-out the transport leaves it what is in flight and one
     /// segment (`tcp_enter_loss`).
-    const OWNS_WINDOW: bool = false;
-    /// [`on_ack`](Control::on_ack) is for it also when the window was not what kept the sender from sending
+    const MANAGES_CWND: bool = false;
+    /// [`on_ack`](CongestionControl::on_ack) is for it also when the window was not what kept the sender from sending
     /// ([`Ack::limited`] tells): Vegas and what follows it, which look at delay instead.
-    const ALWAYS_ASKED: bool = false;
-    /// Needs ECN; echoes are for [`observe`](Control::observe) to count, and the receiver tells marks exactly
+    const GROWS_APP_LIMITED: bool = false;
+    /// Needs ECN; echoes are for [`observe`](CongestionControl::observe) to count, and the receiver tells marks exactly
     /// (RFC 8257 §3.2).
-    const COUNTS_MARKS: bool = false;
+    const DCTCP_ECN: bool = false;
 
     /// The connection is established; called once, before anything else.
     fn on_start(&mut self, _start: &Start, _window: &mut Window) {}
 
-    /// Measures at all: [`observe`](Control::observe) does something.
+    /// Measures at all: [`observe`](CongestionControl::observe) does something.
     const OBSERVES: bool = true;
 
     /// News of any kind arrived, in any state: measurements. Called before growth or reduction.
@@ -378,7 +378,7 @@ pub trait Control: Default {
     fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window);
 
     /// The retransmission timer has fired, and `lost` bytes were ever found lost. For every time-out, whether or not it
-    /// was one more congestion event; if it was, after [`on_congestion`](Control::on_congestion) (Linux: `set_state`
+    /// was one more congestion event; if it was, after [`on_congestion`](CongestionControl::on_congestion) (Linux: `set_state`
     /// with `TCP_CA_Loss`).
     fn on_timeout(&mut self, _lost: u64) {}
 
@@ -401,7 +401,7 @@ pub trait Control: Default {
         &[]
     }
 
-    /// Sets a parameter of [`parameters`](Control::parameters) to a value within its range.
+    /// Sets a parameter of [`parameters`](CongestionControl::parameters) to a value within its range.
     fn set(&mut self, _name: &str, _value: f64) {}
 }
 
@@ -411,7 +411,7 @@ pub struct UnknownControl(pub String);
 
 impl fmt::Display for UnknownControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown congestion control `{}`; known: {}", self.0, Congestion::NAMES.join(", "))
+        write!(f, "unknown congestion control `{}`; known: {}", self.0, AnyController::NAMES.join(", "))
     }
 }
 
@@ -461,11 +461,11 @@ macro_rules! controls {
     ($($name:literal => $control:ident in $store:ty;)+) => {
         /// Any of the congestion controls, by name.
         #[derive(Debug, Clone)]
-        pub enum Congestion {
+        pub enum AnyController {
             $(#[doc = concat!("`", $name, "`")] $control($store),)+
         }
 
-        impl Congestion {
+        impl AnyController {
             /// The names a scenario may use.
             pub const NAMES: &[&str] = &[$($name),+];
 
@@ -473,115 +473,115 @@ macro_rules! controls {
             ///
             /// # Errors
             /// If there is none of that name; the message lists all.
-            pub fn by_name(name: &str) -> Result<Congestion, UnknownControl> {
+            pub fn by_name(name: &str) -> Result<AnyController, UnknownControl> {
                 match name {
-                    $($name => Ok(Congestion::$control(<$store>::default())),)+
+                    $($name => Ok(AnyController::$control(<$store>::default())),)+
                     _ => Err(UnknownControl(name.to_owned())),
                 }
             }
 
             /// The name it is known by.
             pub fn name(&self) -> &'static str {
-                match self { $(Congestion::$control(_) => $name,)+ }
+                match self { $(AnyController::$control(_) => $name,)+ }
             }
 
-            /// See [`Control::COUPLED`].
+            /// See [`CongestionControl::COUPLED`].
             #[inline]
             pub fn is_coupled(&self) -> bool {
-                match self { $(Congestion::$control(_) => <$control as Control>::COUPLED,)+ }
+                match self { $(AnyController::$control(_) => <$control as CongestionControl>::COUPLED,)+ }
             }
 
-            /// See [`Control::OBSERVES`].
+            /// See [`CongestionControl::OBSERVES`].
             #[inline]
             pub fn observes(&self) -> bool {
-                match self { $(Congestion::$control(_) => <$control as Control>::OBSERVES,)+ }
+                match self { $(AnyController::$control(_) => <$control as CongestionControl>::OBSERVES,)+ }
             }
 
-            /// See [`Control::WANTS_DELIVERY`].
+            /// See [`CongestionControl::WANTS_DELIVERY`].
             #[inline]
             pub fn wants_delivery(&self) -> bool {
-                match self { $(Congestion::$control(_) => <$control as Control>::WANTS_DELIVERY,)+ }
+                match self { $(AnyController::$control(_) => <$control as CongestionControl>::WANTS_DELIVERY,)+ }
             }
 
-            /// See [`Control::OWNS_WINDOW`].
+            /// See [`CongestionControl::MANAGES_CWND`].
             #[inline]
             pub fn owns_window(&self) -> bool {
-                match self { $(Congestion::$control(_) => <$control as Control>::OWNS_WINDOW,)+ }
+                match self { $(AnyController::$control(_) => <$control as CongestionControl>::MANAGES_CWND,)+ }
             }
 
-            /// See [`Control::ALWAYS_ASKED`].
+            /// See [`CongestionControl::GROWS_APP_LIMITED`].
             #[inline]
             pub fn always_asked(&self) -> bool {
-                match self { $(Congestion::$control(_) => <$control as Control>::ALWAYS_ASKED,)+ }
+                match self { $(AnyController::$control(_) => <$control as CongestionControl>::GROWS_APP_LIMITED,)+ }
             }
 
-            /// See [`Control::COUNTS_MARKS`].
+            /// See [`CongestionControl::DCTCP_ECN`].
             #[inline]
             pub fn counts_marks(&self) -> bool {
-                match self { $(Congestion::$control(_) => <$control as Control>::COUNTS_MARKS,)+ }
+                match self { $(AnyController::$control(_) => <$control as CongestionControl>::DCTCP_ECN,)+ }
             }
 
             /// What can be set.
             pub fn parameters(&self) -> &'static [Parameter] {
-                match self { $(Congestion::$control(_) => <$control as Control>::parameters(),)+ }
+                match self { $(AnyController::$control(_) => <$control as CongestionControl>::parameters(),)+ }
             }
 
-            /// See [`Control::on_start`].
+            /// See [`CongestionControl::on_start`].
             pub fn on_start(&mut self, start: &Start, window: &mut Window) {
-                match self { $(Congestion::$control(c) => c.on_start(start, window),)+ }
+                match self { $(AnyController::$control(c) => c.on_start(start, window),)+ }
             }
 
-            /// See [`Control::observe`].
+            /// See [`CongestionControl::observe`].
             #[inline]
             pub fn observe(&mut self, ack: &Ack<'_>, window: &mut Window) {
-                match self { $(Congestion::$control(c) => c.observe(ack, window),)+ }
+                match self { $(AnyController::$control(c) => c.observe(ack, window),)+ }
             }
 
-            /// See [`Control::on_ack`].
+            /// See [`CongestionControl::on_ack`].
             #[inline]
             pub fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
-                match self { $(Congestion::$control(c) => c.on_ack(ack, window),)+ }
+                match self { $(AnyController::$control(c) => c.on_ack(ack, window),)+ }
             }
 
-            /// See [`Control::on_congestion`].
+            /// See [`CongestionControl::on_congestion`].
             pub fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
-                match self { $(Congestion::$control(c) => c.on_congestion(event, window),)+ }
+                match self { $(AnyController::$control(c) => c.on_congestion(event, window),)+ }
             }
 
-            /// See [`Control::on_timeout`].
+            /// See [`CongestionControl::on_timeout`].
             pub fn on_timeout(&mut self, lost: u64) {
-                match self { $(Congestion::$control(c) => c.on_timeout(lost),)+ }
+                match self { $(AnyController::$control(c) => c.on_timeout(lost),)+ }
             }
 
-            /// See [`Control::on_recovered`].
+            /// See [`CongestionControl::on_recovered`].
             pub fn on_recovered(&mut self, now: Time, window: &mut Window) {
-                match self { $(Congestion::$control(c) => c.on_recovered(now, window),)+ }
+                match self { $(AnyController::$control(c) => c.on_recovered(now, window),)+ }
             }
 
-            /// See [`Control::on_undo`].
+            /// See [`CongestionControl::on_undo`].
             pub fn on_undo(&mut self, now: Time, window: &mut Window) {
-                match self { $(Congestion::$control(c) => c.on_undo(now, window),)+ }
+                match self { $(AnyController::$control(c) => c.on_undo(now, window),)+ }
             }
 
-            /// See [`Control::on_restart`].
+            /// See [`CongestionControl::on_restart`].
             pub fn on_restart(&mut self, now: Time, idle: Span, window: &mut Window) {
-                match self { $(Congestion::$control(c) => c.on_restart(now, idle, window),)+ }
+                match self { $(AnyController::$control(c) => c.on_restart(now, idle, window),)+ }
             }
 
-            /// See [`Control::pacing`].
+            /// See [`CongestionControl::pacing`].
             #[inline]
             pub fn pacing(&self) -> Option<Rate> {
-                match self { $(Congestion::$control(c) => c.pacing(),)+ }
+                match self { $(AnyController::$control(c) => c.pacing(),)+ }
             }
 
             fn set_unchecked(&mut self, name: &str, value: f64) {
-                match self { $(Congestion::$control(c) => c.set(name, value),)+ }
+                match self { $(AnyController::$control(c) => c.set(name, value),)+ }
             }
         }
     };
 }
 
-impl Congestion {
+impl AnyController {
     /// Sets a parameter.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! Leaves out: nothing of RFC 5681 §3.1. Congestion avoidance counts bytes (the third method of §3.1), so that
 //! delayed acknowledgements do not halve the growth; slow start takes the window's limit (RFC 3465).
 
-use super::{Ack, Control, Credit, Event, Window};
+use super::{Ack, CongestionControl, Credit, Event, Window};
 
 /// Additive increase by one segment per round trip, halving on loss.
 #[derive(Debug, Clone, Default)]
@@ -12,7 +12,7 @@ pub struct NewReno {
     credit: Credit,
 }
 
-impl Control for NewReno {
+impl CongestionControl for NewReno {
     const OBSERVES: bool = false;
 
     #[inline]

@@ -7,7 +7,7 @@
 //! Leaves out: the draft's smallest ssthresh of one segment where there are several paths (it is two here, as
 //! RFC 5681 has it).
 
-use super::{Ack, Control, Event, Sibling, Window};
+use super::{Ack, CongestionControl, Event, Sibling, Window};
 
 /// Opportunistic linked increases of one subflow.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +44,7 @@ impl Olia {
     }
 }
 
-impl Control for Olia {
+impl CongestionControl for Olia {
     const COUPLED: bool = true;
 
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {

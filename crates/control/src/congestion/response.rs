@@ -5,13 +5,19 @@
 
 use headway_units::{Span, Time};
 
-use super::{Ack, Cause, Control, Event, Window};
+use super::{Ack, Cause, CongestionControl, Event, Window};
 
 const MSS: u32 = 1000;
 
 /// The average window in segments with one loss in each `between` segments, starting at a window of `start`
 /// segments. Half of `cycles` settle, the others are measured.
-pub(super) fn average_window<C: Control>(mut control: C, between: u64, rtt: Span, start: u64, cycles: u64) -> f64 {
+pub(super) fn average_window<C: CongestionControl>(
+    mut control: C,
+    between: u64,
+    rtt: Span,
+    start: u64,
+    cycles: u64,
+) -> f64 {
     let cwnd = start * u64::from(MSS);
     let mut window = Window { cwnd, ssthresh: cwnd, mss: MSS, growth_limit: 1 };
     let (mut now, mut una) = (Time::ZERO, 0);

@@ -4,7 +4,7 @@
 //! not depend on the rate. Windows up to 100 segments grow as Reno's. Leaves out: Kelly's legacy window, up to
 //! which a loss halves as well; Linux does not have it, nor has its module parameters.
 
-use super::{Ack, Control, Credit, Event, Window, linux};
+use super::{Ack, CongestionControl, Credit, Event, Window, linux};
 
 /// Segments acknowledged for one of growth: 1/a (`TCP_SCALABLE_AI_CNT`).
 const PER_SEGMENT: u64 = 100;
@@ -17,7 +17,7 @@ pub struct Scalable {
     credit: Credit,
 }
 
-impl Control for Scalable {
+impl CongestionControl for Scalable {
     /// `tcp_scalable_cong_avoid`.
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
         let mut acked = window.bytes(linux::packets(ack.acked, window));

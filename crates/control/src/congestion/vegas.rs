@@ -6,7 +6,7 @@
 //! and the paper's own detection of loss.
 
 use super::rounds::{Round, Rounds};
-use super::{Ack, Cause, Control, Credit, Event, Parameter, Window};
+use super::{Ack, Cause, CongestionControl, Credit, Event, Parameter, Window};
 use headway_units::{Span, Time};
 
 /// Vegas of one connection.
@@ -91,8 +91,8 @@ impl Vegas {
     }
 }
 
-impl Control for Vegas {
-    const ALWAYS_ASKED: bool = true;
+impl CongestionControl for Vegas {
+    const GROWS_APP_LIMITED: bool = true;
 
     fn observe(&mut self, ack: &Ack<'_>, _window: &mut Window) {
         self.rounds.observe(ack);
@@ -152,7 +152,7 @@ impl Control for Vegas {
 #[cfg(test)]
 mod tests {
     use super::super::bottleneck::Bottleneck;
-    use super::super::{Congestion, State};
+    use super::super::{AnyController, State};
     use super::*;
 
     const MSS: u64 = 1000;
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn each_flow_keeps_two_to_four_segments_queued() {
         for flows in 1..=4 {
-            let controls = (0..flows).map(|_| Congestion::by_name("vegas").unwrap()).collect();
+            let controls = (0..flows).map(|_| AnyController::by_name("vegas").unwrap()).collect();
             let mut path = Bottleneck::new(10_000.0, Span::from_millis(10), controls);
             path.run(300);
             let queued = path.queued();

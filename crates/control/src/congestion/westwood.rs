@@ -10,7 +10,7 @@
 
 use headway_units::Time;
 
-use super::{Ack, Cause, Control, Credit, Event, State, Window, linux};
+use super::{Ack, Cause, CongestionControl, Credit, Event, State, Window, linux};
 
 /// Shortest interval for which a rate is measured, ticks (`TCP_WESTWOOD_RTT_MIN`).
 const SHORTEST: u64 = linux::HZ / 20;
@@ -90,7 +90,7 @@ impl Westwood {
     }
 }
 
-impl Control for Westwood {
+impl CongestionControl for Westwood {
     /// `tcp_westwood_pkts_acked`, `tcp_westwood_ack`.
     fn observe(&mut self, ack: &Ack<'_>, window: &mut Window) {
         self.timed_out = ack.state == State::Loss;

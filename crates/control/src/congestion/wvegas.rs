@@ -11,7 +11,7 @@ use headway_units::{Span, Time};
 
 use super::rounds::{Round, Rounds};
 use super::vegas::round_or_reno;
-use super::{Ack, Control, Credit, Event, Parameter, Sibling, Window};
+use super::{Ack, CongestionControl, Credit, Event, Parameter, Sibling, Window};
 
 /// Weighted Vegas of one subflow.
 #[derive(Debug, Clone)]
@@ -110,9 +110,9 @@ impl WVegas {
     }
 }
 
-impl Control for WVegas {
+impl CongestionControl for WVegas {
     const COUPLED: bool = true;
-    const ALWAYS_ASKED: bool = true;
+    const GROWS_APP_LIMITED: bool = true;
 
     fn observe(&mut self, ack: &Ack<'_>, _window: &mut Window) {
         if self.rounds.observe(ack) {
@@ -179,7 +179,7 @@ impl Control for WVegas {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Congestion;
+    use super::super::AnyController;
     use super::super::bottleneck::Bottleneck;
     use super::*;
 
@@ -228,7 +228,7 @@ mod tests {
     fn the_connection_keeps_ten_segments_queued() {
         for flows in 1..=2 {
             let control = || {
-                let mut control = Congestion::by_name("wvegas").unwrap();
+                let mut control = AnyController::by_name("wvegas").unwrap();
                 control.set("drain", 0.0).unwrap();
                 control
             };

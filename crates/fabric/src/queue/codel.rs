@@ -11,7 +11,7 @@ use headway_units::{Span, Time};
 
 use super::fifo::{Backlog, Fifo, Taken, mark};
 use super::spec::{CodelLaw, CodelSpec, Limit};
-use crate::pool::{Loose, Pool};
+use crate::pool::{FrameHandle, Pool};
 
 /// State of the control of one queue (RFC 8289 §5.2).
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ pub(crate) struct Codel {
 /// A frame whose turn it is.
 #[derive(Debug)]
 pub(crate) struct Chosen {
-    pub frame: Loose,
+    pub frame: FrameHandle,
     pub size: u64,
     pub marked: bool,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Bench<'a, B> {
     pub fifo: &'a mut Fifo,
     pub backlog: &'a mut Backlog,
     pub pool: &'a mut Pool<B>,
-    pub dropped: &'a mut Vec<Loose>,
+    pub dropped: &'a mut Vec<FrameHandle>,
 }
 
 impl<B: Copy> Bench<'_, B> {
@@ -158,11 +158,11 @@ impl CodelQueue {
     pub fn enqueue<B: Copy>(
         &mut self,
         now: Time,
-        frame: Loose,
+        frame: FrameHandle,
         size: u64,
         backlog: &mut Backlog,
         pool: &mut Pool<B>,
-    ) -> Result<(), Loose> {
+    ) -> Result<(), FrameHandle> {
         if backlog.bytes + size > self.limit_bytes || backlog.frames >= self.limit_frames {
             return Err(frame);
         }
@@ -177,14 +177,14 @@ impl CodelQueue {
         now: Time,
         backlog: &mut Backlog,
         pool: &mut Pool<B>,
-        dropped: &mut Vec<Loose>,
+        dropped: &mut Vec<FrameHandle>,
     ) -> Option<Chosen> {
         let mut bench = Bench { fifo: &mut self.fifo, backlog, pool, dropped };
         self.state.dequeue(&self.law, now, self.largest, &mut bench)
     }
 
     /// Takes out all.
-    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<Loose>) {
+    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<FrameHandle>) {
         self.fifo.flush(now, pool, out);
         self.state = Codel::NEW;
     }
@@ -208,7 +208,7 @@ mod tests {
         queue: CodelQueue,
         pool: Pool<()>,
         backlog: Backlog,
-        dropped: Vec<Loose>,
+        dropped: Vec<FrameHandle>,
         now: u64,
         /// Milliseconds of signals.
         signals: Vec<u64>,

@@ -18,7 +18,7 @@ use super::fifo::{Backlog, Fifo};
 use super::flows::Flows;
 use super::fq_codel::sum;
 use super::spec::{DrrSpec, Limit};
-use crate::pool::{Loose, Pool};
+use crate::pool::{FrameHandle, Pool};
 
 #[derive(Debug)]
 struct Flow {
@@ -56,12 +56,12 @@ impl Drr {
     pub fn enqueue<B: Copy>(
         &mut self,
         now: Time,
-        frame: Loose,
+        frame: FrameHandle,
         size: u64,
         backlog: &mut Backlog,
         pool: &mut Pool<B>,
-        dropped: &mut Vec<Loose>,
-    ) -> Result<(), Loose> {
+        dropped: &mut Vec<FrameHandle>,
+    ) -> Result<(), FrameHandle> {
         let hop = pool.slot(&frame).packet.hop;
         let number = self.flows.of(hop, || Flow { fifo: Fifo::EMPTY, deficit: 0, active: false });
         let flow = self.flows.get(number);
@@ -114,7 +114,7 @@ impl Drr {
     }
 
     /// Takes out all.
-    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<Loose>) {
+    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<FrameHandle>) {
         for flow in self.flows.iter_mut() {
             flow.fifo.flush(now, pool, out);
             (flow.deficit, flow.active) = (0, false);

@@ -3,7 +3,7 @@
 use headway_units::{Span, Time};
 
 use crate::packet::ecn;
-use crate::pool::{Cursor, List, Loose, Pool};
+use crate::pool::{Cursor, FrameHandle, List, Pool};
 
 /// Frames of one queue. While a frame waits, its slot's `arrival` is when it came.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +15,7 @@ pub(crate) struct Fifo {
 /// A frame taken from a queue.
 #[derive(Debug)]
 pub(crate) struct Taken {
-    pub frame: Loose,
+    pub frame: FrameHandle,
     pub size: u64,
     /// How long it has waited.
     pub sojourn: Span,
@@ -28,7 +28,7 @@ impl Fifo {
         self.list.len == 0
     }
 
-    pub fn push<B: Copy>(&mut self, now: Time, frame: Loose, pool: &mut Pool<B>) -> Cursor {
+    pub fn push<B: Copy>(&mut self, now: Time, frame: FrameHandle, pool: &mut Pool<B>) -> Cursor {
         let slot = pool.slot(&frame);
         slot.arrival = now;
         self.bytes += u64::from(slot.packet.size);
@@ -52,7 +52,7 @@ impl Fifo {
     }
 
     /// Takes out all.
-    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<Loose>) {
+    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<FrameHandle>) {
         while let Some(taken) = self.pop(now, pool) {
             out.push(taken.frame);
         }
@@ -87,7 +87,7 @@ impl Backlog {
 }
 
 /// Marks a frame CE (RFC 3168 §5). False if its sender does not understand ECN.
-pub(crate) fn mark<B: Copy>(frame: &Loose, pool: &mut Pool<B>) -> bool {
+pub(crate) fn mark<B: Copy>(frame: &FrameHandle, pool: &mut Pool<B>) -> bool {
     let tos = &mut pool.slot(frame).packet.tos;
     let capable = *tos & ecn::MASK != 0;
     if capable {

@@ -17,7 +17,7 @@ use super::codel::{Bench, Chosen, Codel};
 use super::fifo::{Backlog, Fifo};
 use super::flows::Flows;
 use super::spec::{FqCodelSpec, Limit};
-use crate::pool::{Loose, Pool};
+use crate::pool::{FrameHandle, Pool};
 
 #[derive(Debug)]
 struct Flow {
@@ -63,12 +63,12 @@ impl FqCodel {
     pub fn enqueue<B: Copy>(
         &mut self,
         now: Time,
-        frame: Loose,
+        frame: FrameHandle,
         size: u64,
         backlog: &mut Backlog,
         pool: &mut Pool<B>,
-        dropped: &mut Vec<Loose>,
-    ) -> Result<(), Loose> {
+        dropped: &mut Vec<FrameHandle>,
+    ) -> Result<(), FrameHandle> {
         let hop = pool.slot(&frame).packet.hop;
         let number = self.flows.of(hop, || Flow::NEW);
         let flow = self.flows.get(number);
@@ -91,7 +91,13 @@ impl FqCodel {
     }
 
     /// Drops at the head of the fattest queue.
-    fn relieve<B: Copy>(&mut self, now: Time, backlog: &mut Backlog, pool: &mut Pool<B>, dropped: &mut Vec<Loose>) {
+    fn relieve<B: Copy>(
+        &mut self,
+        now: Time,
+        backlog: &mut Backlog,
+        pool: &mut Pool<B>,
+        dropped: &mut Vec<FrameHandle>,
+    ) {
         let fattest = self.flows.fattest(|flow| flow.fifo.bytes).expect("a frame was just queued");
         let flow = self.flows.get(fattest);
         let enough = flow.fifo.bytes / 2;
@@ -114,7 +120,7 @@ impl FqCodel {
         now: Time,
         backlog: &mut Backlog,
         pool: &mut Pool<B>,
-        dropped: &mut Vec<Loose>,
+        dropped: &mut Vec<FrameHandle>,
     ) -> Option<Chosen> {
         loop {
             let (number, is_new) = match self.new.front() {
@@ -145,7 +151,7 @@ impl FqCodel {
     }
 
     /// Takes out all.
-    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<Loose>) {
+    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<FrameHandle>) {
         for flow in self.flows.iter_mut() {
             flow.fifo.flush(now, pool, out);
             *flow = Flow::NEW;

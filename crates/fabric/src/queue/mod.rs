@@ -27,8 +27,8 @@ pub(crate) use red::Red;
 pub(crate) use shared_buffer::SharedBuffer;
 pub use spec::{CodelLaw, CodelSpec, DrrSpec, FqCodelSpec, Limit, QueueSpec, RedSpec, SharedBufferSpec};
 
-use crate::managed::Managed;
-use crate::pool::{Loose, Pool};
+use crate::pool::{FrameHandle, Pool};
+use crate::scheduled_port::Managed;
 
 /// What becomes of an arriving frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,12 +87,12 @@ impl Scheduler {
     pub fn enqueue<B: Copy>(
         &mut self,
         now: Time,
-        frame: Loose,
+        frame: FrameHandle,
         size: u64,
         backlog: &mut Backlog,
         pool: &mut Pool<B>,
-        dropped: &mut Vec<Loose>,
-    ) -> Result<(), Loose> {
+        dropped: &mut Vec<FrameHandle>,
+    ) -> Result<(), FrameHandle> {
         match self {
             Scheduler::Codel(codel) => codel.enqueue(now, frame, size, backlog, pool),
             Scheduler::FqCodel(fq) => fq.enqueue(now, frame, size, backlog, pool, dropped),
@@ -106,7 +106,7 @@ impl Scheduler {
         now: Time,
         backlog: &mut Backlog,
         pool: &mut Pool<B>,
-        dropped: &mut Vec<Loose>,
+        dropped: &mut Vec<FrameHandle>,
     ) -> Option<Chosen> {
         match self {
             Scheduler::Codel(codel) => codel.dequeue(now, backlog, pool, dropped),
@@ -117,7 +117,7 @@ impl Scheduler {
 
     /// Takes out all that waits and forgets what was learnt from it, as Linux does when a link goes down
     /// (`net/sched/sch_generic.c: dev_reset_queue`).
-    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<Loose>) {
+    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<FrameHandle>) {
         match self {
             Scheduler::Codel(codel) => codel.flush(now, pool, out),
             Scheduler::FqCodel(fq) => fq.flush(now, pool, out),

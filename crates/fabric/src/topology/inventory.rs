@@ -89,7 +89,7 @@ impl Inventory {
 
 impl Design {
     /// The most hosts that are counted.
-    pub const MOST_HOSTS: u64 = 1_000_000_000;
+    pub const MAX_HOSTS: u64 = 1_000_000_000;
 
     /// How many hosts it has. Saturates where 128 bits do not hold them.
     ///
@@ -120,10 +120,10 @@ impl Design {
     /// What it is made of.
     ///
     /// # Errors
-    /// A parameter for which there is no such topology; more than [`Design::MOST_HOSTS`].
+    /// A parameter for which there is no such topology; more than [`Design::MAX_HOSTS`].
     pub fn inventory(self) -> Result<Inventory, TopologyError> {
         let hosts = self.hosts()?;
-        if hosts > u128::from(Design::MOST_HOSTS) {
+        if hosts > u128::from(Design::MAX_HOSTS) {
             return Err(TopologyError::TooManyHosts { hosts });
         }
         let hosts = hosts as u64;

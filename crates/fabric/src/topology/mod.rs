@@ -51,7 +51,7 @@ pub enum TopologyError {
         links: u128,
     },
     /// More hosts than are counted.
-    #[error("this topology has {hosts} hosts; the most is {}", Design::MOST_HOSTS)]
+    #[error("this topology has {hosts} hosts; the most is {}", Design::MAX_HOSTS)]
     TooManyHosts {
         /// How many it would have.
         hosts: u128,

@@ -206,7 +206,7 @@ impl Guest {
             }
             turns = if now == last { turns + 1 } else { 0 };
             last = now;
-            if turns > MOST_TURNS {
+            if turns > MAX_TURNS {
                 return Err(self.gone("does not let time go on".to_owned()));
             }
             self.step(now, until)?;
@@ -527,7 +527,7 @@ impl Guest {
 }
 
 /// A guest that has acted so often at one instant will not come to an end.
-const MOST_TURNS: u32 = 100_000;
+const MAX_TURNS: u32 = 100_000;
 
 /// How often a wait is interrupted to look at what else may have happened.
 const TICK: Duration = Duration::from_millis(200);

@@ -9,11 +9,11 @@ use super::values::{Ports, RemoteValue, User};
 use crate::setup::KERNEL_TABLES;
 
 /// A lane has at most this many addresses: each subflow's is looked up among them.
-const MOST_ADDRESSES: usize = 64;
+const MAX_ADDRESSES: usize = 64;
 /// There are at most this many rules: each connection is held against them one by one.
-const MOST_RULES: usize = 1000;
+const MAX_RULES: usize = 1000;
 /// `sun_path` of Linux holds so many bytes and a zero.
-const LONGEST_SOCKET: usize = 107;
+const MAX_SOCKET: usize = 107;
 
 /// Notes problems at paths of the file.
 struct Checker<'a> {
@@ -34,7 +34,7 @@ pub(super) fn check(record: &FileRecord, tree: &Node, reader: &mut Reader) {
     names("lane", record.lane.iter().map(|lane| &*lane.name), &mut checker);
     names("rule", record.rule.iter().map(|rule| &*rule.name), &mut checker);
     let few = record.lane.len() <= MAX_SUBFLOWS
-        && record.lane.iter().all(|lane| lane.address.as_ref().is_none_or(|list| list.len() <= MOST_ADDRESSES));
+        && record.lane.iter().all(|lane| lane.address.as_ref().is_none_or(|list| list.len() <= MAX_ADDRESSES));
     for (index, lane) in record.lane.iter().enumerate() {
         one_lane(index, lane, &mut checker);
         // Each is compared with all others.
@@ -105,8 +105,8 @@ fn one_lane(index: usize, lane: &LaneRecord, checker: &mut Checker) {
         let message = format!("lane `{}` has an empty list of addresses", lane.name);
         checker.note(&["lane", &at, "address"], message, "", Some("leave `address` out for all of the interface"));
     }
-    if addresses.len() > MOST_ADDRESSES {
-        let message = format!("lane `{}` has more than {MOST_ADDRESSES} addresses", lane.name);
+    if addresses.len() > MAX_ADDRESSES {
+        let message = format!("lane `{}` has more than {MAX_ADDRESSES} addresses", lane.name);
         checker.note(&["lane", &at, "address"], message, format!("{} addresses", addresses.len()), None);
     }
     let gateways = lane.gateway.as_ref().map_or(&[][..], |list| list);
@@ -196,8 +196,8 @@ fn judges(record: &FileRecord, checker: &mut Checker) {
 }
 
 fn rules(record: &FileRecord, checker: &mut Checker) {
-    if record.rule.len() > MOST_RULES {
-        checker.note(&["rule"], format!("there are at most {MOST_RULES} rules"), "", None);
+    if record.rule.len() > MAX_RULES {
+        checker.note(&["rule"], format!("there are at most {MAX_RULES} rules"), "", None);
     }
     for (index, rule) in record.rule.iter().enumerate() {
         let at = index.to_string();
@@ -241,8 +241,8 @@ fn setup(record: &FileRecord, checker: &mut Checker) {
         checker.note(&["setup", "table"], message, "", Some("for example 8300"));
     }
     let socket = &record.operations.socket.0;
-    if socket.as_os_str().len() > LONGEST_SOCKET {
-        let message = format!("the path of a unix socket has at most {LONGEST_SOCKET} bytes");
+    if socket.as_os_str().len() > MAX_SOCKET {
+        let message = format!("the path of a unix socket has at most {MAX_SOCKET} bytes");
         let label = format!("this has {}", socket.as_os_str().len());
         checker.note(&["operations", "socket"], message, label, None);
     }

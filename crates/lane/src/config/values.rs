@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use serde_json::json;
 
 /// A path is at most this long: `PATH_MAX` of Linux.
-const LONGEST_PATH: usize = 4096;
+const MAX_PATH: usize = 4096;
 
 /// Reads the text of `node` with `parse`, whose error is a sentence about the value.
 fn text<T>(
@@ -127,8 +127,8 @@ fn interface(text: &str) -> Result<String, String> {
 
 fn path(text: &str) -> Result<PathBuf, String> {
     let path = Path::new(text);
-    if text.len() > LONGEST_PATH || text.contains(char::is_control) {
-        return Err(format!("paths have at most {LONGEST_PATH} bytes and no control characters"));
+    if text.len() > MAX_PATH || text.contains(char::is_control) {
+        return Err(format!("paths have at most {MAX_PATH} bytes and no control characters"));
     }
     if !path.is_absolute() {
         return Err(format!("`{}` does not begin with `/`", short(text)));

@@ -8,25 +8,25 @@ use std::time::Duration;
 
 use headway_linux::diag::{Diag, Mptcp, Query, States, Tcp};
 use headway_linux::mptcp::{Command, PathManager};
-use headway_linux::{Error, Pair, Token, mptcp_socket};
+use headway_linux::{Error, FourTuple, Token, mptcp_socket};
 use rustix::io::Errno;
 
 use super::cgroups::Cgroups;
 use super::namespace::Place;
-use super::socket::Reopened;
+use super::socket::ReconnectingSocket;
 use crate::failures::{Failures, Refusal, refusal};
 use crate::manager::{Answer, Kernel, Unreadable};
 
 /// Sockets that listen for joins.
-const MOST_LISTENERS: usize = 256;
+const MAX_LISTENERS: usize = 256;
 /// New connections that arrive where only joins are wanted, at one time.
 const BACKLOG: u16 = 16;
 
 /// The kernel.
-pub(super) struct Live {
+pub(super) struct LinuxKernel {
     place: Place,
-    commands: Reopened<PathManager>,
-    diag: Reopened<Diag>,
+    commands: ReconnectingSocket<PathManager>,
+    diag: ReconnectingSocket<Diag>,
     /// Since the daemon's start, as of this turn of the event loop.
     pub uptime: Duration,
     /// Interfaces that subflows from an address are bound to.
@@ -39,12 +39,12 @@ pub(super) struct Live {
     cgroups: Cgroups,
 }
 
-impl Live {
+impl LinuxKernel {
     /// In the namespace that the calling thread is in, which is `place`.
-    pub fn open(place: Place) -> Result<Live, Error> {
-        Ok(Live {
-            commands: Reopened::new("commands", place.clone().opens(PathManager::open))?,
-            diag: Reopened::new("sock_diag", place.clone().opens(Diag::open))?,
+    pub fn open(place: Place) -> Result<LinuxKernel, Error> {
+        Ok(LinuxKernel {
+            commands: ReconnectingSocket::new("commands", place.clone().opens(PathManager::open))?,
+            diag: ReconnectingSocket::new("sock_diag", place.clone().opens(Diag::open))?,
             place,
             uptime: Duration::ZERO,
             accepting: Failures::default(),
@@ -77,7 +77,7 @@ impl Live {
         self.listeners.values().filter(move |_| !rest).map(AsFd::as_fd)
     }
 
-    /// When [`Live::mend`] is to be called although nothing happens.
+    /// When [`LinuxKernel::mend`] is to be called although nothing happens.
     pub fn due(&self) -> Option<Duration> {
         let due = [self.commands.due(self.uptime), self.diag.due(self.uptime), self.accepting.due(self.uptime)];
         due.into_iter().flatten().min()
@@ -149,7 +149,7 @@ fn readable<T>(state: Result<Option<T>, Error>) -> Answer<T> {
     })
 }
 
-impl Live {
+impl LinuxKernel {
     fn asked(&mut self, asked: Result<(), Error>) {
         if let Err(error) = asked {
             tracing::debug!(%error, "sockets cannot be read now");
@@ -158,7 +158,7 @@ impl Live {
     }
 }
 
-impl Kernel for Live {
+impl Kernel for LinuxKernel {
     fn command(&mut self, command: &Command) -> Result<(), i32> {
         let commands = self.commands.get_mut().ok_or(Errno::IO.raw_os_error())?;
         commands.run(command).map_err(|error| {
@@ -177,8 +177,8 @@ impl Kernel for Live {
         found
     }
 
-    fn subflows(&mut self, pairs: &[Pair]) -> Vec<Answer<Tcp>> {
-        let interface = |pair: &Pair| self.interfaces.get(&pair.local.ip()).copied().unwrap_or(0);
+    fn subflows(&mut self, pairs: &[FourTuple]) -> Vec<Answer<Tcp>> {
+        let interface = |pair: &FourTuple| self.interfaces.get(&pair.local.ip()).copied().unwrap_or(0);
         let queries: Vec<Query> = pairs.iter().map(|pair| Query { pair: *pair, interface: interface(pair) }).collect();
         let mut found = vec![Err(Unreadable); pairs.len()];
         if let Some(diag) = self.diag.get_mut() {
@@ -189,7 +189,7 @@ impl Kernel for Live {
     }
 
     fn listen(&mut self, at: SocketAddr) -> Result<(), i32> {
-        if self.listeners.contains_key(&at) || self.listeners.len() >= MOST_LISTENERS {
+        if self.listeners.contains_key(&at) || self.listeners.len() >= MAX_LISTENERS {
             return Ok(());
         }
         let listening = self.place.inside(|| {

@@ -99,7 +99,7 @@ impl Clock {
     /// So much is before its beginning, for what is older: 50 days.
     const BEFORE: Span = Span::from_secs(50 * 24 * 3600);
     /// The event loop looks at it at least once a day.
-    const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
+    const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);
 
     fn new() -> Clock {
         let now = Instant::now();
@@ -258,7 +258,7 @@ impl Daemon {
 
     fn wait(&self) -> io::Result<Ready> {
         let now = self.clock.now();
-        let mut timeout = Clock::LONGEST_WAIT;
+        let mut timeout = Clock::MAX_WAIT;
         for due in self.namespaces.iter().filter_map(Namespace::due) {
             timeout = timeout.min(Duration::from_nanos(due.since(now).nanos()));
         }
@@ -402,7 +402,7 @@ mod tests {
         assert_eq!(clock.renew(), None);
         assert!((days(149)..days(150)).contains(&span(clock.now())));
         // however late it is looked at, `Time` is far from its end
-        let latest = Clock::LIFE + Clock::LONGEST_WAIT + Duration::from_nanos(Clock::BEFORE.nanos());
+        let latest = Clock::LIFE + Clock::MAX_WAIT + Duration::from_nanos(Clock::BEFORE.nanos());
         assert!(Duration::from_nanos(Span::MAX.nanos()) > latest + days(60));
         clock.start = Instant::now().checked_sub(days(250)).unwrap();
         clock.epoch = Instant::now().checked_sub(days(100)).unwrap();

@@ -16,8 +16,8 @@ use headway_linux::{Error, netns};
 use headway_units::{Span, Time};
 
 use super::RunError;
-use super::kernel::Live;
-use super::socket::Reopened;
+use super::kernel::LinuxKernel;
+use super::socket::ReconnectingSocket;
 use crate::failures::Failures;
 use crate::manager::{LaneState, Manager, Note};
 use crate::settings::Settings;
@@ -80,17 +80,24 @@ impl Place {
 }
 
 /// What a namespace has open, and whether nothing of the set-up is left for later.
-type Sockets = (Live, Reopened<Events>, Reopened<Monitor>, Reopened<Rtnetlink>, Option<UnixListener>, bool);
+type Sockets = (
+    LinuxKernel,
+    ReconnectingSocket<Events>,
+    ReconnectingSocket<Monitor>,
+    ReconnectingSocket<Rtnetlink>,
+    Option<UnixListener>,
+    bool,
+);
 
 /// A namespace with its sockets and its manager.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct Namespace {
     name: Option<String>,
     place: Place,
-    kernel: Live,
-    events: Reopened<Events>,
-    changes: Reopened<Monitor>,
-    interfaces: Reopened<Rtnetlink>,
+    kernel: LinuxKernel,
+    events: ReconnectingSocket<Events>,
+    changes: ReconnectingSocket<Monitor>,
+    interfaces: ReconnectingSocket<Rtnetlink>,
     manager: Manager,
     /// Everything has to be read anew at this time.
     resync: Option<Time>,
@@ -143,12 +150,12 @@ impl Namespace {
         }
         // first of all the events: what happens from here on is told twice rather than never
         let what = "events of the path manager";
-        let events = Reopened::new(what, place.clone().opens(Events::open)).map_err(kernel(what))?;
+        let events = ReconnectingSocket::new(what, place.clone().opens(Events::open)).map_err(kernel(what))?;
         let what = "changes of interfaces";
-        let changes = Reopened::new(what, place.clone().opens(Monitor::open)).map_err(kernel(what))?;
+        let changes = ReconnectingSocket::new(what, place.clone().opens(Monitor::open)).map_err(kernel(what))?;
         let what = "interfaces";
-        let interfaces = Reopened::new(what, place.clone().opens(Rtnetlink::open)).map_err(kernel(what))?;
-        let live = Live::open(place.clone()).map_err(kernel("commands and sockets"))?;
+        let interfaces = ReconnectingSocket::new(what, place.clone().opens(Rtnetlink::open)).map_err(kernel(what))?;
+        let live = LinuxKernel::open(place.clone()).map_err(kernel("commands and sockets"))?;
         Ok((live, events, changes, interfaces, alone, done.is_none_or(|done| done.is_whole())))
     }
 

@@ -7,7 +7,7 @@ use headway_linux::Error;
 use crate::failures::Failures;
 
 /// The socket, and the way to another one.
-pub(super) struct Reopened<T> {
+pub(super) struct ReconnectingSocket<T> {
     what: &'static str,
     open: Box<dyn FnMut() -> Result<T, Error>>,
     socket: Option<T>,
@@ -15,7 +15,7 @@ pub(super) struct Reopened<T> {
     lost: u64,
 }
 
-impl<T> Reopened<T> {
+impl<T> ReconnectingSocket<T> {
     /// The first one. `what` it is for, in messages.
     pub fn new(what: &'static str, mut open: impl FnMut() -> Result<T, Error> + 'static) -> Result<Self, Error> {
         let socket = Some(open()?);
@@ -98,7 +98,7 @@ mod tests {
             count.set(count.get() + 1);
             Ok(())
         };
-        let mut socket = Reopened::new("test", open).unwrap();
+        let mut socket = ReconnectingSocket::new("test", open).unwrap();
         // ten minutes of an event loop that is woken whenever there is a socket to poll, and fails to read from it
         let mut now = Duration::ZERO;
         let mut turns: u64 = 0;
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_is_not_about_the_socket_does_not_close_it() {
-        let mut socket = Reopened::new("test", || Ok(())).unwrap();
+        let mut socket = ReconnectingSocket::new("test", || Ok(())).unwrap();
         let refused = Error::Kernel { errno: rustix::io::Errno::INVAL, message: None };
         for error in [refused, Error::Overrun, Error::Interrupted, Error::NoAnswer] {
             assert!(!socket.failed(&error, Duration::ZERO) && socket.get().is_some(), "{error}");
@@ -129,7 +129,7 @@ mod tests {
         let full = Rc::new(Cell::new(false));
         let is_full = full.clone();
         let open = move || if is_full.get() { Err(dead()) } else { Ok(()) };
-        let mut socket = Reopened::new("test", open).unwrap();
+        let mut socket = ReconnectingSocket::new("test", open).unwrap();
         full.set(true);
         socket.failed(&dead(), Duration::ZERO);
         let due = socket.due(Duration::ZERO).unwrap();

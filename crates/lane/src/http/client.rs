@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Status is at most this long.
 const LONGEST: u64 = 64 * 1024 * 1024;
 /// An event, and the head of an answer, are at most this long.
-const LONGEST_LINE: u64 = 1024 * 1024;
+const MAX_LINE: u64 = 1024 * 1024;
 
 /// Why there is no answer.
 #[derive(Debug, Error)]
@@ -83,8 +83,8 @@ fn ask(socket: &Path, path: &str) -> Result<BufReader<UnixStream>, ClientError> 
 /// The next line; `None` at the end.
 fn line(from: &mut BufReader<UnixStream>) -> io::Result<Option<String>> {
     let mut line = String::new();
-    let read = from.take(LONGEST_LINE).read_line(&mut line)?;
-    if read as u64 == LONGEST_LINE {
+    let read = from.take(MAX_LINE).read_line(&mut line)?;
+    if read as u64 == MAX_LINE {
         return Err(io::Error::other("a line is too long"));
     }
     Ok((read > 0).then_some(line))

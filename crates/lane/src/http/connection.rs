@@ -6,13 +6,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use super::{Interest, LONGEST_BACKLOG, LONGEST_REQUEST, Request, Response};
+use super::{Interest, MAX_BACKLOG, MAX_REQUEST, Request, Response};
 
 /// A request has at most this many headers.
-const MOST_HEADERS: usize = 64;
+const MAX_HEADERS: usize = 64;
 
 /// So many reads throw away what follows a request; who sends more may be reset.
-const MOST_DISCARDED: usize = 64;
+const MAX_DISCARDED: usize = 64;
 
 /// Where bytes come from and go to.
 #[derive(Debug)]
@@ -164,7 +164,7 @@ impl Connection {
 
     /// Adds an event; false if too many wait already.
     pub(super) fn publish(&mut self, line: &[u8]) -> bool {
-        if self.output.len() - self.written + line.len() > LONGEST_BACKLOG {
+        if self.output.len() - self.written + line.len() > MAX_BACKLOG {
             return false;
         }
         self.output.drain(..self.written);
@@ -182,7 +182,7 @@ impl Connection {
                     self.input.extend_from_slice(&buffer[..read]);
                     match request(&self.input, self.is_tcp()) {
                         Some(asked) => return Progress::Asks(asked),
-                        None if self.input.len() >= LONGEST_REQUEST => {
+                        None if self.input.len() >= MAX_REQUEST => {
                             return Progress::Asks(Err(Response::text(431, "this request is too long\n")));
                         }
                         None => {}
@@ -211,7 +211,7 @@ impl Connection {
     /// Reads what was not asked for: a connection that is closed with unread input is reset, and the answer may be lost.
     fn discard(&mut self) {
         let mut buffer = [0; 2048];
-        for _ in 0..MOST_DISCARDED {
+        for _ in 0..MAX_DISCARDED {
             match self.stream.read(&mut buffer) {
                 Ok(1..) => {}
                 _ => return,
@@ -238,7 +238,7 @@ fn after(error: &io::Error) -> Progress {
 
 /// The request in `bytes`, or what to answer to a wrong one; `None` if it is not whole.
 fn request(bytes: &[u8], tcp: bool) -> Option<Result<Request, Response>> {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     match parsed.parse(bytes) {
         Ok(httparse::Status::Partial) => return None,

@@ -1,8 +1,8 @@
 //! Status, events and metrics over HTTP/1.1, without threads: the event loop polls [`Server::interests`] and calls
 //! [`Server::serve`].
 //!
-//! Whoever is at the other end may be slow, wrong or hostile. So there are at most [`MOST_CONNECTIONS`] and [`MOST_TCP`], and
-//! the ones take no place of the others; requests are at most [`LONGEST_REQUEST`] bytes and one per connection; who takes longer than [`PATIENCE`], or does not read events as
+//! Whoever is at the other end may be slow, wrong or hostile. So there are at most [`MAX_CONNECTIONS`] and [`MAX_TCP`], and
+//! the ones take no place of the others; requests are at most [`MAX_REQUEST`] bytes and one per connection; who takes longer than [`PATIENCE`], or does not read events as
 //! fast as they come, is dropped. Nothing can be changed through it.
 //!
 //! Sources: RFC 9112 (HTTP/1.1).
@@ -30,17 +30,17 @@ pub use pages::answer;
 use socket::UnixSocket;
 
 /// Open connections at the unix socket at a time; a further one takes the place of the oldest.
-pub const MOST_CONNECTIONS: usize = 16;
+pub const MAX_CONNECTIONS: usize = 16;
 /// Open connections over TCP at a time, likewise.
-pub const MOST_TCP: usize = 8;
+pub const MAX_TCP: usize = 8;
 /// Of them, those that follow events, so that there is always one to drop.
-pub const MOST_FOLLOWERS: usize = 8;
+pub const MAX_FOLLOWERS: usize = 8;
 /// A request and its headers.
-pub const LONGEST_REQUEST: usize = 8192;
+pub const MAX_REQUEST: usize = 8192;
 /// From the opening of a connection until the answer is read.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 /// Events that wait for one who follows them.
-pub const LONGEST_BACKLOG: usize = 256 * 1024;
+pub const MAX_BACKLOG: usize = 256 * 1024;
 
 /// Why there is no server.
 #[derive(Debug, Error)]
@@ -193,7 +193,7 @@ impl Server {
                 Progress::Gone => false,
                 Progress::Waits => true,
                 Progress::Asks(Ok(request)) if request.path == "/events" && !request.tcp => {
-                    if followers < MOST_FOLLOWERS {
+                    if followers < MAX_FOLLOWERS {
                         followers += 1;
                         connection.follow();
                     } else {
@@ -231,7 +231,7 @@ impl Server {
         }
         for tcp in [false, true] {
             // As many as there may be, so that one who connects without end does not keep the event loop here.
-            for _ in 0..MOST_CONNECTIONS {
+            for _ in 0..MAX_CONNECTIONS {
                 let accepted = match (tcp, &self.tcp) {
                     (false, _) => self.unix.accept().map(Stream::Unix),
                     (true, Some(listener)) => listener.accept().map(|(stream, _)| Stream::Tcp(stream)),
@@ -266,7 +266,7 @@ impl Server {
     fn admit(&mut self, stream: Stream, now: Duration) {
         // any user can connect over TCP, and must not drive away those who may use the unix socket
         let tcp = stream.is_tcp();
-        let most = if tcp { MOST_TCP } else { MOST_CONNECTIONS };
+        let most = if tcp { MAX_TCP } else { MAX_CONNECTIONS };
         let same = self.connections.iter().filter(|one| one.is_tcp() == tcp).count();
         let oldest = self.connections.iter().position(|one| one.is_tcp() == tcp && !one.follows());
         if let Some(oldest) = oldest.filter(|_| same >= most) {

@@ -83,7 +83,7 @@ fn metrics_ask_for_no_connection() {
 #[test]
 fn wrong_requests_are_refused() {
     let mut rig = Rig::new();
-    let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(LONGEST_REQUEST));
+    let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(MAX_REQUEST));
     let headers = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(65));
     for (request, status) in [
         ("GET /nothing HTTP/1.1\r\n\r\n", 404),
@@ -121,11 +121,11 @@ fn requests_come_in_pieces_and_who_takes_too_long_is_dropped() {
 fn a_further_connection_takes_the_place_of_the_oldest() {
     let mut rig = Rig::new();
     let mut all: Vec<UnixStream> = Vec::new();
-    for _ in 0..=MOST_CONNECTIONS {
+    for _ in 0..=MAX_CONNECTIONS {
         all.push(rig.connect());
         rig.serve();
     }
-    assert_eq!(rig.server.connections.len(), MOST_CONNECTIONS);
+    assert_eq!(rig.server.connections.len(), MAX_CONNECTIONS);
     assert_eq!(rest(&mut all[0]), "");
     all[1].write_all(b"GET /status HTTP/1.1\r\n\r\n").unwrap();
     rig.serve();
@@ -182,13 +182,13 @@ fn who_leaves_is_forgotten_and_the_number_of_followers_is_bounded() {
         rig.serve();
         stream
     };
-    let mut all: Vec<UnixStream> = (0..MOST_FOLLOWERS).map(|_| follow(&mut rig)).collect();
+    let mut all: Vec<UnixStream> = (0..MAX_FOLLOWERS).map(|_| follow(&mut rig)).collect();
     assert!(rest(&mut follow(&mut rig)).starts_with("HTTP/1.1 503"));
     drop(all.pop());
     rig.serve();
-    assert_eq!(rig.server.connections.len(), MOST_FOLLOWERS - 1);
+    assert_eq!(rig.server.connections.len(), MAX_FOLLOWERS - 1);
     all.push(follow(&mut rig));
-    assert_eq!(rig.server.connections.len(), MOST_FOLLOWERS);
+    assert_eq!(rig.server.connections.len(), MAX_FOLLOWERS);
 }
 
 #[test]
@@ -248,11 +248,11 @@ fn who_connects_over_tcp_drives_nobody_from_the_unix_socket() {
     first.write_all(b"GET /status HT").unwrap();
     rig.serve();
     let mut flood = Vec::new();
-    for _ in 0..10 * MOST_CONNECTIONS {
+    for _ in 0..10 * MAX_CONNECTIONS {
         flood.push(TcpStream::connect(port).unwrap());
         rig.serve();
     }
-    assert_eq!(rig.server.connections.len(), 1 + MOST_TCP);
+    assert_eq!(rig.server.connections.len(), 1 + MAX_TCP);
     first.write_all(b"TP/1.1\r\n\r\n").unwrap();
     rig.serve();
     assert!(rest(&mut first).starts_with("HTTP/1.1 200"));

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use headway_control::lanes::{Judge, Lanes, MAX_SUBFLOWS, Observation, Peer, Permit, Role, SubflowIndex};
 use headway_linux::diag::{Mptcp, Tcp};
 use headway_linux::mptcp::Command;
-use headway_linux::{Pair, Token};
+use headway_linux::{FourTuple, Token};
 use headway_units::{Span, Time};
 
 use looking::by_subflow;
@@ -27,7 +27,7 @@ pub(super) const GIVE_UP: Span = Span::from_secs(5);
 pub(super) const UNSAID: i32 = 5;
 /// Subflows of a connection that are looked after. The kernel bounds neither how many the other end opens nor how fast; what
 /// is beyond is left alone.
-const MOST_SUBFLOWS: usize = 32;
+const MAX_MANAGED_SUBFLOWS: usize = 32;
 
 /// Without a round trip it says that a lane is alive, and no more.
 const ALIVE: Observation = Observation { srtt: Span::ZERO, latest: None, min_rtt: None };
@@ -37,7 +37,7 @@ const ALIVE: Observation = Observation { srtt: Span::ZERO, latest: None, min_rtt
 pub(super) struct Arrival {
     pub token: Token,
     /// Of its first subflow.
-    pub pair: Pair,
+    pub pair: FourTuple,
     pub server_side: bool,
     pub adopted: bool,
     /// The other end wants no joins to the address of the first subflow (RFC 8684 §3.1, flag C), as one behind a load
@@ -55,7 +55,7 @@ pub(super) struct Announced {
 
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct Subflow {
-    pub pair: Pair,
+    pub pair: FourTuple,
     /// `None`: its address is on no lane; it is left alone.
     pub lane: Option<usize>,
     pub index: Option<SubflowIndex>,
@@ -78,7 +78,7 @@ pub(super) struct Subflow {
 pub(super) struct Connection {
     pub token: Token,
     /// Of its first subflow.
-    pub pair: Pair,
+    pub pair: FourTuple,
     pub server_side: bool,
     pub adopted: bool,
     /// See [`Arrival::deny_join_initial`].
@@ -219,8 +219,8 @@ impl Connection {
         self.look_at = now;
     }
 
-    fn add(&mut self, now: Time, pair: Pair, backup: bool, shared: &Shared) {
-        if self.subflows.len() >= MOST_SUBFLOWS {
+    fn add(&mut self, now: Time, pair: FourTuple, backup: bool, shared: &Shared) {
+        if self.subflows.len() >= MAX_MANAGED_SUBFLOWS {
             return;
         }
         let lane = shared.lane_of(pair.local.ip());
@@ -293,7 +293,7 @@ impl Connection {
         }
     }
 
-    fn remove(&mut self, now: Time, pair: Pair) {
+    fn remove(&mut self, now: Time, pair: FourTuple) {
         let Some(place) = self.subflows.iter().position(|subflow| subflow.pair == pair) else { return };
         let subflow = self.subflows.remove(place);
         if let Some(index) = subflow.index {
@@ -308,7 +308,7 @@ impl Connection {
     pub fn joined(
         &mut self,
         now: Time,
-        pair: Pair,
+        pair: FourTuple,
         backup: Option<bool>,
         shared: &mut Shared,
         kernel: &mut dyn Kernel,
@@ -324,7 +324,7 @@ impl Connection {
             let (local, remote) = (pair.local, pair.remote);
             shared.note(Note::Opened { token: self.token.to_string(), lane: name, local, remote });
         }
-        if self.subflows.len() >= MOST_SUBFLOWS {
+        if self.subflows.len() >= MAX_MANAGED_SUBFLOWS {
             return;
         }
         let old = asked.and_then(|asked| asked.replaces);
@@ -365,7 +365,7 @@ impl Connection {
     pub fn subflow_closed(
         &mut self,
         now: Time,
-        pair: Pair,
+        pair: FourTuple,
         error: Option<u8>,
         shared: &mut Shared,
         kernel: &mut dyn Kernel,
@@ -394,8 +394,8 @@ impl Connection {
 
     /// What there is now, after events were lost.
     pub fn reconcile(&mut self, now: Time, found: &[&Tcp], shared: &mut Shared, kernel: &mut dyn Kernel) {
-        let open = |pair: &Pair| found.iter().any(|tcp| tcp.pair == *pair && is_open(tcp));
-        let gone: Vec<Pair> = self.subflows.iter().map(|one| one.pair).filter(|pair| !open(pair)).collect();
+        let open = |pair: &FourTuple| found.iter().any(|tcp| tcp.pair == *pair && is_open(tcp));
+        let gone: Vec<FourTuple> = self.subflows.iter().map(|one| one.pair).filter(|pair| !open(pair)).collect();
         for pair in gone {
             self.remove(now, pair);
         }
@@ -415,7 +415,7 @@ impl Connection {
     }
 
     /// The other end has a subflow as a backup from now on, or no more.
-    pub fn wished(&mut self, now: Time, pair: Pair, backup: bool, shared: &mut Shared, kernel: &mut dyn Kernel) {
+    pub fn wished(&mut self, now: Time, pair: FourTuple, backup: bool, shared: &mut Shared, kernel: &mut dyn Kernel) {
         if let Some(one) = self.subflows.iter_mut().find(|one| one.pair == pair) {
             one.peer_backup = backup;
             self.act(now, shared, kernel);
@@ -477,14 +477,14 @@ impl Connection {
     /// timer expires. Not the first subflow, which the connection has its name from.
     fn abandon(&mut self, now: Time, lane: usize, kernel: &mut dyn Kernel) {
         // asked of the kernel itself, as an event may have been lost: the last subflow is never ended
-        let others: Vec<Pair> =
+        let others: Vec<FourTuple> =
             self.subflows.iter().filter(|one| one.alive && !one.backup).map(|one| one.pair).collect();
         let carried = kernel.subflows(&others).iter().flatten().flatten().any(is_open);
         if !carried {
             return;
         }
         let dead = |one: &&Subflow| one.lane == Some(lane) && !one.alive && one.pair != self.pair;
-        let dead: Vec<Pair> = self.subflows.iter().filter(dead).map(|one| one.pair).collect();
+        let dead: Vec<FourTuple> = self.subflows.iter().filter(dead).map(|one| one.pair).collect();
         for pair in dead {
             // whatever the answer: there is nothing to be had of it
             let _ = kernel.command(&Command::Destroy { token: self.token, pair });

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use headway_control::lanes::{Judge, Peer, Role};
 use headway_linux::diag::{Mptcp, Tcp};
 use headway_linux::mptcp::{Command, Event};
-use headway_linux::{Pair, Token};
+use headway_linux::{FourTuple, Token};
 use headway_units::{Span, Time};
 
 use crate::settings::{self, Settings, Treatment};
@@ -50,7 +50,7 @@ pub trait Kernel {
     fn connections(&mut self, tokens: &[Token]) -> Vec<Answer<Mptcp>>;
 
     /// The state of subflows, as many and in the same order; `None`: there is none between these ends.
-    fn subflows(&mut self, pairs: &[Pair]) -> Vec<Answer<Tcp>>;
+    fn subflows(&mut self, pairs: &[FourTuple]) -> Vec<Answer<Tcp>>;
 
     /// Listens at an address for joins, if nobody does.
     ///
@@ -124,7 +124,7 @@ struct Shared {
 #[derive(Debug, Clone, Default)]
 struct Before {
     /// `None`: of none.
-    pair: Option<Pair>,
+    pair: Option<FourTuple>,
     began: Time,
     deny_join_initial: bool,
     announced: Vec<Announced>,
@@ -619,7 +619,7 @@ fn usable(lane: &LaneState) -> bool {
 }
 
 /// What tells a connection from an earlier one of the same name.
-fn ports(pair: &Pair) -> (u16, u16) {
+fn ports(pair: &FourTuple) -> (u16, u16) {
     (pair.local.port(), pair.remote.port())
 }
 

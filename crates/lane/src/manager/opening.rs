@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use headway_control::lanes::Role;
-use headway_linux::Pair;
+use headway_linux::FourTuple;
 use headway_linux::mptcp::Command;
 use headway_units::{Span, Time};
 use ipnet::IpNet;
@@ -26,7 +26,7 @@ pub(super) struct Asked {
     when: Time,
     pub backup: bool,
     /// The subflow it takes the place of, when the lane is measured anew.
-    pub replaces: Option<Pair>,
+    pub replaces: Option<FourTuple>,
 }
 
 /// A connection's attempts to open a subflow on one lane.
@@ -134,7 +134,7 @@ impl Connection {
         now: Time,
         lane: usize,
         backup: bool,
-        replaces: Option<Pair>,
+        replaces: Option<FourTuple>,
         shared: &mut Shared,
         kernel: &mut dyn Kernel,
     ) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use headway_control::lanes::{Backlog, Deadline, Judge, LinkCost, Role};
 use headway_linux::diag::{Mptcp, SubflowInfo, Tcp};
 use headway_linux::mptcp::{self, Command, Event};
-use headway_linux::{Pair, Token};
+use headway_linux::{FourTuple, Token};
 use headway_units::{Bytes, Span, Time};
 
 use super::{Answer, Kernel, LaneState, Manager, Note, Unreadable};
@@ -75,7 +75,7 @@ fn deadline() -> Deadline {
 
 #[derive(Debug, Clone)]
 struct Socket {
-    pair: Pair,
+    pair: FourTuple,
     established: Option<Time>,
     backup: bool,
     joined: bool,
@@ -87,7 +87,7 @@ struct Socket {
 #[derive(Debug, Clone)]
 struct Connected {
     /// Ends of its first subflow.
-    pair: Pair,
+    pair: FourTuple,
     began: Time,
     size: u64,
     server_side: bool,
@@ -125,7 +125,7 @@ struct Fake {
     /// Connections take no more subflows.
     ending: bool,
     /// What the other end has as a backup.
-    peer_backups: Vec<Pair>,
+    peer_backups: Vec<FourTuple>,
     /// As Linux 6.1 does it: what is asked for as a backup is none, and bytes are counted by subflow only.
     older: bool,
     /// Subflows destroyed that were no backups.
@@ -133,7 +133,7 @@ struct Fake {
     looks: usize,
 }
 
-fn lane_of(pair: &Pair) -> usize {
+fn lane_of(pair: &FourTuple) -> usize {
     match pair.local.ip() {
         IpAddr::V4(ip) => usize::from(ip.octets()[1]),
         IpAddr::V6(_) => unreachable!("IPv4 here"),
@@ -149,7 +149,7 @@ impl Fake {
         }
     }
 
-    fn subflow(token: Token, pair: Pair, error: Option<u8>) -> mptcp::Subflow {
+    fn subflow(token: Token, pair: FourTuple, error: Option<u8>) -> mptcp::Subflow {
         mptcp::Subflow {
             token,
             pair,
@@ -248,9 +248,9 @@ impl Kernel for Fake {
         let now = self.now;
         match *command {
             Command::Create { token, local, remote, backup, .. } => {
-                let lane = lane_of(&Pair { local: SocketAddr::new(local, 0), remote });
+                let lane = lane_of(&FourTuple { local: SocketAddr::new(local, 0), remote });
                 self.ports += 1;
-                let pair = Pair { local: SocketAddr::new(local, 40_000 + self.ports), remote };
+                let pair = FourTuple { local: SocketAddr::new(local, 40_000 + self.ports), remote };
                 let connection = self.connections.get_mut(&token).ok_or(EINVAL)?;
                 // only the initiator can; who lost an event may take another one of that name for it
                 if connection.server_side {
@@ -301,9 +301,9 @@ impl Kernel for Fake {
         tokens.iter().map(state).collect()
     }
 
-    fn subflows(&mut self, pairs: &[Pair]) -> Vec<Answer<Tcp>> {
+    fn subflows(&mut self, pairs: &[FourTuple]) -> Vec<Answer<Tcp>> {
         self.looks += pairs.len();
-        let find = |pair: &Pair| {
+        let find = |pair: &FourTuple| {
             Ok(self.connections.iter().find_map(|(token, connection)| {
                 let socket = connection.sockets.iter().find(|socket| socket.pair == *pair)?;
                 Some(self.tcp(*token, socket))
@@ -337,12 +337,12 @@ impl World {
         World { manager, kernel }
     }
 
-    fn connect(&mut self, token: Token, size: u64, server_side: bool) -> Pair {
+    fn connect(&mut self, token: Token, size: u64, server_side: bool) -> FourTuple {
         let now = self.kernel.now;
         self.kernel.ports += 1;
         let port = self.kernel.ports;
         let (own, other) = if server_side { (5000, port) } else { (port, 5000) };
-        let pair = Pair { local: SocketAddr::new(ip(0, 1), own), remote: SocketAddr::new(ip(0, 2), other) };
+        let pair = FourTuple { local: SocketAddr::new(ip(0, 1), own), remote: SocketAddr::new(ip(0, 2), other) };
         let socket = Socket { pair, established: Some(now), backup: false, joined: false, acked: 0, timeouts: 0 };
         self.kernel.connections.insert(token, Connected { pair, began: now, size, server_side, sockets: vec![socket] });
         let connection = mptcp::Connection { token, pair, server_side, deny_join_initial: false };

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::netlink::codec::{Malformed, Message};
 use crate::netlink::{Error, Socket};
-use crate::{Pair, Token};
+use crate::{FourTuple, Token};
 
 mod parse;
 
@@ -38,15 +38,15 @@ impl States {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Query {
     /// Its ends.
-    pub pair: Pair,
+    pub pair: FourTuple,
     /// The interface that it is bound to, if it is: a bound socket is not found without. One that is not bound is found
     /// with any.
     pub interface: u32,
 }
 
-impl From<Pair> for Query {
+impl From<FourTuple> for Query {
     /// Not bound, but to the interface that link-local addresses name.
-    fn from(pair: Pair) -> Self {
+    fn from(pair: FourTuple) -> Self {
         let scope = |a: SocketAddr| if let SocketAddr::V6(a) = a { a.scope_id() } else { 0 };
         Self { pair, interface: if scope(pair.remote) == 0 { scope(pair.local) } else { scope(pair.remote) } }
     }
@@ -208,7 +208,7 @@ fn gone<T>(errno: Errno) -> Result<Option<T>, Error> {
 }
 
 /// Whether two pairs have the same addresses and ports: `sock_diag` tells neither scopes nor flow labels.
-fn same(a: Pair, b: Pair) -> bool {
+fn same(a: FourTuple, b: FourTuple) -> bool {
     let same = |a: SocketAddr, b: SocketAddr| a.port() == b.port() && a.ip().to_canonical() == b.ip().to_canonical();
     same(a.local, b.local) && same(a.remote, b.remote)
 }
@@ -217,7 +217,7 @@ fn same(a: Pair, b: Pair) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tcp {
     /// Its ends.
-    pub pair: Pair,
+    pub pair: FourTuple,
     /// `TCP_ESTABLISHED` is 1, as in `include/net/tcp_states.h`.
     pub state: u8,
     /// Index of the interface it is bound to; 0: none.
@@ -283,7 +283,7 @@ pub struct Mptcp {
     /// Its name here.
     pub token: Token,
     /// Ends of its first subflow.
-    pub pair: Pair,
+    pub pair: FourTuple,
     /// As of TCP.
     pub state: u8,
     /// The owner.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Mptcp, Query, SubflowInfo, Tcp};
 use crate::netlink::codec::{Attributes, Malformed, Writer, attributes, u8_at, u16_at, u32_at, u64_at};
-use crate::{Pair, Token};
+use crate::{FourTuple, Token};
 
 /// `AF_INET`, `AF_INET6`.
 pub(super) const INET: u8 = 2;
@@ -57,7 +57,7 @@ const ANY: [u32; 2] = [u32::MAX; 2];
 
 /// Asks for a TCP socket by its ends.
 pub(super) fn write_tcp(w: &mut Writer, query: &Query) {
-    let Pair { local, remote } = query.pair;
+    let FourTuple { local, remote } = query.pair;
     let (family, source, destination) = match (local.ip(), remote.ip()) {
         (IpAddr::V4(l), IpAddr::V4(r)) => {
             let (mut source, mut destination) = ([0; 16], [0; 16]);
@@ -102,7 +102,7 @@ pub(super) fn write_dump(w: &mut Writer, family: u8, protocol: u32, states: u32)
 
 /// What `struct inet_diag_msg` says, and the attributes behind it.
 struct Head<'a> {
-    pair: Pair,
+    pair: FourTuple,
     state: u8,
     interface: u32,
     uid: u32,
@@ -122,7 +122,7 @@ fn head(payload: &[u8]) -> Result<Head<'_>, Malformed> {
     };
     let port = |at| u16_at(fixed, at).map_or(0, u16::from_be);
     Ok(Head {
-        pair: Pair { local: SocketAddr::new(ip(8)?, port(4)), remote: SocketAddr::new(ip(24)?, port(6)) },
+        pair: FourTuple { local: SocketAddr::new(ip(8)?, port(4)), remote: SocketAddr::new(ip(24)?, port(6)) },
         state: fixed[1],
         interface: u32_at(fixed, 40).unwrap_or(0),
         uid: u32_at(fixed, 64).unwrap_or(0),

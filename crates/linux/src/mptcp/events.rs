@@ -8,7 +8,7 @@ use super::{Connection, Event, FAMILY, Subflow};
 use crate::netlink::codec::{Attribute, Malformed, attributes, messages};
 use crate::netlink::generic::{Family, split};
 use crate::netlink::{Error, Socket};
-use crate::{Pair, Token};
+use crate::{FourTuple, Token};
 
 /// The group.
 const GROUP: &str = "mptcp_pm_events";
@@ -112,10 +112,10 @@ impl Fields {
         Ok(SocketAddr::new(ip, port))
     }
 
-    fn pair(&self, message: &'static str) -> Result<Pair, Malformed> {
+    fn pair(&self, message: &'static str) -> Result<FourTuple, Malformed> {
         let ip = self.remote.ok_or(Malformed::Missing { message, attribute: "MPTCP_ATTR_DADDR4 or …6" })?;
         let port = self.remote_port.ok_or(Malformed::Missing { message, attribute: "MPTCP_ATTR_DPORT" })?;
-        Ok(Pair { local: self.local(message)?, remote: SocketAddr::new(ip, port) })
+        Ok(FourTuple { local: self.local(message)?, remote: SocketAddr::new(ip, port) })
     }
 
     fn connection(&self, message: &'static str) -> Result<Connection, Malformed> {

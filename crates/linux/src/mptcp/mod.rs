@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::{Pair, Token};
+use crate::{FourTuple, Token};
 
 mod events;
 mod manager;
@@ -63,7 +63,7 @@ pub struct Connection {
     /// Its name here.
     pub token: Token,
     /// Ends of its first subflow.
-    pub pair: Pair,
+    pub pair: FourTuple,
     /// Whether this end accepted it. Only the other kind can open subflows.
     pub server_side: bool,
     /// The other end wants no joins to the address of the first subflow.
@@ -76,7 +76,7 @@ pub struct Subflow {
     /// The connection's.
     pub token: Token,
     /// Its ends.
-    pub pair: Pair,
+    pub pair: FourTuple,
     /// Identifier of the local address.
     pub local_id: u8,
     /// Identifier of the remote address.
@@ -120,7 +120,7 @@ pub enum Command {
         /// The connection.
         token: Token,
         /// The subflow's ends.
-        pair: Pair,
+        pair: FourTuple,
     },
     /// Say whether a subflow is a backup, here and to the other end (MP_PRIO). EINVAL: there is none with these ends, or
     /// it is not linked to the connection yet, which can be so for a moment after [`Event::SubflowEstablished`].
@@ -128,7 +128,7 @@ pub enum Command {
         /// The connection.
         token: Token,
         /// The subflow's ends.
-        pair: Pair,
+        pair: FourTuple,
         /// Whether it is.
         backup: bool,
     },

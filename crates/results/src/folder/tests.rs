@@ -247,7 +247,7 @@ fn two_runs_do_not_share_a_folder() {
 
 #[test]
 fn too_little_space_is_refused() {
-    assert!(check_space(Path::new("."), LEAST_SPACE).is_ok());
+    assert!(check_space(Path::new("."), MIN_SPACE).is_ok());
     let error = check_space(Path::new("here"), Bytes::new(1000)).unwrap_err();
     assert_eq!(error.to_string(), "only 1KB free at here; a run needs at least 64MiB");
 }

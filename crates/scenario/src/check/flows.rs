@@ -13,7 +13,7 @@ use crate::schema::{
 use crate::stack;
 
 /// The identity of a flow has twelve bits for its traffic.
-const MOST_TRAFFICS: usize = 1 << 12;
+const MAX_TRAFFICS: usize = 1 << 12;
 
 pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     checker.unique("traffic", "traffic", scenario.traffic.iter().map(|traffic| traffic.name.as_str()));
@@ -55,8 +55,8 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
             }
         }
     }
-    if scenario.traffic.len() > MOST_TRAFFICS {
-        let message = format!("{} kinds of traffic are more than {MOST_TRAFFICS}", scenario.traffic.len());
+    if scenario.traffic.len() > MAX_TRAFFICS {
+        let message = format!("{} kinds of traffic are more than {MAX_TRAFFICS}", scenario.traffic.len());
         checker.problem(&["traffic"], message, "", None);
     }
     for (index, name) in scenario.measure.traffic.iter().flatten().enumerate() {

@@ -12,7 +12,7 @@ use crate::schema::{
 use headway_language::{Name, QueueLimit, suggest_help};
 
 /// A network has at most this many hosts, and four times as many cables.
-const MOST_HOSTS: u128 = 1_000_000;
+const MAX_HOSTS: u128 = 1_000_000;
 
 /// Hosts, and cables of all sorts, of a topology. Wide enough for every combination of keys.
 struct Extent {
@@ -34,10 +34,10 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         return;
     }
     let extent = extent(&topology.shape);
-    if extent.hosts > MOST_HOSTS || extent.cables > 4 * MOST_HOSTS {
+    if extent.hosts > MAX_HOSTS || extent.cables > 4 * MAX_HOSTS {
         let message =
             format!("this topology has {} hosts and {} cables between switches and hosts", extent.hosts, extent.cables);
-        let help = format!("the most is {MOST_HOSTS} hosts and {} cables", 4 * MOST_HOSTS);
+        let help = format!("the most is {MAX_HOSTS} hosts and {} cables", 4 * MAX_HOSTS);
         checker.problem(&["topology"], message, "too large", Some(&help));
         return;
     }
@@ -294,8 +294,8 @@ fn groups(scenario: &ScenarioRecord, capacity: u128, checker: &mut Checker) {
             checker.problem(&own("count"), message, &label, Some("take fewer, or make the topology larger"));
             return;
         }
-        if top > MOST_HOSTS {
-            checker.problem(&own("count"), format!("more than {MOST_HOSTS} hosts at the top"), "", None);
+        if top > MAX_HOSTS {
+            checker.problem(&own("count"), format!("more than {MAX_HOSTS} hosts at the top"), "", None);
             return;
         }
     }

@@ -5,7 +5,7 @@ use super::flows::{arrival, size, times};
 use crate::schema::{ArrivalRecord, HostKind, PartitionAggregateRecord, REQUEST, ScenarioRecord, SizeKind};
 
 /// The deepest tree: a flow's name has room for so many.
-const MOST_LEVELS: usize = 4;
+const MAX_LEVELS: usize = 4;
 
 pub(super) fn check(
     scenario: &ScenarioRecord,
@@ -18,8 +18,8 @@ pub(super) fn check(
     group(scenario, name, &tree.root, &root, checker);
     let own = ["traffic", index, "query"];
     drawn(&format!("traffic.{name}.query"), &tree.query.0, &own, checker);
-    if tree.levels.is_empty() || tree.levels.len() > MOST_LEVELS {
-        let message = format!("`traffic.{name}.levels` must be 1 to {MOST_LEVELS} levels");
+    if tree.levels.is_empty() || tree.levels.len() > MAX_LEVELS {
+        let message = format!("`traffic.{name}.levels` must be 1 to {MAX_LEVELS} levels");
         let label = format!("there are {}", tree.levels.len());
         checker.problem(&["traffic", index, "levels"], message, &label, None);
     }

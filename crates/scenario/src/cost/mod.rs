@@ -97,7 +97,7 @@ pub fn published(design: Design) -> Option<Published> {
 /// The smallest even k with k³/4 hosts or more, for a FatTree of any sort.
 pub fn smallest_k(hosts: u64) -> u32 {
     let room = |k: u32| u64::from(k).pow(3) / 4;
-    (2..).step_by(2).find(|&k| room(k) >= hosts.min(Design::MOST_HOSTS)).unwrap_or(u32::MAX)
+    (2..).step_by(2).find(|&k| room(k) >= hosts.min(Design::MAX_HOSTS)).unwrap_or(u32::MAX)
 }
 
 /// The smallest n of a BCube with `levels` levels, at least one, that has so many hosts.

@@ -6,7 +6,7 @@ use headway_fabric::topology::Role;
 use headway_units::Rate;
 
 use headway_language::{
-    At, Field, LONGEST_TEXT, Name, Node, Problems, Reader, Source, Sources, Syntax, parse, record, words,
+    At, Field, MAX_TEXT, Name, Node, Problems, Reader, Source, Sources, Syntax, parse, record, words,
 };
 
 /// The prices of the thesis' figure 7.6, as a file.
@@ -83,12 +83,12 @@ impl PriceList {
     /// # Errors
     /// Text that is no list, or a list without a device for one of the tiers.
     pub fn parse(text: &str, file_name: &str) -> Result<PriceList, Problems> {
-        let too_long = text.len() > LONGEST_TEXT;
+        let too_long = text.len() > MAX_TEXT;
         let text = if too_long { "" } else { text };
         let sources = Arc::new(Sources(vec![Source { name: file_name.to_owned(), text: text.to_owned() }]));
         let mut reader = Reader::new(Arc::clone(&sources));
         let list = if too_long {
-            let message = format!("a price list has at most {} MB of text", LONGEST_TEXT / 1_000_000);
+            let message = format!("a price list has at most {} MB of text", MAX_TEXT / 1_000_000);
             reader.problem(At::whole(0), message, "", None);
             None
         } else {

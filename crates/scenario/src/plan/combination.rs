@@ -3,10 +3,10 @@
 //! Loss recovery comes in two sorts: by the letter of RFC 6582 and RFC 6675, and as Linux does it, all of it by selective
 //! acknowledgements (`headway_transport::Modern`). Any part of the second makes a sender one of that sort.
 
-use headway_control::congestion::Congestion;
+use headway_control::congestion::AnyController;
 use headway_transport::{Modern, Profile, Recovery, Reduction, Stack};
 
-use super::Fault;
+use super::PlanError;
 use crate::schema::{ReceiveWindow, TransportRecord};
 use crate::stack::modern;
 
@@ -26,10 +26,10 @@ const PARTS: [PartOf; 4] = [
 pub(super) fn check(
     transport: &TransportRecord,
     own: &Profile,
-    control: &Congestion,
+    control: &AnyController,
     at: &[&str],
-) -> Result<(), Fault> {
-    let fault = |key: &str, message: String| Fault::new(&[at, &[key]].concat(), message);
+) -> Result<(), PlanError> {
+    let fault = |key: &str, message: String| PlanError::new(&[at, &[key]].concat(), message);
     if own.recovery == Recovery::NewReno {
         without_reports(transport, own, at)?;
     }
@@ -60,7 +60,7 @@ pub(super) fn check(
 }
 
 /// `recovery = "new-reno"`: without selective acknowledgements there is the letter alone.
-fn without_reports(transport: &TransportRecord, own: &Profile, at: &[&str]) -> Result<(), Fault> {
+fn without_reports(transport: &TransportRecord, own: &Profile, at: &[&str]) -> Result<(), PlanError> {
     let given = modern(own);
     let stacks = modern(&Stack::from(transport.stack).profile());
     let needing: Vec<_> = PARTS.iter().filter(|(_, letter, _)| !letter(&given)).collect();
@@ -81,6 +81,6 @@ fn without_reports(transport: &TransportRecord, own: &Profile, at: &[&str]) -> R
     };
     let off: Vec<&str> = needing.iter().map(|(.., letter)| *letter).collect();
     let key = written.unwrap_or("recovery");
-    Err(Fault::new(&[at, &[key]].concat(), message)
+    Err(PlanError::new(&[at, &[key]].concat(), message)
         .help(format!("recovery = \"sack\" or \"rack\"; or {}", off.join(", "))))
 }

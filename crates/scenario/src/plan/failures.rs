@@ -6,12 +6,12 @@ use headway_fabric::{Graph, LinkId, NodeId, NodeKind};
 use headway_transport::Failure;
 use headway_units::Time;
 
-use super::{Fault, Network};
+use super::{Network, PlanError};
 use crate::schema::{Direction, FailureRecord, ScenarioRecord};
 use headway_language::suggest_help;
 
 /// The failures of the scenario, in the order of the file.
-pub(super) fn build(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<Failure>, Fault> {
+pub(super) fn build(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<Failure>, PlanError> {
     let each = |(index, record): (usize, &FailureRecord)| {
         let links = links(record, &index.to_string(), &network.built.graph)?;
         Ok(Failure {
@@ -57,13 +57,14 @@ fn key<'a>(index: &'a str, keys: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// What `record` names, in the directions it names.
-fn links(record: &FailureRecord, index: &str, graph: &Graph) -> Result<Vec<LinkId>, Fault> {
+fn links(record: &FailureRecord, index: &str, graph: &Graph) -> Result<Vec<LinkId>, PlanError> {
     let forth: Vec<LinkId> = if let Some([one, other]) = &record.link {
         let from = find(graph, one, None, &key(index, &["link", "0"]))?;
         let to = find(graph, other, None, &key(index, &["link", "1"]))?;
         let all = graph.interfaces(from).iter().copied().filter(|&link| graph.link(link).to == to).collect::<Vec<_>>();
         if all.is_empty() {
-            let fault = Fault::new(&key(index, &["link"]), format!("there is no cable between `{one}` and `{other}`"));
+            let fault =
+                PlanError::new(&key(index, &["link"]), format!("there is no cable between `{one}` and `{other}`"));
             return Err(fault.help(neighbours(graph, from)));
         }
         all
@@ -76,7 +77,7 @@ fn links(record: &FailureRecord, index: &str, graph: &Graph) -> Result<Vec<LinkI
                 let Some(&link) = all.get(interface) else {
                     let message = format!("host `{name}` has no interface {interface}");
                     let help = format!("it has {}, counted from 0", all.len());
-                    return Err(Fault::new(&key(index, &["interface"]), message).help(help));
+                    return Err(PlanError::new(&key(index, &["interface"]), message).help(help));
                 };
                 vec![link]
             }
@@ -95,7 +96,7 @@ fn links(record: &FailureRecord, index: &str, graph: &Graph) -> Result<Vec<LinkI
 }
 
 /// The node called `name`, which must be of `kind` if one is given.
-fn find(graph: &Graph, name: &str, kind: Option<NodeKind>, at: &[&str]) -> Result<NodeId, Fault> {
+fn find(graph: &Graph, name: &str, kind: Option<NodeKind>, at: &[&str]) -> Result<NodeId, PlanError> {
     let what = match kind {
         Some(NodeKind::Host) => "host",
         Some(NodeKind::Switch) => "switch",
@@ -110,7 +111,7 @@ fn find(graph: &Graph, name: &str, kind: Option<NodeKind>, at: &[&str]) -> Resul
     names.sort_by_key(|node| node.kind == NodeKind::Host);
     let plural = if kind == Some(NodeKind::Switch) { "switches here" } else { "names here" };
     let help = suggest_help(name, names.iter().map(|node| node.name.as_str()), plural);
-    Err(Fault::new(at, format!("there is no {what} `{name}`")).help(help))
+    Err(PlanError::new(at, format!("there is no {what} `{name}`")).help(help))
 }
 
 /// Who is at the other ends of the cables of `node`, in words.

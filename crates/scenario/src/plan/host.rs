@@ -3,14 +3,14 @@
 use headway_fabric::NodeId;
 use headway_transport::{Costs, HostModel};
 
-use super::{Fault, Network};
+use super::{Network, PlanError};
 use crate::schema::{HostModelRecord, ScenarioRecord};
 
 /// More cores and queues than this are a mistake.
-const MOST_UNITS: u64 = 1_000_000;
+const MAX_UNITS: u64 = 1_000_000;
 
 /// The hosts that have a model. Kernel hosts need none, whatever their group says: they are processors of their own.
-pub(super) fn models(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<(NodeId, HostModel)>, Fault> {
+pub(super) fn models(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<(NodeId, HostModel)>, PlanError> {
     let graph = &network.built.graph;
     let mut models = Vec::new();
     let mut units = 0;
@@ -18,9 +18,9 @@ pub(super) fn models(scenario: &ScenarioRecord, network: &Network) -> Result<Vec
         let Some(model) = group.model.as_ref().map(model) else { continue };
         let interfaces: u64 = hosts.iter().map(|&host| graph.interfaces(host).len() as u64).sum();
         units += u64::from(model.cores) * hosts.len() as u64 + u64::from(model.queues) * interfaces;
-        if units > MOST_UNITS {
-            let message = format!("the models of hosts have more than {MOST_UNITS} cores and queues");
-            return Err(Fault::new(&["hosts", name, "model"], message).help("take fewer hosts, cores or queues"));
+        if units > MAX_UNITS {
+            let message = format!("the models of hosts have more than {MAX_UNITS} cores and queues");
+            return Err(PlanError::new(&["hosts", name, "model"], message).help("take fewer hosts, cores or queues"));
         }
         models.extend(hosts.iter().map(|&host| (host, model)));
     }

@@ -29,26 +29,26 @@ use headway_units::{Bytes, Span, Time};
 use crate::Document;
 use crate::schema::{PolicyRecord, ScenarioRecord, Series};
 use headway_language::Problem;
-pub(crate) use kernel::{GuestMachine, Machine, Need, Wanted, Where};
-use kernel::{Joined, Kernels, Ready, Started};
+pub(crate) use kernel::{GuestMachine, Machine, Requirement, Wanted, Where};
+use kernel::{KernelOutcome, Kernels, LaunchPlan, Started};
 pub(crate) use network::Network;
 use traffic::Planned;
 use tree::Tree;
 use workload::{Part, Workload};
 
 /// A problem with the value at a key path, before it is tied to its place in the file.
-pub(crate) struct Fault {
+pub(crate) struct PlanError {
     path: Vec<String>,
     message: String,
     help: Option<String>,
 }
 
-impl Fault {
-    pub(crate) fn new(path: &[&str], message: impl Into<String>) -> Fault {
-        Fault { path: path.iter().map(|&s| s.to_owned()).collect(), message: message.into(), help: None }
+impl PlanError {
+    pub(crate) fn new(path: &[&str], message: impl Into<String>) -> PlanError {
+        PlanError { path: path.iter().map(|&s| s.to_owned()).collect(), message: message.into(), help: None }
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Fault {
+    pub(crate) fn help(mut self, help: impl Into<String>) -> PlanError {
         self.help = Some(help.into());
         self
     }
@@ -131,7 +131,7 @@ impl Plan {
         policy: usize,
         network: &Arc<Network>,
         folder: &Path,
-    ) -> Result<Plan, Fault> {
+    ) -> Result<Plan, PlanError> {
         let record: &PolicyRecord = &scenario.policy[policy];
         let network = Arc::clone(network);
         let all = || scenario.traffic.iter().enumerate().filter(|(_, one)| one.takes_part(scenario));
@@ -194,7 +194,7 @@ impl Plan {
     }
 
     /// What the image of its kernel hosts must have; nothing if it has none.
-    pub(crate) fn needs(&self) -> Option<&[Need]> {
+    pub(crate) fn needs(&self) -> Option<&[Requirement]> {
         self.kernels.as_ref().map(|kernels| kernels.needs.as_slice())
     }
 
@@ -246,7 +246,7 @@ impl Plan {
             simulation.trace();
         }
         let started = self.start(streams, machine)?;
-        if let Some(Ready::Guests(plan)) = started.as_ref().map(|started| &started.plan) {
+        if let Some(LaunchPlan::Guests(plan)) = started.as_ref().map(|started| &started.plan) {
             let guests = Guests::boot(plan, abort)?;
             let watched: Vec<LinkId> = guests.watched_links().collect();
             simulation.attach(Box::new(guests));
@@ -259,21 +259,21 @@ impl Plan {
         if let Some(trace) = trace {
             *trace = simulation.traced();
         }
-        let mut joined = Joined::default();
+        let mut joined = KernelOutcome::default();
         let mut work = Work::default();
         if let (Some(started), Some(kernels)) = (&started, &self.kernels) {
             let outputs = match &started.plan {
-                Ready::Guests(_) => {
+                LaunchPlan::Guests(_) => {
                     let (outputs, did) = simulation.detach::<Guests>().finish(self.end)?;
                     work = did;
                     outputs
                 }
-                Ready::Namespaces(plan) => headway_lab::run(plan, abort)?,
+                LaunchPlan::Namespaces(plan) => headway_lab::run(plan, abort)?,
             };
             let ideal = self.ideal(&simulation, started, streams)?;
             let wants = |kind| self.measure.kinds.contains(&kind);
-            joined =
-                Joined::new(kernels, &started.sent, &ideal, &outputs, &self.network, wants).map_err(Failure::Report)?;
+            joined = KernelOutcome::new(kernels, &started.sent, &ideal, &outputs, &self.network, wants)
+                .map_err(Failure::Report)?;
         }
         let (mut ends, samples, totals) = simulation.finish();
         ends.extend(workload.finish());
@@ -323,7 +323,7 @@ impl Plan {
         mut ends: Vec<FlowEnd>,
         mut samples: Vec<headway_transport::Sample>,
         totals: headway_transport::Totals,
-        mut joined: Joined,
+        mut joined: KernelOutcome,
         work: &Work,
     ) -> Outcome {
         let failed = joined.failures(&self.names);
@@ -425,14 +425,14 @@ impl Plan {
 }
 
 /// More samples of one quantity than this are a mistake in the interval.
-const MOST_SAMPLES: u64 = 10_000_000;
+const MAX_SAMPLES: u64 = 10_000_000;
 
-fn measure(scenario: &ScenarioRecord, network: &Network) -> Result<Measure, Fault> {
+fn measure(scenario: &ScenarioRecord, network: &Network) -> Result<Measure, PlanError> {
     let record = &scenario.measure;
     let end = scenario.duration.checked_add(scenario.drain).unwrap_or(scenario.duration);
-    if !record.series.is_empty() && end.picos() / record.interval.picos().max(1) > MOST_SAMPLES {
-        let message = format!("an interval of {} is over {MOST_SAMPLES} samples in {end}", record.interval);
-        return Err(Fault::new(&["measure", "interval"], message));
+    if !record.series.is_empty() && end.picos() / record.interval.picos().max(1) > MAX_SAMPLES {
+        let message = format!("an interval of {} is over {MAX_SAMPLES} samples in {end}", record.interval);
+        return Err(PlanError::new(&["measure", "interval"], message));
     }
     let kinds = record.series.iter().map(|series| match series {
         Series::Goodput => SampleKind::Goodput,

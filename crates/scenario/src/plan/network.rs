@@ -9,7 +9,7 @@ use headway_fabric::topology::{
 use headway_fabric::{Graph, GraphError, Limit, LinkId, NodeId, NodeKind, QueueSpec, Wire};
 use headway_units::{Rate, Span};
 
-use super::{Fault, Hosts, queue};
+use super::{Hosts, PlanError, queue};
 use crate::schema::{
     GraphRecord, LinkChangeRecord, LinkRecord, Place, QueueRecord, ScenarioRecord, ShapeRecord, TopologyRecord,
 };
@@ -25,12 +25,13 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub fn build(scenario: &ScenarioRecord) -> Result<Network, Fault> {
+    pub fn build(scenario: &ScenarioRecord) -> Result<Network, PlanError> {
         let topology = &scenario.topology;
-        let fault = |error: TopologyError| Fault::new(&["topology"], format!("this topology cannot be built: {error}"));
+        let fault =
+            |error: TopologyError| PlanError::new(&["topology"], format!("this topology cannot be built: {error}"));
         let mut built = match &topology.shape {
             ShapeRecord::Graph(graph) => by_hand(graph, topology)
-                .map_err(|error| Fault::new(&["topology"], format!("this graph cannot be built: {error}")))?,
+                .map_err(|error| PlanError::new(&["topology"], format!("this graph cannot be built: {error}")))?,
             shape => preset(shape, topology).map_err(fault)?,
         };
         let mut free = built.hosts.clone();
@@ -47,7 +48,9 @@ impl Network {
                         built.attach_top_host(format!("{name}{i}"), Span::ZERO, up, down)
                     })
                     .collect::<Result<_, _>>()
-                    .map_err(|error| Fault::new(&["hosts", name], format!("`hosts.{name}` does not fit: {error}")))?
+                    .map_err(|error| {
+                        PlanError::new(&["hosts", name], format!("`hosts.{name}` does not fit: {error}"))
+                    })?
             } else {
                 let every = group.every.unwrap_or(1) as usize;
                 let places = free.len().div_ceil(every);
@@ -57,7 +60,7 @@ impl Network {
                         format!("`hosts.{name}` needs {count} hosts, and one in every {every} of {free} is {places}");
                     let most = (free / count.max(1)).max(1);
                     return Err(
-                        Fault::new(&["hosts", name, "every"], message).help(format!("at most `every = {most}`"))
+                        PlanError::new(&["hosts", name, "every"], message).help(format!("at most `every = {most}`"))
                     );
                 }
                 let mut place = 0;
@@ -75,14 +78,14 @@ impl Network {
             groups.push((name.to_owned(), hosts));
         }
         if built.graph.links().iter().any(|link| link.wire.loss >= 1.0) {
-            return Err(Fault::new(&["topology"], "a cable of this topology loses everything"));
+            return Err(PlanError::new(&["topology"], "a cable of this topology loses everything"));
         }
         check_queues(topology)?;
         share_buffers(topology, &mut built.graph)?;
         let frame = topology.mtu.get() + 18;
         let narrow = |queue: &QueueSpec| matches!(queue.limit(), Some(Limit::Bytes(bytes)) if bytes.get() < frame);
         if built.graph.links().iter().any(|link| narrow(&link.wire.queue)) {
-            return Err(Fault::new(
+            return Err(PlanError::new(
                 &["topology"],
                 format!("a queue of this topology has no room for a frame of {frame} B"),
             ));
@@ -130,14 +133,14 @@ impl Network {
 }
 
 /// A port that cannot take a full frame never delivers data.
-fn check_queues(topology: &TopologyRecord) -> Result<(), Fault> {
+fn check_queues(topology: &TopologyRecord) -> Result<(), PlanError> {
     let frame = topology.mtu.get() + 18;
     for (key, record) in [("queue", &topology.queue), ("host-queue", &topology.host_queue)] {
         if let Some((of, bytes)) = queue::bytes(record)
             && bytes.get() < frame
         {
             let message = format!("a queue of {bytes} has no room for a frame of {frame} B");
-            let fault = Fault::new(&["topology", key, of], message);
+            let fault = PlanError::new(&["topology", key, of], message);
             return Err(fault.help("a frame is `mtu` and 18 B of Ethernet header and checksum"));
         }
     }
@@ -145,7 +148,7 @@ fn check_queues(topology: &TopologyRecord) -> Result<(), Fault> {
 }
 
 /// Gives every switch its buffer, if there is one; it must hold its ports' reserves and a full frame of every port.
-fn share_buffers(topology: &TopologyRecord, graph: &mut Graph) -> Result<(), Fault> {
+fn share_buffers(topology: &TopologyRecord, graph: &mut Graph) -> Result<(), PlanError> {
     let Some(record) = &topology.shared_buffer else { return Ok(()) };
     let spec = queue::buffer(record);
     let frame = topology.mtu.get() + 18;
@@ -159,7 +162,7 @@ fn share_buffers(topology: &TopologyRecord, graph: &mut Graph) -> Result<(), Fau
                 "the reserves of the {ports} ports of `{name}` leave no room for a frame of {frame} B in {}",
                 record.size
             );
-            let fault = Fault::new(&["topology", "shared-buffer", "size"], message);
+            let fault = PlanError::new(&["topology", "shared-buffer", "size"], message);
             return Err(fault.help("`size` includes a `reserve` for every port, also for those to hosts"));
         }
         graph.share_buffer(switch, spec);

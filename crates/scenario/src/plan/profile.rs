@@ -1,12 +1,12 @@
 //! What connections are set up with.
 
-use headway_control::congestion::{BadParameter, Congestion};
+use headway_control::congestion::{AnyController, BadParameter};
 use headway_control::lanes::{
     Backlog, BytesSent, Deadline, DeliveryRate, History, Judge, Leftovers, LinkCost, Return, Start,
 };
 use headway_transport::{HistoryPlan, LanePlan, Multipath, Profile, Scheduler};
 
-use super::{Fault, combination};
+use super::{PlanError, combination};
 use crate::schema::{
     AddressPairs, BaseRtt, JudgeRecord, LaneOpen, LaneStart, LanesRecord, MptcpRecord, PolicyRecord, Protocol,
     ScenarioRecord, Stack, TrafficRecord, TransportRecord,
@@ -38,7 +38,7 @@ pub(super) fn build(
     policy: &PolicyRecord,
     index: usize,
     modelled: impl Fn(usize) -> bool,
-) -> Result<Vec<Profile>, Fault> {
+) -> Result<Vec<Profile>, PlanError> {
     let index = index.to_string();
     let each = |(place, traffic): (usize, &TrafficRecord)| {
         let modelled = modelled(place);
@@ -56,8 +56,8 @@ fn profile(
     transport: &TransportRecord,
     modelled: bool,
     at: &[&str],
-) -> Result<Profile, Fault> {
-    let fault = |key: &str, message: String| Fault::new(&[at, &[key]].concat(), message);
+) -> Result<Profile, PlanError> {
+    let fault = |key: &str, message: String| PlanError::new(&[at, &[key]].concat(), message);
     let own = stack::profile(transport);
     let (name, multipath, interface) = match &transport.protocol {
         Protocol::Tcp(tcp) => (tcp.control.as_deref().unwrap_or("new-reno"), None, tcp.interface.map(|n| n as usize)),
@@ -67,8 +67,8 @@ fn profile(
     };
     // kernels have controls of their own
     let name = if modelled { name } else { "new-reno" };
-    let mut control = Congestion::by_name(name).map_err(|error| {
-        let help = format!("known are {}", Congestion::NAMES.join(", "));
+    let mut control = AnyController::by_name(name).map_err(|error| {
+        let help = format!("known are {}", AnyController::NAMES.join(", "));
         fault("control", format!("there is no congestion control `{}`", error.0)).help(help)
     })?;
     let timestamps = transport.linux.as_ref().and_then(|linux| linux.timestamps).filter(|_| !modelled);
@@ -97,7 +97,7 @@ fn profile(
     let mtu = scenario.topology.mtu.get() as u32;
     let Some(mss) = mtu.checked_sub(headers).filter(|&mss| mss > 0) else {
         let message = format!("an MTU of {mtu} bytes leaves no room for data behind {headers} bytes of headers");
-        return Err(Fault::new(&["topology", "mtu"], message));
+        return Err(PlanError::new(&["topology", "mtu"], message));
     };
     Ok(Profile {
         control,
@@ -113,8 +113,8 @@ fn profile(
 }
 
 /// What is wrong with a control's parameter, which stands at `path`.
-fn parameter_fault(path: &[&str], error: &BadParameter) -> Fault {
-    let fault = Fault::new(path, error.to_string());
+fn parameter_fault(path: &[&str], error: &BadParameter) -> PlanError {
+    let fault = PlanError::new(path, error.to_string());
     match error {
         BadParameter::Unknown { name, known, .. } => match suggest_nearest(name, known.iter().copied()) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),

@@ -14,7 +14,7 @@ use headway_transport::{AddressPairs, FlowStart, Multipath, Profile};
 use headway_units::{Bytes, Span, Time};
 
 use super::network::Network;
-use super::{Fault, Hosts};
+use super::{Hosts, PlanError};
 use crate::schema::{ArrivalRecord, CdfRecord, FlowsRecord, Pairs, PolicyRecord, ScenarioRecord, SizeKind};
 use headway_language::Ratio;
 
@@ -47,9 +47,9 @@ impl Planned {
         scenario: &ScenarioRecord,
         network: &Network,
         folder: &Path,
-    ) -> Result<Planned, Fault> {
+    ) -> Result<Planned, PlanError> {
         let number = index.to_string();
-        let fault = |key: &str, message: String| Fault::new(&["traffic", &number, key], message);
+        let fault = |key: &str, message: String| PlanError::new(&["traffic", &number, key], message);
         let mut destinations: Hosts = network.group(&record.to).to_vec();
         let within = record.from.as_ref().is_some_and(|from| *from == record.to);
         let mut sources: Hosts = match &record.from {
@@ -124,12 +124,12 @@ impl Planned {
     }
 
     /// An interface that is asked for must be there.
-    pub fn check_interface(&self, profile: &Profile, policy: &PolicyRecord, index: usize) -> Result<(), Fault> {
+    pub fn check_interface(&self, profile: &Profile, policy: &PolicyRecord, index: usize) -> Result<(), PlanError> {
         check_interface(&self.name, self.fewest_interfaces, profile, policy, index)
     }
 
     /// Lanes need a subflow left for long flows.
-    pub fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), Fault> {
+    pub fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), PlanError> {
         check_lanes(&self.name, [&self.sources, &self.destinations], profile, network, policy)
     }
 
@@ -235,7 +235,7 @@ pub(super) fn check_interface(
     profile: &Profile,
     policy: &PolicyRecord,
     index: usize,
-) -> Result<(), Fault> {
+) -> Result<(), PlanError> {
     let (Some(wanted), Some(fewest)) = (profile.interface, fewest) else { return Ok(()) };
     if wanted < fewest {
         return Ok(());
@@ -245,7 +245,7 @@ pub(super) fn check_interface(
     let index = index.to_string();
     let own = policy.traffic.get(name).is_some();
     let at: &[&str] = if own { &["traffic", name] } else { &["transport"] };
-    Err(Fault::new(&[&["policy", &index], at, &["interface"]].concat(), message).help("interfaces count from 0"))
+    Err(PlanError::new(&[&["policy", &index], at, &["interface"]].concat(), message).help("interfaces count from 0"))
 }
 
 /// Lanes need a subflow left for long flows between two groups of hosts.
@@ -255,7 +255,7 @@ pub(super) fn check_lanes(
     profile: &Profile,
     network: &Network,
     policy: &str,
-) -> Result<(), Fault> {
+) -> Result<(), PlanError> {
     let Some(Multipath { lanes: Some(plan), subflows, pairs, .. }) = &profile.multipath else { return Ok(()) };
     let most = subflows.unwrap_or(MAX_SUBFLOWS).min(MAX_SUBFLOWS);
     let lanes = match pairs {
@@ -272,7 +272,7 @@ pub(super) fn check_lanes(
             format!("traffic `{name}` leaves no lane for long flows: {} of its {lanes} lanes are short", plan.short);
         let help =
             "a lane is an interface of the sender: take fewer short ones, more subflows, or hosts with more interfaces";
-        return Err(Fault::new(&["policy", policy], message).help(help));
+        return Err(PlanError::new(&["policy", policy], message).help(help));
     }
     Ok(())
 }

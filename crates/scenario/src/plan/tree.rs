@@ -9,7 +9,7 @@ use headway_units::Time;
 
 use super::network::Network;
 use super::traffic::{arrival, check_interface, check_lanes, check_paths, fewest_interfaces, size_of};
-use super::{Fault, Hosts};
+use super::{Hosts, PlanError};
 use crate::schema::{PartitionAggregateRecord, PolicyRecord, ScenarioRecord};
 
 /// A partition–aggregate application with its hosts.
@@ -34,19 +34,19 @@ impl Tree {
         scenario: &ScenarioRecord,
         network: &Network,
         folder: &Path,
-    ) -> Result<Tree, Fault> {
+    ) -> Result<Tree, PlanError> {
         let number = index.to_string();
-        let fault = |key: &str, message: String| Fault::new(&["traffic", &number, key], message);
+        let fault = |key: &str, message: String| PlanError::new(&["traffic", &number, key], message);
         let mut hosts = vec![network.group(&record.root).to_vec()];
         let mut levels = Vec::new();
         for (level, own) in record.levels.iter().enumerate() {
             let level = level.to_string();
             let at = ["traffic", &number, "levels", &level, "answer"];
-            let answer = size_of(&own.answer.0, folder).map_err(|message| Fault::new(&at, message))?;
+            let answer = size_of(&own.answer.0, folder).map_err(|message| PlanError::new(&at, message))?;
             hosts.push(network.group(&own.on).to_vec());
             levels.push(Level {
                 hosts: network.group(&own.on).len(),
-                answer: answer.ok_or_else(|| Fault::new(&at, "an answer without end is none"))?,
+                answer: answer.ok_or_else(|| PlanError::new(&at, "an answer without end is none"))?,
                 deadline: own.deadline,
                 work: own.work,
                 jitter: own.jitter,
@@ -65,9 +65,9 @@ impl Tree {
             stop: Time::ZERO + stop,
         };
         for (level, pair) in hosts.windows(2).enumerate() {
-            check_paths(&pair[0], &pair[1], network)
-                .and_then(|()| check_paths(&pair[1], &pair[0], network))
-                .map_err(|message| Fault::new(&["traffic", &number, "levels", &level.to_string(), "on"], message))?;
+            check_paths(&pair[0], &pair[1], network).and_then(|()| check_paths(&pair[1], &pair[0], network)).map_err(
+                |message| PlanError::new(&["traffic", &number, "levels", &level.to_string(), "on"], message),
+            )?;
         }
         // What could be wrong with it is wrong for any seed.
         app.requests(Streams::new(0)).map_err(|error| {
@@ -84,13 +84,13 @@ impl Tree {
         network: &Network,
         policy: &PolicyRecord,
         index: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), PlanError> {
         let fewest = self.hosts.windows(2).filter_map(|pair| fewest_interfaces([&pair[0], &pair[1]], network)).min();
         check_interface(&self.name, fewest, profile, policy, index)
     }
 
     /// Lanes need a subflow left for long flows.
-    pub fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), Fault> {
+    pub fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), PlanError> {
         self.hosts
             .windows(2)
             .try_for_each(|pair| check_lanes(&self.name, [&pair[0], &pair[1]], profile, network, policy))

@@ -18,7 +18,7 @@ const BACKLOG: u32 = u32::MAX;
 /// Segments of a backlog in one poll (`net.core.dev_weight`).
 const WEIGHT: u32 = 64;
 /// Bytes of a burst (`GSO_LEGACY_MAX_SIZE`).
-const MOST_BURST: u32 = 65_536;
+const MAX_BURST: u32 = 65_536;
 
 /// Who interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl Core {
         let mut bytes = u32::from(first.frame.size);
         let alike = self.outgoing.iter().skip(1).take_while(|next| {
             bytes += u32::from(next.frame.size);
-            segmentation && next.to == first.to && next.since == first.since && bytes <= MOST_BURST
+            segmentation && next.to == first.to && next.since == first.since && bytes <= MAX_BURST
         });
         let frames = 1 + alike.count();
         let sum = self.outgoing.iter().take(frames).map(|one| u64::from(one.frame.size)).sum();

@@ -11,7 +11,7 @@ use crate::segment::{Frame, flag};
 const MOST: u32 = 65_536;
 /// Buckets that flows are held in, by hash, and flows of one bucket.
 const BUCKETS: u32 = 8;
-const MOST_FLOWS: usize = 8;
+const MAX_FLOWS: usize = 8;
 /// Ethernet's header and checksum: not part of the packet.
 const ETHERNET: u32 = 18;
 
@@ -78,7 +78,7 @@ impl Gro {
             return;
         }
         let bucket = hash % BUCKETS;
-        if self.held.iter().filter(|held| held.bucket == bucket).count() >= MOST_FLOWS {
+        if self.held.iter().filter(|held| held.bucket == bucket).count() >= MAX_FLOWS {
             let oldest = self.held.iter().position(|held| held.bucket == bucket).expect("there are several");
             ready.push_back(self.held.remove(oldest).chain);
         }

@@ -18,7 +18,7 @@ use crate::rtt::{tick, ticks_of};
 /// `TCP_DELACK_MAX`, in ticks.
 const MOST: u32 = 200;
 /// `tcp_send_delayed_ack`: HZ / 2.
-const MOST_BY_INTERVAL: u32 = 500;
+const MAX_BY_INTERVAL: u32 = 500;
 /// `TCP_MSS_DEFAULT` and `TCP_MIN_MSS`.
 const DEFAULT_MSS: u32 = 536;
 const MIN_MSS: u32 = 88;
@@ -186,7 +186,7 @@ impl Adaptive {
         let now = tick(now);
         let mut ato = self.ato;
         if ato > self.least {
-            let mut most = if self.pushed { MOST } else { MOST_BY_INTERVAL };
+            let mut most = if self.pushed { MOST } else { MAX_BY_INTERVAL };
             if let Some(srtt) = self.srtt {
                 most = most.min(ticks(srtt).max(self.least));
             }

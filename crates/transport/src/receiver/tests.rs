@@ -6,7 +6,7 @@ use headway_units::{Bytes, Rate};
 
 use super::*;
 use crate::connection::{Connection, UNLIMITED};
-use crate::network::{Extras, Fired};
+use crate::network::{Fired, SackPool};
 use crate::profile::{DelayedAck, Multipath};
 
 const MSS: u64 = 1460;
@@ -81,7 +81,7 @@ impl Script {
         let mut net = Network {
             fabric: Fabric::new(&graph, Streams::new(1)),
             queue: EventQueue::new(),
-            extras: Extras::default(),
+            extras: SackPool::default(),
             inbound: vec![0, 0],
             seed: 1,
             sent: 0,

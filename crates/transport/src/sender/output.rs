@@ -18,7 +18,7 @@ use crate::writer::{Head, PIECE_COST, Writer};
 
 const MILLISECOND: Span = Span::from_millis(1);
 /// `sysctl_tcp_limit_output_bytes`
-const MOST_HELD: u64 = 1 << 20;
+const MAX_HELD: u64 = 1 << 20;
 /// Segments sent before pacing begins (`tcp_update_skb_after_send`).
 const UNPACED: u64 = 10;
 /// A window of which a third may leave is not held back (`sysctl_tcp_tso_win_divisor`).
@@ -202,7 +202,7 @@ impl Sender {
         }
         let mut limit = (2 * burst).max(output.rate >> 10);
         if !paced {
-            limit = limit.min(MOST_HELD);
+            limit = limit.min(MAX_HELD);
         }
         if output.held_bytes <= times * limit || single {
             return false;

@@ -1,12 +1,12 @@
 //! A sender against a scripted peer: acknowledgements are made up, and what it sends is looked at.
 
-use headway_control::congestion::Congestion;
+use headway_control::congestion::AnyController;
 use headway_engine::{EventQueue, Streams};
 use headway_fabric::{ARRIVALS, Endpoint, Fabric, Graph, QueueSpec, Step, Wire};
 use headway_units::{Bytes, Rate};
 
 use super::*;
-use crate::network::Extras;
+use crate::network::SackPool;
 use crate::profile::{DelayedAck, Recovery};
 
 mod worked;
@@ -17,7 +17,7 @@ const ROUND_TRIP: Span = Span::from_millis(10);
 
 fn profile(recovery: Recovery) -> Profile {
     Profile {
-        control: Congestion::by_name("new-reno").unwrap(),
+        control: AnyController::by_name("new-reno").unwrap(),
         recovery,
         limited_transmit: true,
         mss: MSS as u32,
@@ -71,7 +71,7 @@ impl Script {
         let mut net = Network {
             fabric: Fabric::new(&graph, Streams::new(1)),
             queue: EventQueue::new(),
-            extras: Extras::default(),
+            extras: SackPool::default(),
             hosts: crate::host::Hosts::default(),
             inbound: vec![0, 0],
             seed: 1,
@@ -337,7 +337,7 @@ fn an_echo_does_not_grow_the_window() {
 /// Linux' sender, with segments of 1000 bytes and plain Reno.
 fn linux() -> Profile {
     Profile {
-        control: Congestion::by_name("new-reno").unwrap(),
+        control: AnyController::by_name("new-reno").unwrap(),
         mss: MSS as u32,
         overhead: 70,
         initial_ssthresh: Some(Bytes::new(10 * MSS)),

@@ -39,15 +39,15 @@ pub struct Failure {
 enum Change {
     Down(LinkId),
     Avoid(LinkId),
-    Dark(LinkId),
+    CarrierDown(LinkId),
     Up(LinkId),
     Use(LinkId),
-    Lit(LinkId),
+    CarrierUp(LinkId),
 }
 
 /// What is down, and what will be.
 #[derive(Debug)]
-pub(super) struct Trouble {
+pub(super) struct FailureState {
     /// In order of time; the next one's event is pending.
     changes: Vec<(Time, Change)>,
     next: usize,
@@ -63,7 +63,7 @@ pub(super) struct Trouble {
     left: Option<Paths>,
 }
 
-impl Trouble {
+impl FailureState {
     fn avoids(&self, path: &[LinkId]) -> bool {
         let known = |link: LinkId| self.avoided[link.index()] + self.avoided[link.reverse().index()] > 0;
         path.iter().any(|&link| known(link))
@@ -91,7 +91,7 @@ impl Trouble {
 /// Replaces `path`, on which routing knows that a link is down, by one in what is left, if there is one.
 #[inline]
 pub(super) fn detour(
-    trouble: &mut Option<Box<Trouble>>,
+    trouble: &mut Option<Box<FailureState>>,
     from: LinkId,
     to: LinkId,
     choice: Choice,
@@ -111,7 +111,7 @@ pub(super) fn detour(
 
 impl Flow {
     /// Something is delivered in order now, or the run ends.
-    pub(super) fn note_progress(&mut self, now: Time, trouble: &Trouble) {
+    pub(super) fn note_progress(&mut self, now: Time, trouble: &FailureState) {
         if trouble.broken > 0 || trouble.restored.is_some_and(|restored| self.progress <= restored) {
             self.stall = self.stall.max(Some(now.since(self.progress)));
         }
@@ -147,15 +147,15 @@ impl Simulation {
             };
             for &link in links.iter().filter(|link| failure.carrier && links.contains(&link.reverse()) && host(**link))
             {
-                changes.push((failure.at, Change::Dark(link)));
-                changes.extend(failure.until.map(|until| (until, Change::Lit(link))));
+                changes.push((failure.at, Change::CarrierDown(link)));
+                changes.extend(failure.until.map(|until| (until, Change::CarrierUp(link))));
             }
         }
         changes.sort_unstable();
         let Some(&(first, _)) = changes.first() else { return };
         self.net.queue.push(first, Source::new(class::CHANGE, 0), 0);
         let links = self.graph.links().len();
-        self.trouble = Some(Box::new(Trouble {
+        self.trouble = Some(Box::new(FailureState {
             changes,
             next: 0,
             down: vec![0; links],
@@ -175,27 +175,27 @@ impl Simulation {
             trouble.next += 1;
             match change {
                 Change::Down(link) => {
-                    if Trouble::count(&mut trouble.down, link, true) {
+                    if FailureState::count(&mut trouble.down, link, true) {
                         trouble.broken += 1;
                         self.net.fabric.take_down(now, link);
                     }
                 }
                 Change::Up(link) => {
-                    if Trouble::count(&mut trouble.down, link, false) {
+                    if FailureState::count(&mut trouble.down, link, false) {
                         trouble.broken -= 1;
                         trouble.restored = Some(now);
                         self.net.fabric.bring_up(link);
                     }
                 }
-                Change::Avoid(link) => learnt |= Trouble::count(&mut trouble.avoided, link, true),
-                Change::Use(link) => learnt |= Trouble::count(&mut trouble.avoided, link, false),
-                Change::Dark(link) => {
-                    if Trouble::count(&mut trouble.dark, link, true) {
+                Change::Avoid(link) => learnt |= FailureState::count(&mut trouble.avoided, link, true),
+                Change::Use(link) => learnt |= FailureState::count(&mut trouble.avoided, link, false),
+                Change::CarrierDown(link) => {
+                    if FailureState::count(&mut trouble.dark, link, true) {
                         lost.push(link);
                     }
                 }
-                Change::Lit(link) => {
-                    if Trouble::count(&mut trouble.dark, link, false) {
+                Change::CarrierUp(link) => {
+                    if FailureState::count(&mut trouble.dark, link, false) {
                         back.push(link);
                     }
                 }

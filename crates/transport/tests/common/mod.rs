@@ -5,7 +5,7 @@
 //! otherwise lays the cable itself ([`Net::lay`]).
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 
-use headway_control::congestion::Congestion;
+use headway_control::congestion::AnyController;
 use headway_engine::Streams;
 use headway_fabric::{Graph, Limit, LinkId, NodeId, PortCounters, QueueSpec, Wire};
 use headway_transport::{
@@ -192,7 +192,7 @@ pub fn parallel(access: Wire, paths: &[(Wire, usize)]) -> Parallel {
 /// Override fields as needed: `Profile { initial_window: 2, ..profile() }`.
 pub fn profile() -> Profile {
     Profile {
-        control: Congestion::by_name("new-reno").expect("a known control"),
+        control: AnyController::by_name("new-reno").expect("a known control"),
         recovery: Recovery::Sack,
         limited_transmit: true,
         mss: MSS,
@@ -220,7 +220,7 @@ pub fn delayed() -> DelayedAck {
 /// MPTCP of `subflows` under the control called `control`, joined as soon as anything is acknowledged.
 pub fn multipath(control: &str, subflows: usize) -> Profile {
     Profile {
-        control: Congestion::by_name(control).expect("a known control"),
+        control: AnyController::by_name(control).expect("a known control"),
         multipath: Some(Multipath { subflows: Some(subflows), ..Multipath::default() }),
         ..profile()
     }

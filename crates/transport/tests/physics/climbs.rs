@@ -4,7 +4,7 @@
 //! One flow at a drop-tail link whose empty path holds P = 400 segments in 100 ms, with a buffer of B: it loses at
 //! Wₚ = P + B or a little later.
 
-use headway_control::congestion::Congestion;
+use headway_control::congestion::AnyController;
 use headway_fabric::Limit;
 use headway_transport::{Profile, SampleKind, SampleOf};
 use headway_units::{Bytes, Rate, Span};
@@ -36,7 +36,7 @@ fn run(control: &str, settings: &[(&str, f64)], buffer: u64, seconds: u64) -> Ru
     let others = transmission(rate, FULL + EMPTY) + transmission(access, FULL + EMPTY);
     let delay = (Span::from_secs_f64(TRIP) - others) / 2;
     let line = line(&[wire(access, Span::ZERO), limited(wire(rate, delay), Limit::Packets(buffer as u32))]);
-    let mut control = Congestion::by_name(control).expect("a known control");
+    let mut control = AnyController::by_name(control).expect("a known control");
     for &(name, value) in settings {
         control.set(name, value).expect("a setting of the control");
     }

@@ -5,7 +5,7 @@
 //! α ≈ √(2/W*); each window falls by D = (W* + 1)·α/2 and grows by 1 a round trip: amplitude A = N·D, period D
 //! round trips, and N·D ≈ ½·√(2N(C·RTT + K)) (eq. 8).
 
-use headway_control::congestion::Congestion;
+use headway_control::congestion::AnyController;
 use headway_fabric::Limit;
 use headway_transport::{Profile, SampleKind, SampleOf};
 use headway_units::{Rate, Span};
@@ -34,7 +34,7 @@ fn run(n: usize, k: u32) -> Queue {
     let others = transmission(ACCESS, FULL + EMPTY) * 2 + transmission(RATE, EMPTY);
     let delay = (full * (PIPE - 1) - others) / 2;
     let net = dumbbell(&vec![wire(ACCESS, Span::ZERO); n], marking(wire(RATE, delay), Limit::Packets(k)));
-    let control = Congestion::by_name("dctcp").expect("a known control");
+    let control = AnyController::by_name("dctcp").expect("a known control");
     let mut setup = Setup::new(&net.net, Profile { control, ecn: true, ..profile() })
         .sample(full, &[SampleKind::Queue, SampleKind::Goodput]);
     setup.measure.links = vec![net.bottleneck];
@@ -141,7 +141,7 @@ fn a_near_deadline_gets_more_than_a_far_one() {
     let ratio = |near: Option<Span>, far: Option<Span>| {
         let delay = transmission(RATE, FULL) * (PIPE - 1) / 2;
         let net = dumbbell(&[wire(ACCESS, Span::ZERO); 2], marking(wire(RATE, delay), Limit::Packets(40)));
-        let control = Congestion::by_name("d2tcp").expect("a known control");
+        let control = AnyController::by_name("d2tcp").expect("a known control");
         // a second's worth each: neither ends
         let size = Some(RATE.bps() / 8);
         let mut setup = Setup::new(&net.net, Profile { control, ecn: true, ..profile() })

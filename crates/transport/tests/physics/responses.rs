@@ -5,7 +5,7 @@
 //! in real numbers: with equal distances it has to give the published tables, and with random ones what the
 //! simulator gives. As in `loss_law` windows are goodput × round trip, on a link so fast that the round trip is constant.
 
-use headway_control::congestion::Congestion;
+use headway_control::congestion::AnyController;
 use headway_engine::{Stream, Streams};
 use headway_transport::{Profile, Recovery, SampleKind};
 use headway_units::{Bytes, Rate, Span};
@@ -148,7 +148,7 @@ fn simulate(profile: Profile, rtt: Span, p: f64, start: f64, losses: f64) -> Got
 }
 
 fn of(control: &str) -> Profile {
-    Profile { control: Congestion::by_name(control).expect("a known control"), ..profile() }
+    Profile { control: AnyController::by_name(control).expect("a known control"), ..profile() }
 }
 
 /// RFC 3649 table 5 (its response function 0.12/p^0.835); RFC 9438 tables 2 and 3 where Reno's window governs, √1.5/√p.

@@ -1,6 +1,6 @@
 //! What controls other than Reno make of a shared link: round trips, queues, and many flows in a small buffer.
 
-use headway_control::congestion::Congestion;
+use headway_control::congestion::AnyController;
 use headway_fabric::Limit;
 use headway_transport::{Profile, SampleKind, SampleOf};
 use headway_units::{Bytes, Rate, Span};
@@ -9,7 +9,7 @@ use super::traffic::background;
 use crate::common::{FULL, MSS, Setup, assert_near, dumbbell, limited, lossy, profile, wire};
 
 fn of(control: &str, settings: &[(&str, f64)]) -> Profile {
-    let mut control = Congestion::by_name(control).expect("a known control");
+    let mut control = AnyController::by_name(control).expect("a known control");
     for &(name, value) in settings {
         control.set(name, value).expect("a setting of the control");
     }

@@ -1,7 +1,7 @@
 //! Small hostile networks under every combination of choices: whatever is lost, each finite flow ends with exactly
 //! its bytes, and a repetition is the same to the event.
 
-use headway_control::congestion::Congestion;
+use headway_control::congestion::AnyController;
 use headway_control::lanes::{
     Backlog, BytesSent, Deadline, DeliveryRate, History, Judge, Leftovers, LinkCost, Return, Start,
 };
@@ -124,7 +124,7 @@ fn any_multipath() -> impl Strategy<Value = Multipath> {
 }
 
 fn any_profile() -> impl Strategy<Value = Profile> {
-    let control = prop::sample::select(Congestion::NAMES);
+    let control = prop::sample::select(AnyController::NAMES);
     let recovery = prop_oneof![Just(Recovery::NewReno), Just(Recovery::Sack)];
     let windows = (prop_oneof![Just(1u32), Just(2), Just(3), Just(10), Just(40)], prop::option::of(0u64..50_000));
     let min_rto = prop_oneof![Just(1u64), Just(200)];
@@ -141,7 +141,7 @@ fn any_profile() -> impl Strategy<Value = Profile> {
                 (control, recovery, [limited_transmit, share], (initial_window, ssthresh), min_rto),
                 ((packets, timeout, quick), receive_window, ecn, multipath, replicate),
             )| Profile {
-                control: Congestion::by_name(control).expect("a known control"),
+                control: AnyController::by_name(control).expect("a known control"),
                 recovery,
                 proportional: share && recovery == Recovery::NewReno,
                 limited_transmit,

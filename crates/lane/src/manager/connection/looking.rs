@@ -1,7 +1,7 @@
 //! Looks at a connection's sockets: when, at which, and what they tell.
 
 use headway_control::lanes::{Judge, Observation, Progress, Role};
-use headway_linux::Pair;
+use headway_linux::FourTuple;
 use headway_linux::diag::{Mptcp, Tcp};
 use headway_linux::mptcp::Command;
 use headway_units::{Bytes, Span, Time};
@@ -24,7 +24,7 @@ impl Connection {
     }
 
     /// The subflows to look at: none, while it has nothing to send; those in use, once it is long.
-    pub fn pairs(&self) -> impl Iterator<Item = Pair> {
+    pub fn pairs(&self) -> impl Iterator<Item = FourTuple> {
         self.places().map(|place| self.subflows[place].pair)
     }
 
@@ -136,7 +136,7 @@ impl Connection {
     /// Ends subflows that are too many: backups on a lane that has another one, of measurements that were overtaken by the
     /// switch, whatever the kernel opened them as, and of joins that were answered late. Only where the kernel has just told
     /// that both are `there`.
-    fn trim(&mut self, now: Time, there: &[Pair], kernel: &mut dyn Kernel) {
+    fn trim(&mut self, now: Time, there: &[FourTuple], kernel: &mut dyn Kernel) {
         let spare = |one: &Subflow| {
             let other = |other: &Subflow| other.pair != one.pair && other.lane == one.lane && other.alive;
             let both =

@@ -175,7 +175,7 @@ fn a_server_announces_and_marks_only_its_short_lane() {
     assert_eq!(world.commands(), ["300: announce 10.1.0.1"]);
     assert_eq!(world.kernel.listening, [SocketAddr::new(ip(1, 1), 5000)]);
     // the other end joins
-    let pair = Pair { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), 1234) };
+    let pair = FourTuple { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), 1234) };
     let joined = Socket { pair, established: Some(at(311)), backup: false, joined: true, acked: 0, timeouts: 0 };
     world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.push(joined);
     world.kernel.tell(at(311), Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
@@ -218,7 +218,7 @@ fn who_only_receives_is_not_long_because_the_other_end_joins() {
     let mut world = World::new(settings(deadline(), Open::Probe));
     world.connect(TOKEN, 0, true);
     world.run(at(400));
-    let pair = Pair { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), 40_000) };
+    let pair = FourTuple { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), 40_000) };
     let socket = Socket { pair, established: Some(at(400)), backup: false, joined: true, acked: 0, timeouts: 0 };
     world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.push(socket);
     world.kernel.tell(at(400), Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));

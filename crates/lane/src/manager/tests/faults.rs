@@ -304,7 +304,7 @@ fn an_other_end_that_joins_without_end_costs_no_more_than_some() {
     world.connect(TOKEN, 100 * MB, true);
     world.run(at(100));
     for port in 1..=1000 {
-        let pair = Pair { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), port) };
+        let pair = FourTuple { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), port) };
         let joined = Socket { pair, established: Some(at(100)), backup: false, joined: true, acked: 0, timeouts: 0 };
         world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.push(joined);
         world.kernel.tell(at(100), Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));

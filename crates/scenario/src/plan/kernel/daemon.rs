@@ -8,7 +8,7 @@ use headway_language::{OrOff, Part, Shown, show_document};
 use headway_units::Bytes;
 
 use super::policy::Refusal;
-use crate::plan::Fault;
+use crate::plan::PlanError;
 use crate::schema::{LaneDaemonRecord, LaneOpen, LaneStart, LanesRecord, MptcpRecord, PolicyRecord};
 
 /// The program, and by which name it is known on hosts.
@@ -35,12 +35,12 @@ impl Daemon {
         mptcp: &MptcpRecord,
         folder: &Path,
         refusal: &Refusal<'_>,
-    ) -> Result<Option<Daemon>, Fault> {
+    ) -> Result<Option<Daemon>, PlanError> {
         let record = policy.linux.as_ref().and_then(|linux| linux.daemon.as_ref());
         if let Some(name) = record.and_then(|record| record.config.as_deref()) {
             let path = [&refusal.at[..2], &["linux", "daemon", "config"]].concat();
             let wrong = |what| format!("the daemon's configuration cannot be read: {name}: {what}");
-            let text = read(name, folder).map_err(|what| Fault::new(&path, wrong(what)))?;
+            let text = read(name, folder).map_err(|what| PlanError::new(&path, wrong(what)))?;
             return Ok(Some(Daemon::File(text)));
         }
         let Some(lanes) = &mptcp.lanes else { return Ok(None) };
@@ -82,7 +82,7 @@ fn read(name: &str, folder: &Path) -> Result<String, String> {
 }
 
 /// Refuses what only modelled hosts can do.
-fn refuse(lanes: &LanesRecord, refusal: &Refusal<'_>) -> Result<(), Fault> {
+fn refuse(lanes: &LanesRecord, refusal: &Refusal<'_>) -> Result<(), PlanError> {
     let at = [refusal.at, &["lanes"]].concat();
     let refusal = Refusal { policy: refusal.policy, at: &at };
     let help = "leave it out for kernel hosts; --policy runs the other policies";

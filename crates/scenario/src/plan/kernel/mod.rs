@@ -14,11 +14,11 @@ use std::sync::Arc;
 use headway_agent::protocol;
 use headway_fabric::{LinkId, NodeId};
 use headway_kernel::Watch;
-use headway_kernel::setup::{self, Endpoints, MOST_CARDS, MOST_HOSTS, Mptcp, Setup};
+use headway_kernel::setup::{self, Endpoints, MAX_CARDS, MAX_HOSTS, Mptcp, Setup};
 use headway_transport::Failure;
 use headway_units::{Span, Time};
 
-use super::Fault;
+use super::PlanError;
 use super::failures::carriers;
 use super::network::Network;
 use super::traffic::Planned;
@@ -26,9 +26,9 @@ use crate::schema::{CommandRecord, HostKind, LinuxHostsRecord, PolicyRecord, Sce
 pub(super) use namespaces::left_out;
 use policy::Multipath;
 pub(super) use policy::Resolved;
-pub(super) use reports::Joined;
+pub(super) use reports::KernelOutcome;
 pub(crate) use start::{GuestMachine, Machine};
-pub(super) use start::{Ready, Started};
+pub(super) use start::{LaunchPlan, Started};
 
 /// What to do about hosts without a lane for long flows.
 const LANES: &str = "a lane is an interface: take fewer short ones, more subflows, or hosts with more interfaces";
@@ -37,7 +37,7 @@ const FIRST_SERVICE: u16 = 5_000;
 
 /// What of the image a plan needs, and where the scenario asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Need {
+pub(crate) struct Requirement {
     pub path: Vec<String>,
     pub what: Wanted,
 }
@@ -75,7 +75,7 @@ pub(crate) struct Kernels {
     flows: BTreeMap<u16, Flows>,
     commands: Vec<Command>,
     /// What the image must have.
-    pub needs: Vec<Need>,
+    pub needs: Vec<Requirement>,
     captures: Vec<(String, Vec<Watch>)>,
     /// The user's files. Whether they are there is for runs to find out.
     pub files: Option<PathBuf>,
@@ -160,7 +160,7 @@ impl Kernels {
         planned: &[Planned],
         failures: &[Failure],
         folder: &Path,
-    ) -> Result<Option<Kernels>, Fault> {
+    ) -> Result<Option<Kernels>, PlanError> {
         let place = Places::new(scenario, network)?;
         let record = &scenario.policy[policy];
         let number = policy.to_string();
@@ -169,7 +169,7 @@ impl Kernels {
             if place.are_kernels(traffic, scenario)? {
                 if traffic.waits() {
                     let message = format!("kernel hosts cannot send `{}` in a closed loop", traffic.name);
-                    let fault = Fault::new(&["traffic", &traffic.index.to_string(), "arrival"], message);
+                    let fault = PlanError::new(&["traffic", &traffic.index.to_string(), "arrival"], message);
                     let help = "kernels are told beforehand when their flows start: use another `kind` of arrival, or \
                                 a program that waits, with traffic of kind = \"command\"";
                     return Err(fault.help(help));
@@ -268,7 +268,7 @@ struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    fn new(scenario: &'a ScenarioRecord, network: &'a Network) -> Result<Places<'a>, Fault> {
+    fn new(scenario: &'a ScenarioRecord, network: &'a Network) -> Result<Places<'a>, PlanError> {
         let default = Arc::new(LinuxHostsRecord::default());
         let mut members = BTreeMap::new();
         let mut groups = Vec::new();
@@ -295,14 +295,14 @@ impl<'a> Places<'a> {
         if kinds.len() > 1 {
             let message = "some hosts are namespaces of this machine, and others are not";
             let help = "namespaces are in real time: all hosts are, or none; set `host-kind`, or run with --hosts";
-            return Err(Fault::new(&["hosts"], message).help(help));
+            return Err(PlanError::new(&["hosts"], message).help(help));
         }
         let place = if kinds.contains(&true) { Where::Namespaces } else { Where::Guests };
         Ok(Places { place, kernels, groups })
     }
 
     /// Whether kernel hosts send this traffic. Those that send and those that receive must be of one kind.
-    fn are_kernels(&self, traffic: &Planned, scenario: &ScenarioRecord) -> Result<bool, Fault> {
+    fn are_kernels(&self, traffic: &Planned, scenario: &ScenarioRecord) -> Result<bool, PlanError> {
         let kernels = |hosts: &[NodeId]| hosts.iter().filter(|host| self.kernels.contains_key(host)).count();
         let (sources, destinations) = (kernels(&traffic.sources), kernels(&traffic.destinations));
         if sources + destinations == 0 {
@@ -324,7 +324,7 @@ impl<'a> Places<'a> {
         );
         let record = scenario.traffic[usize::from(traffic.index)].flows();
         let key = if record.is_some_and(|record| record.from.is_some()) { "from" } else { "to" };
-        let fault = Fault::new(&["traffic", &traffic.index.to_string(), key], message);
+        let fault = PlanError::new(&["traffic", &traffic.index.to_string(), key], message);
         Err(fault.help("give both groups the same `kind`, or all hosts one with `host-kind` or --hosts"))
     }
 
@@ -345,12 +345,12 @@ impl<'a> Places<'a> {
         number: &str,
         network: &Network,
         folder: &Path,
-    ) -> Result<(Vec<Command>, Vec<(&'a str, Resolved)>), Fault> {
+    ) -> Result<(Vec<Command>, Vec<(&'a str, Resolved)>), PlanError> {
         let (mut commands, mut resolved) = (Vec::new(), Vec::new());
         for (index, traffic) in scenario.traffic.iter().enumerate() {
             let Some(record) = traffic.command().filter(|_| traffic.takes_part(scenario)) else { continue };
             let name = &*traffic.name;
-            let fault = |key: &str, message: String| Fault::new(&["traffic", &index.to_string(), key], message);
+            let fault = |key: &str, message: String| PlanError::new(&["traffic", &index.to_string(), key], message);
             let hosts = network.group(&record.on);
             if hosts.iter().any(|host| !self.kernels.contains_key(host)) {
                 let message = format!("traffic `{name}` is a program, and the hosts of `{}` are modelled", record.on);
@@ -376,11 +376,11 @@ impl<'a> Places<'a> {
         Ok((commands, resolved))
     }
 
-    fn captures(&self, scenario: &ScenarioRecord, network: &Network) -> Result<Vec<(String, Vec<Watch>)>, Fault> {
+    fn captures(&self, scenario: &ScenarioRecord, network: &Network) -> Result<Vec<(String, Vec<Watch>)>, PlanError> {
         let graph = &network.built.graph;
         let mut captures: Vec<(String, Vec<Watch>)> = Vec::new();
         for (index, name) in scenario.measure.capture.iter().enumerate() {
-            let fault = |message: String| Fault::new(&["measure", "capture", &index.to_string()], message);
+            let fault = |message: String| PlanError::new(&["measure", "capture", &index.to_string()], message);
             let watches = if let Some((from, to)) = name.split_once('>') {
                 let links: Vec<LinkId> = (0..graph.links().len() as u32)
                     .map(LinkId)
@@ -426,15 +426,15 @@ impl<'a> Places<'a> {
         scenario: &ScenarioRecord,
         network: &Network,
         only_commands: bool,
-    ) -> Result<Host, Fault> {
+    ) -> Result<Host, PlanError> {
         let (number, group, _, record) = &self.kernels[&host];
         let name = network.name(host);
         let links = network.built.graph.interfaces(host).to_vec();
-        if *number >= MOST_HOSTS || links.len() > MOST_CARDS as usize {
+        if *number >= MAX_HOSTS || links.len() > MAX_CARDS as usize {
             let message =
                 format!("`{name}` cannot be a kernel host: it is number {number} with {} interfaces", links.len());
-            let help = format!("kernel hosts are among the first {MOST_HOSTS}, with at most {MOST_CARDS} interfaces");
-            return Err(Fault::new(&["hosts"], message).help(help));
+            let help = format!("kernel hosts are among the first {MAX_HOSTS}, with at most {MAX_CARDS} interfaces");
+            return Err(PlanError::new(&["hosts"], message).help(help));
         }
         let interfaces = links.len() as u32;
         let first = &wants[0];
@@ -449,7 +449,7 @@ impl<'a> Places<'a> {
                      one kernel for both",
                     policy.name, want.traffic
                 );
-                let fault = Fault::new(&["policy", policy_number, "traffic", want.traffic], message);
+                let fault = PlanError::new(&["policy", policy_number, "traffic", want.traffic], message);
                 fault.help("on one kernel host only `control` and the protocol may differ")
             };
             if want.resolved.stack != first.resolved.stack {
@@ -468,7 +468,7 @@ impl<'a> Places<'a> {
                 mptcp = Some(if let Some(lanes) = &own.daemon {
                     let program = lanes.program(subflows).map_err(|what| {
                         let message = format!("policy `{}` on host `{name}` {what}", policy.name);
-                        Fault::new(&["policy", policy_number], message).help(LANES)
+                        PlanError::new(&["policy", policy_number], message).help(LANES)
                     })?;
                     daemon = Some(program);
                     Mptcp::Userspace
@@ -494,7 +494,7 @@ impl<'a> Places<'a> {
                 policy.name, decides.traffic, other.traffic
             );
             let path = ["policy", policy_number, "traffic", other.traffic];
-            return Err(Fault::new(&path, message).help("run them on hosts of their own"));
+            return Err(PlanError::new(&path, message).help("run them on hosts of their own"));
         }
         let agreed = is_command(&decides) || other.is_none();
         let mut sysctls = Vec::new();
@@ -521,7 +521,7 @@ impl<'a> Places<'a> {
 
     /// Which of `hosts` share a kernel. That depends on places in groups alone, so that runs in which fewer take part
     /// have the same kernels otherwise.
-    fn guests(&self, network: &Network, hosts: &BTreeMap<NodeId, Host>) -> Result<Vec<Guest>, Fault> {
+    fn guests(&self, network: &Network, hosts: &BTreeMap<NodeId, Host>) -> Result<Vec<Guest>, PlanError> {
         let mut shared: BTreeMap<(usize, usize), Vec<NodeId>> = BTreeMap::new();
         let mut all: BTreeMap<(usize, usize), Vec<NodeId>> = BTreeMap::new();
         for (&host, (_, group, place, record)) in &self.kernels {
@@ -535,13 +535,13 @@ impl<'a> Places<'a> {
         let mut guests = Vec::new();
         for (key, members) in shared {
             let cards: usize = members.iter().map(|host| hosts[host].links.len()).sum();
-            if cards > MOST_CARDS as usize {
+            if cards > MAX_CARDS as usize {
                 let group = self.groups.get(key.0).copied().unwrap_or_default();
                 let message = format!(
-                    "{} hosts of `{group}` in one kernel have {cards} interfaces, and a kernel has at most {MOST_CARDS}",
+                    "{} hosts of `{group}` in one kernel have {cards} interfaces, and a kernel has at most {MAX_CARDS}",
                     members.len()
                 );
-                let fault = Fault::new(&["hosts", group, "linux", "hosts-per-guest"], message);
+                let fault = PlanError::new(&["hosts", group, "linux", "hosts-per-guest"], message);
                 return Err(fault.help("take a smaller `hosts-per-guest`"));
             }
             let first = all[&key][0];
@@ -587,7 +587,7 @@ fn resolve(
     scenario: &ScenarioRecord,
     traffic: &Planned,
     folder: &Path,
-) -> Result<Resolved, Fault> {
+) -> Result<Resolved, PlanError> {
     let (record, at) = transport(policy, number, &traffic.name);
     let at: Vec<&str> = at.iter().map(String::as_str).collect();
     let resolved = Resolved::new(policy, record, &at, folder)?;
@@ -601,14 +601,14 @@ fn resolve(
              for each pair",
             policy.name, traffic.name
         );
-        return Err(Fault::new(&[&at[..], &["subflows"]].concat(), message)
+        return Err(PlanError::new(&[&at[..], &["subflows"]].concat(), message)
             .help("for kernel hosts, put linux = { subflows = … } into the transport"));
     }
     let sampled_cost = scenario.measure.series.contains(&Series::LinkCost)
         && scenario.measure.traffic.as_ref().is_none_or(|names| names.iter().any(|name| **name == *traffic.name));
     if sampled_cost {
         let message = format!("the link cost of traffic `{}` cannot be recorded: kernels do not tell it", traffic.name);
-        return Err(Fault::new(&["measure", "series"], message));
+        return Err(PlanError::new(&["measure", "series"], message));
     }
     Ok(resolved)
 }
@@ -620,7 +620,7 @@ fn needs(
     planned: &[Planned],
     resolved: &BTreeMap<u16, Resolved>,
     of_commands: &[(&str, Resolved)],
-) -> Vec<Need> {
+) -> Vec<Requirement> {
     let mut needs = Vec::new();
     let of_flows = planned.iter().filter_map(|traffic| Some((&*traffic.name, resolved.get(&traffic.index)?)));
     let of_commands = of_commands.iter().map(|(name, own)| (*name, own));
@@ -633,27 +633,27 @@ fn needs(
         };
         let mut path = at(key[0]);
         path.extend(key[1..].iter().map(|&part| part.to_owned()));
-        needs.push(Need { path, what: Wanted::Control(own.control.clone()) });
-        needs.push(Need { path: at("min-rto"), what: Wanted::Timer(own.stack.min_rto_ms) });
+        needs.push(Requirement { path, what: Wanted::Control(own.control.clone()) });
+        needs.push(Requirement { path: at("min-rto"), what: Wanted::Timer(own.stack.min_rto_ms) });
     }
     if let Some(queue) = policy.linux.as_ref().and_then(|linux| linux.qdisc.as_ref())
         && let Some(name) = setup::queue_name(queue)
     {
         let path = ["policy", number, "linux", "qdisc"].map(str::to_owned).to_vec();
-        needs.push(Need { path, what: Wanted::Queue(name.to_owned()) });
+        needs.push(Requirement { path, what: Wanted::Queue(name.to_owned()) });
     }
     needs.dedup();
     needs
 }
 
-fn sample_ns(scenario: &ScenarioRecord, sampled: bool) -> Result<Option<u64>, Fault> {
+fn sample_ns(scenario: &ScenarioRecord, sampled: bool) -> Result<Option<u64>, PlanError> {
     if !sampled {
         return Ok(None);
     }
     let interval = scenario.measure.interval;
     if !interval.picos().is_multiple_of(1000) {
         let message = format!("an interval of {interval} is no whole number of nanoseconds, in which kernels count");
-        return Err(Fault::new(&["measure", "interval"], message));
+        return Err(PlanError::new(&["measure", "interval"], message));
     }
     Ok(Some(interval.picos() / 1000))
 }

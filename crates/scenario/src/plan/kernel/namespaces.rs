@@ -4,12 +4,12 @@ use headway_fabric::Graph;
 use headway_lab::{Blueprint, LabError};
 use headway_units::Span;
 
-use crate::plan::Fault;
+use crate::plan::PlanError;
 use crate::plan::network::Network;
 use crate::schema::{PolicyRecord, ScenarioRecord, Series};
 
 /// More hosts than this are more than a machine can run in real time.
-const MOST_HOSTS: usize = 64;
+const MAX_HOSTS: usize = 64;
 /// Delays below this are less than what forwarding takes anyway.
 const SMALL: Span = Span::from_micros(10);
 
@@ -20,45 +20,48 @@ pub(super) fn check(
     number: &str,
     network: &Network,
     all: bool,
-) -> Result<(), Fault> {
+) -> Result<(), PlanError> {
     let graph = &network.built.graph;
     if !all {
         let message = "some traffic is of modelled hosts, and others are namespaces of this machine";
-        return Err(Fault::new(&["traffic"], message).help("namespaces are in real time: all hosts are, or none"));
+        return Err(PlanError::new(&["traffic"], message).help("namespaces are in real time: all hosts are, or none"));
     }
     let hosts = graph.hosts().count();
-    if hosts > MOST_HOSTS {
+    if hosts > MAX_HOSTS {
         let message = format!("{hosts} hosts are more than a machine can run in real time");
-        return Err(Fault::new(&["topology"], message).help(format!("at most {MOST_HOSTS} hosts can be namespaces")));
+        return Err(PlanError::new(&["topology"], message).help(format!("at most {MAX_HOSTS} hosts can be namespaces")));
     }
     if !scenario.failure.is_empty() {
-        return Err(Fault::new(&["failure"], "links of namespaces do not go down by themselves"));
+        return Err(PlanError::new(&["failure"], "links of namespaces do not go down by themselves"));
     }
     if !scenario.measure.capture.is_empty() {
-        let fault = Fault::new(&["measure", "capture"], "packets of namespaces are not captured");
+        let fault = PlanError::new(&["measure", "capture"], "packets of namespaces are not captured");
         return Err(fault.help("a command traffic can run tcpdump"));
     }
     if scenario.measure.series.contains(&Series::Queue) {
-        return Err(Fault::new(&["measure", "series"], "queues of namespaces are not sampled"));
+        return Err(PlanError::new(&["measure", "series"], "queues of namespaces are not sampled"));
     }
     // Settings of a namespace begin with `net`; all others are the whole machine's.
     let own = |name: &str| name.starts_with("net.") || name.starts_with("net/");
     let mut names = policy.linux.iter().flat_map(|linux| linux.sysctl.iter().map(|(name, _)| name));
     if let Some(name) = names.find(|name| !own(name)) {
         let path = ["policy", number, "linux", "sysctl"];
-        return Err(Fault::new(&path, format!("`{name}` is a setting of the whole machine, not of a namespace")));
+        return Err(PlanError::new(&path, format!("`{name}` is a setting of the whole machine, not of a namespace")));
     }
     for (group, record) in scenario.hosts.iter() {
         let mut names = record.linux.iter().flat_map(|linux| linux.sysctl.iter().map(|(name, _)| name));
         if let Some(name) = names.find(|name| !own(name)) {
             let path = ["hosts", group, "linux", "sysctl"];
-            return Err(Fault::new(&path, format!("`{name}` is a setting of the whole machine, not of a namespace")));
+            return Err(PlanError::new(
+                &path,
+                format!("`{name}` is a setting of the whole machine, not of a namespace"),
+            ));
         }
     }
     match Blueprint::new(graph, &[], scenario.topology.mtu.get() as u32, 0) {
         Ok(_) => Ok(()),
-        Err(LabError::Network(why)) => Err(Fault::new(&["topology"], why)),
-        Err(error) => Err(Fault::new(&["topology"], error.to_string())),
+        Err(LabError::Network(why)) => Err(PlanError::new(&["topology"], why)),
+        Err(error) => Err(PlanError::new(&["topology"], error.to_string())),
     }
 }
 

@@ -7,13 +7,13 @@ mod parts;
 
 use std::path::Path;
 
-use headway_control::congestion::Congestion;
-use headway_kernel::setup::{MOST_EXTRA_SUBFLOWS, Stack};
+use headway_control::congestion::AnyController;
+use headway_kernel::setup::{MAX_EXTRA_SUBFLOWS, Stack};
 use headway_transport::{Profile, Recovery};
 use headway_units::{Bytes, Span};
 
 use super::daemon::Daemon;
-use crate::plan::Fault;
+use crate::plan::PlanError;
 use crate::schema::{
     self, AddressPairs, DelayedAckRecord, LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, TransportRecord,
 };
@@ -56,7 +56,7 @@ impl Resolved {
         transport: &TransportRecord,
         at: &[&str],
         folder: &Path,
-    ) -> Result<Resolved, Fault> {
+    ) -> Result<Resolved, PlanError> {
         let refusal = Refusal { policy: &policy.name, at };
         let none = LinuxTransportRecord {
             control: None,
@@ -136,7 +136,11 @@ impl Resolved {
     }
 }
 
-fn control(transport: &TransportRecord, linux: &LinuxTransportRecord, refusal: &Refusal<'_>) -> Result<String, Fault> {
+fn control(
+    transport: &TransportRecord,
+    linux: &LinuxTransportRecord,
+    refusal: &Refusal<'_>,
+) -> Result<String, PlanError> {
     let (name, multipath) = match &transport.protocol {
         Protocol::Tcp(tcp) => (tcp.control.as_deref().unwrap_or("new-reno"), false),
         Protocol::Mptcp(mptcp) => (&*mptcp.control, true),
@@ -147,7 +151,7 @@ fn control(transport: &TransportRecord, linux: &LinuxTransportRecord, refusal: &
     if let Some((_, kernels)) = NAMES.iter().find(|(ours, _)| *ours == name) {
         return Ok((*kernels).to_owned());
     }
-    let coupled = Congestion::by_name(name).is_ok_and(|control| control.is_coupled());
+    let coupled = AnyController::by_name(name).is_ok_and(|control| control.is_coupled());
     if coupled {
         let what = if multipath {
             format!("`{name}`, and mainline Linux couples no subflows: its MPTCP runs a control of TCP in each")
@@ -159,7 +163,7 @@ fn control(transport: &TransportRecord, linux: &LinuxTransportRecord, refusal: &
     Ok(name.to_owned())
 }
 
-fn quick_ack(record: Option<&DelayedAckRecord>, refusal: &Refusal<'_>) -> Result<bool, Fault> {
+fn quick_ack(record: Option<&DelayedAckRecord>, refusal: &Refusal<'_>) -> Result<bool, PlanError> {
     let Some(record) = record else { return Ok(false) };
     if record.packets == Some(1) {
         return Ok(true);
@@ -173,7 +177,11 @@ fn quick_ack(record: Option<&DelayedAckRecord>, refusal: &Refusal<'_>) -> Result
     Err(refusal.of("delayed-ack", what, "linux = { delayed-ack = { packets = 1 } }"))
 }
 
-fn multipath(record: &MptcpRecord, linux: &LinuxTransportRecord, refusal: &Refusal<'_>) -> Result<Multipath, Fault> {
+fn multipath(
+    record: &MptcpRecord,
+    linux: &LinuxTransportRecord,
+    refusal: &Refusal<'_>,
+) -> Result<Multipath, PlanError> {
     if linux.join_after.unwrap_or(record.join_after) != Bytes::ZERO {
         let what = format!("`join-after` = {}, and a kernel opens further subflows at once", record.join_after);
         return Err(refusal.of("join-after", &what, "linux = { join-after = \"0B\" }"));
@@ -183,7 +191,7 @@ fn multipath(record: &MptcpRecord, linux: &LinuxTransportRecord, refusal: &Refus
         return Err(refusal.without_help("address-pairs", what));
     }
     let subflows = linux.subflows.or(record.subflows);
-    if let Some(most) = subflows.filter(|&n| n > MOST_EXTRA_SUBFLOWS + 1) {
+    if let Some(most) = subflows.filter(|&n| n > MAX_EXTRA_SUBFLOWS + 1) {
         return Err(refusal.without_help("subflows", &format!("{most} subflows, more than a kernel opens")));
     }
     if record.syn_fallback {
@@ -206,12 +214,12 @@ pub(crate) struct Refusal<'a> {
 }
 
 impl Refusal<'_> {
-    pub fn without_help(&self, key: &str, what: &str) -> Fault {
-        Fault::new(&[self.at, &[key]].concat(), format!("policy `{}` has {what}", self.policy))
+    pub fn without_help(&self, key: &str, what: &str) -> PlanError {
+        PlanError::new(&[self.at, &[key]].concat(), format!("policy `{}` has {what}", self.policy))
     }
 
     /// `remedy` goes into the transport.
-    fn of(&self, key: &str, what: &str, remedy: &str) -> Fault {
+    fn of(&self, key: &str, what: &str, remedy: &str) -> PlanError {
         self.without_help(key, what).help(format!("for kernel hosts, put {remedy} into the transport"))
     }
 }

@@ -16,7 +16,7 @@ use crate::plan::Network;
 
 /// What became of the flows and commands of a run's kernel hosts.
 #[derive(Debug, Default)]
-pub(crate) struct Joined {
+pub(crate) struct KernelOutcome {
     pub ends: Vec<FlowEnd>,
     pub samples: Vec<Sample>,
     pub commands: Vec<CommandRecord>,
@@ -41,7 +41,7 @@ fn time(nanos: u64) -> Time {
     Time::from_picos(nanos.saturating_sub(EPOCH_NS).saturating_mul(1000))
 }
 
-impl Joined {
+impl KernelOutcome {
     /// Joins what `outputs` say of `sent`; `ideal` gives the completion times on an idle network in the same order.
     ///
     /// # Errors
@@ -53,8 +53,8 @@ impl Joined {
         outputs: &[HostOutput],
         network: &Network,
         wants: impl Fn(SampleKind) -> bool,
-    ) -> Result<Joined, String> {
-        let mut joined = Joined { digest: digest(outputs), ..Joined::default() };
+    ) -> Result<KernelOutcome, String> {
+        let mut joined = KernelOutcome { digest: digest(outputs), ..KernelOutcome::default() };
         let (mut received, senders) = collect(outputs);
         for (sent, &ideal) in sent.iter().zip(ideal) {
             let host = network.name(sent.start.destination);
@@ -291,7 +291,7 @@ fn daemons(output: &HostOutput, end_ns: u64) -> Vec<CommandRecord> {
     output.reports.iter().filter_map(of).collect()
 }
 
-impl Joined {
+impl KernelOutcome {
     /// The failures by the names of traffics.
     pub fn failures(&self, names: &[Arc<str>]) -> Vec<Failed> {
         let failed = |((traffic, reason), &flows): (&(u16, String), &u64)| Failed {
@@ -385,14 +385,14 @@ mod tests {
         ((*network).clone(), plan.kernels.expect("all hosts are kernels"))
     }
 
-    fn join(sent: &mut [Sent], outputs: &[HostOutput]) -> Joined {
+    fn join(sent: &mut [Sent], outputs: &[HostOutput]) -> KernelOutcome {
         let (network, kernels) = network();
         let hosts: Vec<NodeId> = network.built.graph.hosts().collect();
         for sent in sent.iter_mut() {
             (sent.start.source, sent.start.destination) = (hosts[0], hosts[1]);
         }
         let ideal = vec![None; sent.len()];
-        Joined::new(&kernels, sent, &ideal, outputs, &network, |_| true).unwrap()
+        KernelOutcome::new(&kernels, sent, &ideal, outputs, &network, |_| true).unwrap()
     }
 
     const LEFT: &str = "left-host0";

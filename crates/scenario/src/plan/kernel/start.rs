@@ -50,7 +50,7 @@ pub(crate) struct GuestMachine {
 
 /// How the kernel hosts of one run are run.
 #[derive(Debug)]
-pub(crate) enum Ready {
+pub(crate) enum LaunchPlan {
     Guests(RunPlan),
     Namespaces(LabPlan),
 }
@@ -58,7 +58,7 @@ pub(crate) enum Ready {
 /// The kernel hosts of one run, ready to boot.
 #[derive(Debug)]
 pub(crate) struct Started {
-    pub plan: Ready,
+    pub plan: LaunchPlan,
     /// The flows, in order of time.
     pub sent: Vec<Sent>,
 }
@@ -155,7 +155,7 @@ impl Kernels {
                     files: self.files.clone(),
                     seed: streams.stream("namespaces").next_u64(),
                 };
-                return Some(Started { plan: Ready::Namespaces(plan), sent });
+                return Some(Started { plan: LaunchPlan::Namespaces(plan), sent });
             }
         };
         let graph = &network.built.graph;
@@ -200,7 +200,7 @@ impl Kernels {
             threads: machine.threads.max(1),
             patience: PATIENCE,
         };
-        Some(Started { plan: Ready::Guests(plan), sent })
+        Some(Started { plan: LaunchPlan::Guests(plan), sent })
     }
 
     fn flows(

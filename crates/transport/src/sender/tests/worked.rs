@@ -6,7 +6,7 @@ use crate::profile::{Modern, Reduction, RtoRule};
 /// Linux' sender with segments of [`MSS`], one by one, no timestamps, in congestion avoidance from `window` on.
 fn linux(window: u32) -> Profile {
     Profile {
-        control: Congestion::by_name("new-reno").unwrap(),
+        control: AnyController::by_name("new-reno").unwrap(),
         mss: MSS as u32,
         timestamps: false,
         initial_window: window,

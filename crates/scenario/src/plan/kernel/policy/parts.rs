@@ -7,7 +7,7 @@
 use headway_transport::{self as transport, IdleRestart, Pacing, Profile, Recovery};
 
 use super::Refusal;
-use crate::plan::Fault;
+use crate::plan::PlanError;
 use crate::schema::{PolicyRecord, Stack, TransportRecord};
 use crate::stack::modern;
 
@@ -45,7 +45,7 @@ pub(super) fn refuse(
     transport: &TransportRecord,
     own: &Profile,
     refusal: &Refusal<'_>,
-) -> Result<(), Fault> {
+) -> Result<(), PlanError> {
     let known = [transport::Stack::from(transport.stack).profile(), Profile::linux()];
     if known.iter().all(|known| largest(own) != largest(known)) {
         let what = "a `segmentation-offload` of its own, and a kernel's is a matter of its network cards";

@@ -7,7 +7,7 @@
 use headway_units::Time;
 
 use crate::fabric::Shared;
-use crate::pool::{Loose, Pool};
+use crate::pool::{FrameHandle, Pool};
 use crate::port::{Offered, Port, Tally};
 use crate::queue::{Backlog, Chosen, Discipline, Queue, Verdict, mark};
 
@@ -20,12 +20,12 @@ pub(crate) enum Waiting {
     /// Queued behind others.
     Behind,
     /// No room.
-    Dropped(Loose),
+    Dropped(FrameHandle),
 }
 
 /// A port's place in a shared buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seat {
+pub(crate) struct BufferSlot {
     /// Which buffer.
     pub buffer: u32,
     /// Which of its ports.
@@ -36,7 +36,7 @@ pub(crate) struct Seat {
 #[derive(Debug)]
 pub(crate) struct Managed {
     pub discipline: Discipline,
-    pub seat: Option<Seat>,
+    pub seat: Option<BufferSlot>,
     /// What waits in the scheduler.
     pub backlog: Backlog,
     /// The departure event is set.
@@ -48,7 +48,7 @@ pub(crate) struct Managed {
 }
 
 impl Managed {
-    pub fn new(discipline: Discipline, seat: Option<Seat>) -> Managed {
+    pub fn new(discipline: Discipline, seat: Option<BufferSlot>) -> Managed {
         Managed {
             discipline,
             seat,
@@ -79,7 +79,7 @@ impl<B: Copy> Port<B> {
     }
 
     /// [`Port::offer`] where more than a drop-tail queue decides.
-    pub(crate) fn offer_managed(&mut self, now: Time, mut frame: Loose, shared: &mut Shared<B>) -> Waiting {
+    pub(crate) fn offer_scheduled(&mut self, now: Time, mut frame: FrameHandle, shared: &mut Shared<B>) -> Waiting {
         let size = shared.pool.slot(&frame).packet.size;
         if self.managed().down {
             self.refuse_down(u64::from(size));
@@ -173,13 +173,13 @@ impl<B: Copy> Port<B> {
         }
     }
 
-    fn refuse(&mut self, frame: Loose, bytes: u64) -> Waiting {
+    fn refuse(&mut self, frame: FrameHandle, bytes: u64) -> Waiting {
         self.dropped.count(bytes);
         Waiting::Dropped(frame)
     }
 
     /// Transmits a frame whose turn it is, and tells the buffer when it leaves. Returns its arrival if it is the first.
-    fn send(&mut self, now: Time, frame: Loose, shared: &mut Shared<B>) -> Option<Time> {
+    fn send(&mut self, now: Time, frame: FrameHandle, shared: &mut Shared<B>) -> Option<Time> {
         let size = shared.pool.slot(&frame).packet.size;
         let offered = self.transmit(now, frame, u64::from(size), &mut shared.pool);
         if let Some(seat) = self.managed().seat {
@@ -192,7 +192,7 @@ impl<B: Copy> Port<B> {
     }
 
     /// Gives a frame to the scheduler, which may drop others for it, or gives it back.
-    fn wait(&mut self, now: Time, frame: Loose, bytes: u64, shared: &mut Shared<B>) -> Result<(), Loose> {
+    fn wait(&mut self, now: Time, frame: FrameHandle, bytes: u64, shared: &mut Shared<B>) -> Result<(), FrameHandle> {
         let already = shared.evicted.len();
         let Managed { discipline: Discipline::Scheduled(scheduler), backlog, seat, .. } = self.managed() else {
             unreachable!("only schedulers let frames wait");
@@ -210,7 +210,7 @@ impl<B: Copy> Port<B> {
     }
 
     /// The frame that the scheduler chooses.
-    fn next(&mut self, now: Time, shared: &mut Shared<B>) -> Option<Loose> {
+    fn next(&mut self, now: Time, shared: &mut Shared<B>) -> Option<FrameHandle> {
         let already = shared.evicted.len();
         let Managed { discipline: Discipline::Scheduled(scheduler), backlog, .. } = self.managed() else {
             unreachable!("only schedulers have departures");
