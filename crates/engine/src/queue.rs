@@ -2,6 +2,8 @@
 
 use headway_units::Time;
 
+use crate::class::EventClass;
+
 /// Who an event belongs to: a class (which part of the simulator) and an entity within it.
 ///
 /// At equal times lower classes come first, then lower entities.
@@ -16,17 +18,17 @@ impl Source {
     /// Entity `entity` of class `class`.
     ///
     /// # Panics
-    /// If `class` is over 15 or `entity` not below [`Source::MAX_ENTITIES`].
+    /// If `entity` is not below [`Source::MAX_ENTITIES`].
     #[inline]
-    pub const fn new(class: u8, entity: u32) -> Source {
-        assert!(class < 16 && entity < Self::MAX_ENTITIES);
+    pub const fn new(class: EventClass, entity: u32) -> Source {
+        assert!(entity < Self::MAX_ENTITIES);
         Source((class as u32) << Self::ENTITY_BITS | entity)
     }
 
     /// The class.
     #[inline]
-    pub const fn class(self) -> u8 {
-        (self.0 >> Self::ENTITY_BITS) as u8
+    pub const fn class(self) -> EventClass {
+        EventClass::from_number((self.0 >> Self::ENTITY_BITS) as u8)
     }
 
     /// The entity within its class.
@@ -231,7 +233,8 @@ mod tests {
     #[test]
     fn orders_by_time_then_class_then_entity() {
         let mut queue = EventQueue::new();
-        let events = [(5, 0, 9), (5, 1, 0), (3, 7, 7), (5, 0, 2), (9, 0, 0)];
+        use EventClass::{Arrival, SenderTimer, Wake};
+        let events = [(5, Arrival, 9), (5, SenderTimer, 0), (3, Wake, 7), (5, Arrival, 2), (9, Arrival, 0)];
         for (t, class, entity) in events {
             queue.push(at(t), Source::new(class, entity), 0);
         }
@@ -240,15 +243,15 @@ mod tests {
             seen.push((t.picos(), source.class(), source.entity()));
             queue.pop();
         }
-        assert_eq!(seen, [(3, 7, 7), (5, 0, 2), (5, 0, 9), (5, 1, 0), (9, 0, 0)]);
+        assert_eq!(seen, [(3, Wake, 7), (5, Arrival, 2), (5, Arrival, 9), (5, SenderTimer, 0), (9, Arrival, 0)]);
     }
 
     #[test]
     #[should_panic(expected = "two events with one key")]
     fn equal_keys_are_a_bug() {
         let mut queue = EventQueue::new();
-        queue.push(at(1), Source::new(0, 0), 0);
-        queue.push(at(1), Source::new(0, 0), 0);
+        queue.push(at(1), Source::new(EventClass::Arrival, 0), 0);
+        queue.push(at(1), Source::new(EventClass::Arrival, 0), 0);
         queue.pop();
         queue.pop();
     }
@@ -257,17 +260,17 @@ mod tests {
     #[should_panic(expected = "event in the past")]
     fn time_does_not_run_backwards() {
         let mut queue = EventQueue::new();
-        queue.push(at(2), Source::new(0, 0), 0);
+        queue.push(at(2), Source::new(EventClass::Arrival, 0), 0);
         queue.pop();
-        queue.push(at(1), Source::new(0, 1), 0);
+        queue.push(at(1), Source::new(EventClass::Arrival, 1), 0);
     }
 
     #[test]
     fn the_digest_tells_streams_apart() {
         let digest = |second: u64| {
             let mut queue = EventQueue::new();
-            queue.push(at(1), Source::new(0, 0), 0);
-            queue.push(at(second), Source::new(0, 1), 0);
+            queue.push(at(1), Source::new(EventClass::Arrival, 0), 0);
+            queue.push(at(second), Source::new(EventClass::Arrival, 1), 0);
             queue.pop();
             queue.pop();
             queue.digest()
@@ -300,7 +303,7 @@ mod tests {
                         // as in use: one pending event per entity, strictly in the future
                         if !reference.iter().any(|&(_, e)| e == entity) {
                             reference.insert((now + 1 + delay, entity));
-                            queue.push(at(now + 1 + delay), Source::new(0, entity), 0);
+                            queue.push(at(now + 1 + delay), Source::new(EventClass::Arrival, entity), 0);
                         }
                     }
                     Op::Pop => {

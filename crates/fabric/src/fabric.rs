@@ -2,7 +2,7 @@
 
 use std::ops::Add;
 
-use headway_engine::{EventQueue, Source, Streams};
+use headway_engine::{EventClass, EventQueue, Source, Streams};
 use headway_units::{Bytes, Time};
 
 use crate::graph::{Graph, LinkId};
@@ -12,15 +12,6 @@ use crate::port::{Offered, Port, PortCounters};
 use crate::queue::SharedBuffer;
 use crate::routes::{Endpoint, Hop, Routes};
 use crate::scheduled_port::{BufferSlot, Waiting};
-
-/// The class of arrival events; the entity is the link. Lower than any class of the hosts: what has arrived by an
-/// instant is there for the timers that fire at it.
-pub const ARRIVALS: u8 = 0;
-
-/// The class of departure events of ports whose queue is no FIFO; the entity is the link. Higher than the classes of
-/// arrivals and timers: what they send at an instant is there for a port that chooses at it. What senders send that wake
-/// at this instant, and what cores do, comes later.
-pub const DEPARTURES: u8 = 6;
 
 /// What an arrival led to.
 #[derive(Debug)]
@@ -126,7 +117,7 @@ impl<B: Copy> Fabric<B> {
     ) -> Result<(), (Endpoint, Packet<B>)> {
         self.shared.pool.slot(&frame).packet.hop += 1;
         match self.ports[port as usize].offer(now, frame, &mut self.shared.pool) {
-            Offered::First(arrival) => queue.push(arrival, Source::new(ARRIVALS, port), 0),
+            Offered::First(arrival) => queue.push(arrival, Source::new(EventClass::Arrival, port), 0),
             Offered::Behind => {}
             Offered::Dropped(frame) => return Err(self.remove(frame)),
             Offered::Managed(frame) => return self.forward_managed(queue, now, port, frame),
@@ -144,8 +135,8 @@ impl<B: Copy> Fabric<B> {
         frame: FrameHandle,
     ) -> Result<(), (Endpoint, Packet<B>)> {
         match self.ports[port as usize].offer_scheduled(now, frame, &mut self.shared) {
-            Waiting::Arrives(arrival) => queue.push(arrival, Source::new(ARRIVALS, port), 0),
-            Waiting::Departs(departure) => queue.push(departure, Source::new(DEPARTURES, port), 0),
+            Waiting::Arrives(arrival) => queue.push(arrival, Source::new(EventClass::Arrival, port), 0),
+            Waiting::Departs(departure) => queue.push(departure, Source::new(EventClass::Departure, port), 0),
             Waiting::Behind => {}
             Waiting::Dropped(frame) => return Err(self.remove(frame)),
         }
@@ -170,7 +161,7 @@ impl<B: Copy> Fabric<B> {
             None => queue.pop(),
         }
         if let Some(arrival) = arrival {
-            queue.push(arrival, Source::new(ARRIVALS, link), 0);
+            queue.push(arrival, Source::new(EventClass::Arrival, link), 0);
         }
     }
 

@@ -19,7 +19,7 @@ mod routes;
 mod scheduled_port;
 pub mod topology;
 
-pub use fabric::{ARRIVALS, DEPARTURES, Fabric, Step};
+pub use fabric::{Fabric, Step};
 pub use graph::*;
 pub use packet::{Packet, ecn};
 pub use path::*;

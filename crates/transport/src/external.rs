@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-use headway_fabric::{Endpoint, LinkId};
+use headway_fabric::LinkId;
 use headway_units::Time;
 
 /// A frame that an external host transmits.
@@ -61,19 +61,6 @@ pub trait External: fmt::Debug + std::any::Any {
 
 /// Why external hosts cannot go on, in words.
 pub type ExternalError = Box<dyn std::error::Error + Send + Sync>;
-
-/// The endpoint of an external host's interface; those of modelled connections are smaller.
-const MARK: u32 = 1 << 30;
-
-pub(crate) fn endpoint(to: LinkId) -> Endpoint {
-    Endpoint(to.0 | MARK)
-}
-
-/// The interface, if `endpoint` is one of an external host.
-#[inline]
-pub(crate) fn interface(endpoint: Endpoint) -> Option<LinkId> {
-    (endpoint.0 & MARK != 0).then_some(LinkId(endpoint.0 & !MARK))
-}
 
 /// The external hosts of a run and what they have sent.
 #[derive(Debug)]

@@ -1,40 +1,41 @@
 //! What hosts do: TCP, MPTCP and replication, driving the decisions of `headway-control` over the fabric.
 //!
-//! [`Simulation`] owns the fabric, the event queue and all connections; flows go in ([`FlowStart`]), and what
-//! became of them comes out ([`FlowEnd`], [`Sample`]). Data goes one way, from a connection's opener to the
-//! other end, which acknowledges.
+//! [`Simulation`] owns the fabric, the event queue and the time; flows go in ([`FlowStart`]), and what became of them
+//! comes out ([`FlowEnd`], [`Sample`]). Who carries a flow is a tenant of the loop, chosen by [`Transport`]: [`tcp`], or
+//! [`datagram`] at a fixed rate. `docs/adding/transport.md` says how another is added. A flow's data goes one way, from
+//! a connection's opener to the other end, which acknowledges.
 //!
-//! Left out, on purpose: data in both directions of one connection (open two), window updates by slow readers
-//! (receivers read at once), path MTU discovery, resets. The reverse direction is closed only where loss recovery is
-//! Linux' (`Profile::modern`) and the connection has one path; its FIN is not repaired.
+//! Left out, on purpose: path MTU discovery, resets. Of a connection that carries data one way, the reverse direction is
+//! closed only where loss recovery is Linux' and the connection has one path; its FIN is not repaired.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod application;
-mod connection;
+mod datagram;
+mod endpoint;
 mod external;
 mod host;
 mod network;
 mod ports;
-mod profile;
-mod ranges;
-mod receiver;
-mod rtt;
+mod sack_pool;
 mod segment;
-mod sender;
 mod simulation;
-mod stack;
+mod slots;
+mod tcp;
+mod timer;
 mod trace;
-mod writer;
+mod transport;
 
 pub use application::Application;
+pub use datagram::Datagram;
 pub use external::{Departure, External, ExternalError};
 pub use host::{Costs, HostCounters, HostModel};
 pub use ports::Ports;
-pub use profile::{
+pub use simulation::{Failure, FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};
+pub use tcp::profile::{
     AddressPairs, DelayedAck, HistoryPlan, IdleRestart, LanePlan, Modern, Multipath, Offload, Pacing, Profile,
     Recovery, Reduction, RtoRule, Scheduler,
 };
-pub use rtt::RttEstimator;
-pub use simulation::{Failure, FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};
-pub use stack::Stack;
+pub use tcp::rtt::RttEstimator;
+pub use tcp::stack::Stack;
 pub use trace::Traced;
+pub use transport::Transport;

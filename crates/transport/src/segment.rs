@@ -2,7 +2,7 @@
 
 use headway_fabric::Packet;
 
-use crate::profile::Profile;
+use crate::tcp::profile::Profile;
 
 /// What a frame means to the transport: 16 bytes.
 ///
@@ -15,7 +15,7 @@ pub(crate) struct Segment {
     pub data_number: u32,
     /// Bytes of payload, or of receive window.
     pub amount: u32,
-    /// Selective acknowledgement blocks: an index into [`SackPool`](crate::network::Extras), or [`NO_EXTRA`].
+    /// Selective acknowledgement blocks: an index into [`SackPool`](crate::sack_pool::SackPool), or [`NO_EXTRA`].
     pub extra: u32,
 }
 

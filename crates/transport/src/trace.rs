@@ -7,7 +7,8 @@
 use headway_fabric::{NodeId, ecn};
 use headway_units::Time;
 
-use crate::network::{SackBlocks, Side, side};
+use crate::endpoint::{Side, side};
+use crate::sack_pool::SackBlocks;
 use crate::segment::{Frame, flag};
 
 /// A segment at its flow's sender.

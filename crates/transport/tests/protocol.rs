@@ -5,6 +5,7 @@ mod common;
 mod protocol {
     mod applications;
     mod autotuning;
+    mod datagrams;
     mod delivery;
     mod ecn;
     mod failures;

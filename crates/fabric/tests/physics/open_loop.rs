@@ -1,8 +1,8 @@
 //! Frames offered at given times to one end of a chain of links.
 
-use headway_engine::{EventQueue, Streams};
+use headway_engine::{EventClass, EventQueue, Streams};
 use headway_fabric::{
-    DEPARTURES, Endpoint, Fabric, Graph, LinkId, Packet, PortCounters, QueueSpec, SharedBufferSpec, Step, Wire, ecn,
+    Endpoint, Fabric, Graph, LinkId, Packet, PortCounters, QueueSpec, SharedBufferSpec, Step, Wire, ecn,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 
@@ -142,7 +142,7 @@ pub fn advance(
         if now > until {
             return;
         }
-        if source.class() == DEPARTURES {
+        if source.class() == EventClass::Departure {
             fabric.departure(queue, now, source.entity());
             while let Some((_, frame)) = fabric.evicted() {
                 fates[frame.body as usize] = Some(Fate::Discarded);

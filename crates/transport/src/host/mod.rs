@@ -30,12 +30,13 @@
 //! counts what has reached it, not what waits for the core; caches, memory bandwidth, PCIe. RSS and RPS take a hash of
 //! our own and not Toeplitz over addresses.
 
-use headway_engine::{EventQueue, Source};
+use headway_engine::{EventClass, EventQueue, Source};
 use headway_fabric::{Endpoint, Graph, LinkId, NodeId};
 use headway_units::{Span, Time};
 
-use crate::network::{Fired, Side, Timer, class, side};
+use crate::endpoint::{Side, side};
 use crate::segment::Frame;
+use crate::timer::{Fired, Timer};
 
 mod core;
 mod gro;
@@ -155,7 +156,7 @@ enum Unit {
 impl Unit {
     fn source(self) -> Source {
         Source::new(
-            class::HOST,
+            EventClass::Host,
             match self {
                 Unit::Core(core) => 2 * core,
                 Unit::Queue(queue) => 2 * queue + 1,

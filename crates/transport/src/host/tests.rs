@@ -7,7 +7,7 @@ use headway_units::{Bytes, Rate};
 use proptest::prelude::*;
 
 use super::*;
-use crate::network::endpoint;
+use crate::endpoint::endpoint;
 use crate::segment::{NO_EXTRA, Segment, flag};
 
 const MSS: u32 = 1460;

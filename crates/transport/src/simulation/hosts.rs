@@ -4,10 +4,10 @@ use headway_fabric::{Endpoint, NodeId};
 use headway_units::Time;
 
 use super::Simulation;
+use crate::endpoint::{Side, side};
 use crate::host::{Chain, Done, HostCounters, HostModel};
-use crate::network::{Side, side};
-use crate::receiver::Answer;
 use crate::segment::Frame;
+use crate::tcp::receiver::Answer;
 
 impl Simulation {
     /// Gives `host` a model of its cards and cores; hosts without one take no time.
@@ -15,42 +15,44 @@ impl Simulation {
     /// # Panics
     /// If it has one already, a flow has started, or the model makes no sense: see the fields of [`HostModel`].
     pub fn model_host(&mut self, host: NodeId, model: HostModel) {
-        assert!(self.senders.is_empty(), "hosts get their models before flows start");
-        self.net.hosts.add(&self.graph, host, model);
-        self.net.special = true;
+        assert!(self.tcp.is_unused(), "hosts get their models before flows start");
+        self.env.net.hosts.add(&self.env.graph, host, model);
+        self.env.net.slow_path = true;
     }
 
     /// What `host` has done so far, if it has a model.
     pub fn host(&self, host: NodeId) -> Option<&HostCounters> {
-        self.net.hosts.counters(host)
+        self.env.net.hosts.counters(host)
     }
 
     /// A frame arrives at the card of a host with a model.
     pub(super) fn on_card(&mut self, now: Time, interface: u32, end: Endpoint, frame: Frame) {
-        if let Err(frame) = self.net.hosts.receive(now, interface, end, frame, &mut self.net.queue) {
-            self.discard(end, &frame);
+        if let Err(frame) = self.env.net.hosts.receive(now, interface, end, frame, &mut self.env.net.queue) {
+            self.on_discard(end, &frame);
         }
     }
 
     /// A core or a card of a host with a model.
     pub(super) fn on_host(&mut self, now: Time, entity: u32, sequence: u32) {
-        let Some((core, done)) = self.net.hosts.fire(now, entity, sequence, &mut self.net.queue) else { return };
+        let Some((core, done)) = self.env.net.hosts.fire(now, entity, sequence, &mut self.env.net.queue) else {
+            return;
+        };
         match done {
             Done::Inside => {}
             Done::Segment(segment) => self.on_merged(now, segment),
             Done::Sent(frames) => {
                 for _ in 0..frames {
-                    let (to, frame) = self.net.hosts.leave(core);
-                    if let Err((_, frame)) = self.net.fabric.send(&mut self.net.queue, now, frame) {
-                        self.discard(to, &frame);
+                    let (to, frame) = self.env.net.hosts.leave(core);
+                    if let Err((_, frame)) = self.env.net.fabric.send(&mut self.env.net.queue, now, frame) {
+                        self.on_discard(to, &frame);
                     }
                 }
             }
         }
-        self.net.hosts.proceed(now, core, &mut self.net.queue);
-        while let Some(mut lost) = self.net.hosts.lost() {
-            while let Some((end, frame)) = self.net.hosts.take(&mut lost) {
-                self.discard(end, &frame);
+        self.env.net.hosts.proceed(now, core, &mut self.env.net.queue);
+        while let Some(mut lost) = self.env.net.hosts.lost() {
+            while let Some((end, frame)) = self.env.net.hosts.take(&mut lost) {
+                self.on_discard(end, &frame);
             }
         }
     }
@@ -59,15 +61,15 @@ impl Simulation {
     fn on_merged(&mut self, now: Time, mut segment: Chain) {
         let (subflow, half) = side(Endpoint(segment.end));
         let frames = u64::from(segment.frames);
-        self.net.delivered += frames;
+        self.env.net.delivered += frames;
         // At once if any of them asks for that; merged segments carry data, so nothing else can come up.
         let mut answer: Option<Answer> = None;
         let mut done = false;
-        while let Some((_, frame)) = self.net.hosts.take(&mut segment) {
+        while let Some((_, frame)) = self.env.net.hosts.take(&mut segment) {
             match half {
-                Side::Sender => self.on_acknowledgement(now, subflow, &frame),
+                Side::Sender => self.tcp.on_acknowledgement(now, subflow, &frame, &mut self.env),
                 Side::Receiver => {
-                    let (next, more) = self.take_segment(now, subflow, &frame);
+                    let (next, more) = self.tcp.take_segment(now, subflow, &frame, &mut self.env.net);
                     answer = answer.filter(|&before| before == Answer::Now).or(Some(next));
                     done |= more;
                 }
@@ -78,17 +80,10 @@ impl Simulation {
             if frames > 1 && answer == Answer::Delayed {
                 answer = Answer::Now;
             }
-            self.answer_segment(now, subflow, answer, done);
+            self.tcp.answer_segment(now, subflow, answer, done, &mut self.env);
         }
         for _ in 0..frames {
-            self.left(segment.end);
+            self.tcp.frame_gone(segment.end, &mut self.env);
         }
-    }
-
-    /// A frame for `end` was dropped.
-    fn discard(&mut self, end: Endpoint, frame: &Frame) {
-        self.net.discarded += 1;
-        self.net.extras.take(frame.body.extra);
-        self.left(end.0);
     }
 }

@@ -4,7 +4,7 @@ use headway_fabric::{LinkId, NodeId};
 use headway_units::{Span, Time};
 
 use super::Simulation;
-use crate::sender::Phase;
+use crate::transport::Carrier;
 
 /// A quantity that can be sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +46,7 @@ impl Measure {
         !self.interval.is_zero() && self.traffics.contains(&traffic)
     }
 
-    fn wants(&self, kind: SampleKind) -> bool {
+    pub(crate) fn wants(&self, kind: SampleKind) -> bool {
         self.kinds.contains(&kind)
     }
 }
@@ -81,47 +81,22 @@ impl Simulation {
     pub(super) fn take_samples(&mut self, now: Time) {
         let seconds = self.measure.interval.as_secs_f64();
         let mut push = |kind, of, value| self.samples.push(Sample { time: now, kind, of, value });
-        for &place in &self.sampled_flows {
-            let flow = &mut self.flows[place as usize];
-            let (id, traffic) = (flow.start.id, flow.start.traffic);
-            if self.measure.wants(SampleKind::Goodput) {
-                let arrived = flow.connections.iter().map(|&c| self.connections[c as usize].arrived).sum();
-                let bits = (arrived - flow.sampled_bytes) as f64 * 8.0;
-                flow.sampled_bytes = arrived;
-                push(SampleKind::Goodput, SampleOf::Flow(id, traffic), bits / seconds);
-            }
-            let mut nth = 0;
-            for &connection in &flow.connections {
-                let c = &self.connections[connection as usize];
-                for (i, &subflow) in c.subflows.as_slice().iter().enumerate() {
-                    let of = SampleOf::Subflow(id, traffic, nth);
-                    nth += 1;
-                    let sender = &self.senders[subflow as usize];
-                    if sender.phase != Phase::Established {
-                        continue;
-                    }
-                    if self.measure.wants(SampleKind::Cwnd) {
-                        push(SampleKind::Cwnd, of, sender.allowed() as f64);
-                    }
-                    if let Some(srtt) = sender.rtt.srtt().filter(|_| self.measure.wants(SampleKind::Rtt)) {
-                        push(SampleKind::Rtt, of, srtt.as_secs_f64());
-                    }
-                    if let Some(laned) = c.lanes.as_ref().filter(|_| self.measure.wants(SampleKind::LinkCost))
-                        && let Some(cost) = laned.index[i].and_then(|index| laned.lanes.link_cost(index))
-                    {
-                        push(SampleKind::LinkCost, of, cost);
-                    }
-                }
+        for at in 0..self.env.flows.sampled.len() {
+            let place = self.env.flows.sampled[at];
+            let flow = &mut self.env.flows[place];
+            match self.carriers[usize::from(flow.start.profile)] {
+                Carrier::Tcp(_) => self.tcp.sample(flow, &self.measure, &mut push),
+                Carrier::Datagram(_) => self.datagrams.sample(flow, &self.measure, &mut push),
             }
         }
         if self.measure.wants(SampleKind::Queue) {
             for &link in &self.measure.links {
-                let (bytes, _) = self.net.fabric.occupancy(now, link);
+                let (bytes, _) = self.env.net.fabric.occupancy(now, link);
                 push(SampleKind::Queue, SampleOf::Link(link), bytes.get() as f64);
             }
         }
         if self.measure.wants(SampleKind::Core) {
-            self.net.hosts.worked(now, |host, core, span| {
+            self.env.net.hosts.worked(now, |host, core, span| {
                 push(SampleKind::Core, SampleOf::Core(host, core), span.as_secs_f64() / seconds);
             });
         }

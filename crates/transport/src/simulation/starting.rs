@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use headway_engine::Source;
+use headway_engine::{EventClass, EventQueue, Source};
 use headway_units::{Span, Time};
 
 use super::{Simulation, Stopped};
 use crate::application::Application;
-use crate::network::class;
 
 /// What an application is to be told, and when it acts.
 #[derive(Debug, Default)]
-pub(super) struct Starting {
+pub(crate) struct Starting {
     /// The times that have an event. One that turns out too early does no harm, and one that is still to come serves
     /// again, so a time has one event however often it is asked for.
     due: BTreeSet<Time>,
@@ -28,6 +27,20 @@ impl Starting {
     fn notice(&self) -> Time {
         self.completed.first().map_or(Time::NEVER, |&(at, _)| at.saturating_add(NOTICE))
     }
+
+    fn attend_at(&mut self, time: Time, queue: &mut EventQueue) {
+        self.number += 1;
+        if time != Time::NEVER && self.due.insert(time) {
+            queue.push(time, Source::new(EventClass::FlowStart, 0), self.number);
+        }
+    }
+
+    /// A flow, called `id`, that the application may wait for is complete.
+    #[cold]
+    pub fn note_completed(&mut self, now: Time, id: u64, queue: &mut EventQueue) {
+        self.completed.push((now, id));
+        self.attend_at(now.saturating_add(NOTICE), queue);
+    }
 }
 
 /// An application learns so much later that a flow has completed: in the next instant, whatever part of the simulator
@@ -37,24 +50,19 @@ const NOTICE: Span = Span::from_picos(1);
 impl Simulation {
     /// Sets the event for what starts flows from now on.
     pub(super) fn begin(&mut self, application: &mut dyn Application) {
-        self.starting.listens = application.listens();
+        let starting = &mut self.env.starting;
+        starting.listens = application.listens();
         let next = application.next();
-        self.attend_at(next.min(self.starting.notice()));
-    }
-
-    fn attend_at(&mut self, time: Time) {
-        self.starting.number += 1;
-        if time != Time::NEVER && self.starting.due.insert(time) {
-            self.net.queue.push(time, Source::new(class::FLOW_START, 0), self.starting.number);
-        }
+        starting.attend_at(next.min(starting.notice()), &mut self.env.net.queue);
     }
 
     /// Tells the application what has completed, and lets it act if its time has come.
     pub(super) fn attend(&mut self, now: Time, application: &mut dyn Application) -> Result<(), Stopped> {
-        self.starting.due.remove(&now);
+        let starting = &mut self.env.starting;
+        starting.due.remove(&now);
         // What has completed at this very instant is told at the next one, also if the application acts now.
-        let known = self.starting.completed.partition_point(|&(at, _)| at < now);
-        for (at, id) in self.starting.completed.drain(..known) {
+        let known = starting.completed.partition_point(|&(at, _)| at < now);
+        for (at, id) in starting.completed.drain(..known) {
             application.completed(at, id);
         }
         if application.next() <= now
@@ -64,14 +72,8 @@ impl Simulation {
             self.start_flow(now, start)?;
         }
         let next = application.next().max(now);
-        self.attend_at(next.min(self.starting.notice()));
+        let starting = &mut self.env.starting;
+        starting.attend_at(next.min(starting.notice()), &mut self.env.net.queue);
         Ok(())
-    }
-
-    /// A flow that the application may wait for is complete.
-    #[cold]
-    pub(super) fn note_completed(&mut self, now: Time, flow: u32) {
-        self.starting.completed.push((now, self.flows[flow as usize].start.id));
-        self.attend_at(now.saturating_add(NOTICE));
     }
 }

@@ -1,0 +1,60 @@
+//! The order of events at one instant.
+
+/// Which part of a simulation an event belongs to. At equal times a lower class comes first; within a class, a lower
+/// entity; within an entity, a lower sequence number.
+///
+/// The order is part of what a result means: two runs are the same only if it is. Each class says why it stands where
+/// it does. A new tenant of the loop adds its classes here, and the loop's exhaustive `match` then asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum EventClass {
+    /// A frame has arrived over a link (entity: the link). First: frames that have arrived by an instant are there for
+    /// the timers that fire at it.
+    Arrival = 0,
+    /// A retransmission timer of a sender (entity: the subflow).
+    SenderTimer = 1,
+    /// A delayed acknowledgement of a receiver (entity: the subflow).
+    ReceiverTimer = 2,
+    /// An application starts flows.
+    FlowStart = 3,
+    /// Samples are taken. After arrivals and timers, before anything that leaves because of the instant.
+    Sample = 4,
+    /// A frame leaves an external host (entity: its interface's link). External hosts themselves act just before this
+    /// class: after everything above, and all of them before a frame that one of them sends at the instant leaves.
+    External = 5,
+    /// A port whose queue is no FIFO chooses its next frame (entity: the link). Frames that arrivals and timers of the
+    /// instant send are there for it; frames of senders that wake and of cores come later.
+    Departure = 6,
+    /// A sender that its card or its pace held back may go on (entity: the subflow).
+    Wake = 7,
+    /// A core or a card of a host with a model (entity: which). A step that ends at an instant sees all else of it.
+    Host = 8,
+    /// Links fail or come back, routing learns of it. What happens at the instant still happens.
+    Change = 9,
+    /// A sender with a clock of its own sends its next frame (entity: the sender).
+    Emission = 10,
+}
+
+impl EventClass {
+    /// The class with this number.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    pub(crate) const fn from_number(number: u8) -> EventClass {
+        match number {
+            0 => EventClass::Arrival,
+            1 => EventClass::SenderTimer,
+            2 => EventClass::ReceiverTimer,
+            3 => EventClass::FlowStart,
+            4 => EventClass::Sample,
+            5 => EventClass::External,
+            6 => EventClass::Departure,
+            7 => EventClass::Wake,
+            8 => EventClass::Host,
+            9 => EventClass::Change,
+            10 => EventClass::Emission,
+            _ => panic!("no such class of events"),
+        }
+    }
+}

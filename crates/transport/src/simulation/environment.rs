@@ -1,0 +1,75 @@
+//! What the loop lends to its tenants while they handle an event.
+
+use headway_fabric::{Choice, Graph, LinkId, NoPath, Paths};
+use headway_units::Time;
+
+use super::Totals;
+use super::failures::{FailureState, detour};
+use super::flows::Flows;
+use super::starting::Starting;
+use crate::network::Network;
+
+/// Everything but the tenants: the network, where its paths lead, the flows.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    pub net: Network,
+    pub graph: Graph,
+    pub paths: Paths,
+    pub flows: Flows,
+    pub starting: Starting,
+    /// Links that are or will be down, if any.
+    pub failures: Option<Box<FailureState>>,
+    /// The time of the event being handled.
+    pub now: Time,
+    /// Kept for its memory.
+    pub scratch: Vec<LinkId>,
+}
+
+impl Environment {
+    /// The links from interface `from` to interface `to`, by what routing knows.
+    pub fn find_path(
+        &mut self,
+        from: LinkId,
+        to: LinkId,
+        choice: Choice,
+        path: &mut Vec<LinkId>,
+    ) -> Result<(), NoPath> {
+        path.clear();
+        self.paths.path(from, to, choice, path)?;
+        detour(&mut self.failures, from, to, choice, path);
+        Ok(())
+    }
+
+    /// The one of the first `count` of `interfaces` with a carrier that comes first from `wanted` on, or `wanted`.
+    pub fn with_carrier(&self, interfaces: &[LinkId], wanted: usize, count: usize) -> usize {
+        let Some(failures) = &self.failures else { return wanted };
+        let mut order = (wanted..count).chain(0..wanted);
+        order.find(|&at| failures.has_carrier(interfaces[at])).unwrap_or(wanted)
+    }
+
+    /// Writes down that a flow is complete, and tells the application if it listens.
+    pub fn complete(&mut self, now: Time, flow: u32, switched: Option<Time>) {
+        self.flows.report(now, flow, switched, self.failures.as_deref());
+        if self.starting.listens {
+            self.starting.note_completed(now, self.flows[flow].start.id, &mut self.net.queue);
+        }
+    }
+
+    /// The sums of the run, with so many frames on their way.
+    pub fn totals(&self, in_flight: u64) -> Totals {
+        let ports = self.net.fabric.totals();
+        let (ring_drops, backlog_drops) = self.net.hosts.drops();
+        Totals {
+            events: self.net.queue.taken(),
+            hops: self.net.fabric.hops(),
+            drops: ports.dropped.frames,
+            lost: ports.lost.frames,
+            down: ports.down.frames,
+            marks: ports.marked,
+            ring_drops,
+            backlog_drops,
+            in_flight,
+            digest: self.net.queue.digest(),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Flows: what is to be sent, how far it is, and what became of it.
+
+use headway_fabric::NodeId;
+use headway_units::{Bytes, Span, Time};
+
+use super::failures::FailureState;
+use crate::slots::{SlotPool, put};
+
+/// A flow to be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowStart {
+    /// When.
+    pub time: Time,
+    /// The caller's name for it; unique within the run.
+    pub id: u64,
+    /// The caller's name for the kind of traffic.
+    pub traffic: u16,
+    /// Sending host.
+    pub source: NodeId,
+    /// Receiving host.
+    pub destination: NodeId,
+    /// Bytes to send; `None` never ends.
+    pub size: Option<Bytes>,
+    /// When it should be complete, counted from its start; for controls that know deadlines.
+    pub deadline: Option<Span>,
+    /// Index of the [`Profile`] its connections use.
+    pub profile: u16,
+}
+
+/// What became of a flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlowEnd {
+    /// How it started.
+    pub start: FlowStart,
+    /// When its last byte had been delivered in order; `None` if it had not by the end of the run.
+    pub end: Option<Time>,
+    /// Bytes delivered in order (of the copy that is furthest).
+    pub delivered: u64,
+    /// Completion time on the idle network; see [`Simulation::ideal`].
+    pub ideal: Option<Span>,
+    /// Segments sent again, until its connections were closed: also after its last byte had been delivered.
+    pub retransmissions: u32,
+    /// Retransmission time-outs, of SYN included.
+    pub timeouts: u32,
+    /// ECN echoes received.
+    pub marks: u32,
+    /// Subflows opened, over all copies.
+    pub subflows: u32,
+    /// The interfaces (of the source host) that its subflows used, as a bit mask.
+    pub interfaces: u64,
+    /// When it moved to its long lanes.
+    pub switched: Option<Time>,
+    /// The longest time without anything delivered in order, of those times in which a link was down; `None` if none was
+    /// while the flow lived.
+    pub stall: Option<Span>,
+}
+
+/// A flow that has started.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub start: FlowStart,
+    pub ideal: Option<Span>,
+    pub end: Option<Time>,
+    /// Bytes delivered in order by the furthest copy.
+    pub delivered: u64,
+    /// Its connections, as its tenant numbers them.
+    pub connections: Vec<u32>,
+    /// Those not yet torn down.
+    pub open: u32,
+    /// Where in [`Flows::ended`] it is, once it is.
+    pub ended: Option<u32>,
+    pub interfaces: u64,
+    sampled: bool,
+    /// Bytes that had arrived at the last sample, over all copies.
+    pub sampled_bytes: u64,
+    /// When something was last delivered in order, and the longest time without; kept if there are failures.
+    progress: Time,
+    stall: Option<Span>,
+}
+
+impl Flow {
+    /// Something is delivered in order now, or the run ends.
+    fn note_progress(&mut self, now: Time, failures: &FailureState) {
+        if failures.touched(self.progress) {
+            self.stall = self.stall.max(Some(now.since(self.progress)));
+        }
+        self.progress = now;
+    }
+}
+
+/// All flows of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Flows {
+    all: Vec<Flow>,
+    slots: SlotPool,
+    /// What became of those that are complete.
+    pub ended: Vec<FlowEnd>,
+    /// Those that are sampled.
+    pub sampled: Vec<u32>,
+    /// A flow with a deadline has started.
+    pub deadlines: bool,
+}
+
+impl std::ops::Index<u32> for Flows {
+    type Output = Flow;
+
+    #[inline]
+    fn index(&self, flow: u32) -> &Flow {
+        &self.all[flow as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Flows {
+    #[inline]
+    fn index_mut(&mut self, flow: u32) -> &mut Flow {
+        &mut self.all[flow as usize]
+    }
+}
+
+impl Flows {
+    /// Takes up a flow that `connections` are to carry.
+    pub fn start(&mut self, now: Time, start: FlowStart, connections: u32, sampled: bool) -> u32 {
+        let place = self.slots.take();
+        self.deadlines |= start.deadline.is_some();
+        let flow = Flow {
+            start,
+            ideal: None,
+            end: None,
+            delivered: 0,
+            connections: Vec::with_capacity(connections as usize),
+            open: connections,
+            ended: None,
+            interfaces: 0,
+            sampled,
+            sampled_bytes: 0,
+            progress: now,
+            stall: None,
+        };
+        put(&mut self.all, place, flow);
+        if sampled {
+            self.sampled.push(place);
+        }
+        place
+    }
+
+    /// The receiver of a flow has `received` bytes in order. Says whether that completes it.
+    #[inline]
+    pub fn deliver(&mut self, now: Time, flow: u32, received: u64, failures: Option<&FailureState>) -> bool {
+        let f = &mut self.all[flow as usize];
+        if f.ended.is_some() {
+            return false;
+        }
+        if let Some(failures) = failures
+            && received > f.delivered
+        {
+            f.note_progress(now, failures);
+        }
+        f.delivered = f.delivered.max(received);
+        let complete = f.start.size.is_some_and(|size| received >= size.get());
+        if complete {
+            f.end = Some(now);
+        }
+        complete
+    }
+
+    /// Writes down what became of a flow.
+    pub fn report(&mut self, now: Time, flow: u32, switched: Option<Time>, failures: Option<&FailureState>) {
+        let f = &mut self.all[flow as usize];
+        if let Some(failures) = failures.filter(|_| f.end.is_none()) {
+            f.note_progress(now, failures);
+        }
+        f.ended = Some(self.ended.len() as u32);
+        let end = FlowEnd {
+            start: f.start,
+            end: f.end,
+            delivered: f.delivered,
+            ideal: f.ideal,
+            retransmissions: 0,
+            timeouts: 0,
+            marks: 0,
+            subflows: 0,
+            interfaces: f.interfaces,
+            switched,
+            stall: f.stall,
+        };
+        if f.sampled {
+            let at = self.sampled.iter().position(|&s| s == flow).expect("a sampled flow is listed");
+            self.sampled.remove(at);
+        }
+        self.ended.push(end);
+    }
+
+    /// The record of a flow, once there is one.
+    pub fn record(&mut self, flow: u32) -> Option<&mut FlowEnd> {
+        self.all[flow as usize].ended.map(|at| &mut self.ended[at as usize])
+    }
+
+    /// A connection has been torn down. All of a flow's connections go together.
+    pub fn tear_down(&mut self, flow: u32, connection: u32) {
+        let f = &mut self.all[flow as usize];
+        f.open -= 1;
+        f.connections.retain(|&c| c != connection);
+        if f.open == 0 {
+            f.connections = Vec::new();
+            self.slots.give(flow);
+        }
+    }
+
+    /// Flows that still have connections.
+    pub fn unfinished(&self) -> Vec<u32> {
+        (0..self.all.len() as u32).filter(|&flow| !self.all[flow as usize].connections.is_empty()).collect()
+    }
+}

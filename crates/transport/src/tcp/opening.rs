@@ -1,0 +1,158 @@
+//! Connections and subflows open.
+
+use headway_fabric::{Choice, NoPath, flow_hash, pair_hash};
+use headway_units::{Bytes, Time};
+
+use super::Tcp;
+use super::connection::{Connection, MAX_SUBFLOWS, UNLIMITED};
+use super::profile::{AddressPairs, Multipath, Scheduler};
+use super::receiver::Receiver;
+use super::sender::Sender;
+use crate::endpoint::{Side, endpoint};
+use crate::ports::SERVICE;
+use crate::simulation::{Environment, ideal};
+use crate::slots::put;
+use crate::timer::Timer;
+
+impl Tcp {
+    /// Opens the connections of a flow: one for each copy.
+    pub fn open(&mut self, now: Time, flow: u32, profile: u16, env: &mut Environment) -> Result<(), NoPath> {
+        for copy in 0..env.flows[flow].open {
+            self.open_connection(now, flow, profile, copy as u8, env)?;
+        }
+        Ok(())
+    }
+
+    fn open_connection(
+        &mut self,
+        now: Time,
+        flow: u32,
+        index: u16,
+        copy: u8,
+        env: &mut Environment,
+    ) -> Result<(), NoPath> {
+        let start = env.flows[flow].start;
+        let (first, lanes) = self.begin_lanes(now, (&start, index), copy, env);
+        let profile = &self.profiles[usize::from(index)];
+        let place = self.connection_slots.take();
+        let total = start.size.map_or(UNLIMITED, Bytes::get);
+        let mut connection = Connection::new(flow, (index, profile), copy, total, lanes).with_queues(profile);
+        connection.first = first;
+        put(&mut self.connections, place, connection);
+        self.avoid_dark(place, env);
+        env.flows[flow].connections.push(place);
+        self.open_subflow(now, place, env)
+    }
+
+    /// Opens the connection's next subflow.
+    fn open_subflow(&mut self, now: Time, connection: u32, env: &mut Environment) -> Result<(), NoPath> {
+        let c = &self.connections[connection as usize];
+        let (flow, copy, nth, profile_index) = (c.flow, c.copy, c.subflows.as_slice().len(), c.profile);
+        let start = env.flows[flow].start;
+        let profile = &self.profiles[usize::from(profile_index)];
+        let (ours, theirs) = (env.graph.interfaces(start.source), env.graph.interfaces(start.destination));
+        if ours.is_empty() || theirs.is_empty() {
+            return Err(NoPath::SameHost { host: start.source });
+        }
+        let pairs = ours.len().min(theirs.len());
+        let port = self.ports.port(start.id, copy, nth);
+        let (number, (own, far)) = if let Some(multipath) = &profile.multipath {
+            multipath.pair(nth + usize::from(c.skipped), usize::from(c.first), ours.len(), theirs.len())
+        } else {
+            let pair = env.with_carrier(ours, self.ports.pair(start.id, copy, pairs, profile.interface), pairs);
+            (0, (pair, pair))
+        };
+        let (from, to) = (ours[own], theirs[far]);
+        let lanes = profile.multipath.as_ref().is_some_and(|m| m.lanes.is_some());
+        // a path follows from its source's address
+        let choice = |from, to, lane: usize, sport, dport| {
+            if lanes {
+                Choice::Lane { lane: lane as u32, pair: pair_hash(from, to) }
+            } else {
+                Choice::Ecmp(flow_hash(from, to, sport, dport))
+            }
+        };
+        let mut path = std::mem::take(&mut env.scratch);
+        env.find_path(from, to, choice(from, to, own, port, SERVICE), &mut path)?;
+        let place = self.subflow_slots.take();
+        let route = env.net.fabric.routes.insert(&path, endpoint(place, Side::Receiver));
+        if nth == 0
+            && copy == 0
+            && let Some(size) = start.size
+        {
+            env.flows[flow].ideal = Some(ideal(&env.graph, &path, size, (profile.mss, profile.overhead)));
+        }
+        env.find_path(to, from, choice(to, from, far, SERVICE, port), &mut path)?;
+        let back = env.net.fabric.routes.insert(&path, endpoint(place, Side::Sender));
+        env.scratch = path;
+
+        if env.net.hosts.any() {
+            env.net.hosts.set_hash(endpoint(place, Side::Receiver), flow_hash(from, to, port, SERVICE));
+            env.net.hosts.set_hash(endpoint(place, Side::Sender), flow_hash(to, from, SERVICE, port));
+        }
+        let join = nth > 0;
+        let fresh = place as usize == self.senders.len();
+        let (sender_timers, receiver_timer) = if fresh {
+            env.net.inbound.extend([0, 0]);
+            ((Timer::OFF, Timer::OFF), Timer::OFF)
+        } else {
+            (self.senders[place as usize].timers(), *self.receivers[place as usize].timer_mut())
+        };
+        put(&mut self.senders, place, Sender::new(place, connection, route, join, profile, sender_timers));
+        // Linux' receiver announces its further addresses as soon as the handshake is over (ADD_ADDR, RFC 8684 §3.4.1).
+        let announces = pairs > 1 && profile.multipath.as_ref().is_some_and(Multipath::announces);
+        let answers = join || announces;
+        put(&mut self.receivers, place, Receiver::new(place, connection, back, answers, profile, receiver_timer));
+        env.flows[flow].interfaces |= 1 << own.min(63);
+        let c = &mut self.connections[connection as usize];
+        if let Some(laned) = &mut c.lanes {
+            laned.interface[nth] = own as u8;
+        }
+        c.numbers[nth] = number as u16;
+        c.subflows.push(place);
+        c.joined |= profile.multipath.is_none();
+        if let Some(trace) = &mut env.net.trace {
+            trace.open(place, start.source);
+        }
+        self.senders[place as usize].open(now, profile, &mut env.net);
+        Ok(())
+    }
+
+    /// Opens the further subflows of a multipath connection once enough is acknowledged. An acknowledgement of nothing
+    /// tells Linux that the other end knows MPTCP (`net/mptcp/options.c: check_fully_established`).
+    pub(super) fn join(&mut self, now: Time, connection: u32, env: &mut Environment) {
+        let c = &self.connections[connection as usize];
+        let profile = &self.profiles[usize::from(c.profile)];
+        let Some(multipath) = &profile.multipath else { return };
+        let at_once = multipath.scheduler == Scheduler::Linux && multipath.lanes.is_none();
+        let least = u64::from(!at_once);
+        if c.joined || c.una < multipath.join_after.get().max(least) || c.all_acknowledged() {
+            return;
+        }
+        let late = multipath.lanes.as_ref().is_some_and(|plan| plan.late);
+        if late && c.lanes.as_ref().is_some_and(|laned| !laned.lanes.wants_long()) {
+            return;
+        }
+        let start = &env.flows[c.flow].start;
+        let interfaces = [start.source, start.destination].map(|host| env.graph.interfaces(host).len());
+        let wanted = multipath.subflows.unwrap_or_else(|| multipath.pairs.count(interfaces)).min(MAX_SUBFLOWS);
+        self.connections[connection as usize].joined = true;
+        // One to one, more subflows than pairs go round again; in a full mesh each pair is tried once.
+        let pairing = multipath.pairs;
+        let mut pairs = match pairing {
+            AddressPairs::OneToOne => MAX_SUBFLOWS,
+            AddressPairs::FullMesh => pairing.count(interfaces).saturating_sub(1).min(4096),
+        };
+        while self.connections[connection as usize].subflows.as_slice().len() < wanted && pairs > 0 {
+            // The first subflow found a path between these hosts, so the others fail only where interfaces are not
+            // connected; the connection then goes on with what it has.
+            if self.open_subflow(now, connection, env).is_err() {
+                if pairing == AddressPairs::OneToOne {
+                    break;
+                }
+                self.connections[connection as usize].skipped += 1;
+            }
+            pairs -= 1;
+        }
+    }
+}

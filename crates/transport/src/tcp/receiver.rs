@@ -1,0 +1,383 @@
+//! The receiving half of a subflow: reassembly, acknowledgements (RFC 5681 §4.2, RFC 2018), ECN echo (RFC 3168, RFC 8257).
+//!
+//! What only some stacks have beyond that is in [`more`], [`adaptive`] (when Linux acknowledges) and [`window`] (what it
+//! offers), with reports of duplicates (RFC 2883) and what stands for timestamps (RFC 7323).
+//!
+//! Leaves out: segments beyond the window, which senders never send, and old duplicates that PAWS would drop, since the
+//! frames of a path stay in order.
+
+use headway_engine::{EventClass, Source};
+use headway_fabric::ecn;
+use headway_units::{Span, Time};
+
+use crate::endpoint::{Side, endpoint};
+use crate::network::Network;
+use crate::sack_pool::SackBlocks;
+use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, syn_options, unwrap};
+use crate::tcp::profile::{Profile, Recovery};
+use crate::tcp::ranges::Ranges;
+use crate::timer::Timer;
+
+mod adaptive;
+mod more;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use more::More;
+pub(crate) use window::{Shared, first as first_window};
+
+/// What a connection's receiver has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Inflow {
+    /// Bytes in order.
+    pub in_order: u64,
+    /// Bytes beyond holes.
+    pub held: u64,
+    /// Bytes that there will be.
+    pub total: u64,
+}
+
+/// What a segment was to its receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// No payload.
+    Control,
+    /// Payload; in order or not, new or not.
+    Data {
+        /// How far the subflow is now contiguous: bytes of payload since its start.
+        contiguous: u64,
+        /// How many of the segment's bytes had not arrived before.
+        new: u64,
+    },
+}
+
+/// Where a segment lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Begins where what has arrived in order ends, or before.
+    Next,
+    /// Leaves a hole.
+    Beyond,
+    /// Has nothing new.
+    Old,
+}
+
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own; together they are no state machine")]
+pub(crate) struct Receiver {
+    /// The connection this belongs to.
+    pub connection: u32,
+    /// First position of the route back.
+    pub route: u32,
+    id: u32,
+    /// The third packet of the handshake is acknowledged.
+    answers: bool,
+    next: u64,
+    ranges: Ranges,
+    fin: Option<u64>,
+    established: bool,
+    /// Segments since the last acknowledgement.
+    pending: u32,
+    /// Segments still to be acknowledged at once, by the letter of [`profile::DelayedAck`](crate::tcp::profile::DelayedAck).
+    quick: u32,
+    /// Acknowledgements echo congestion; RFC 8257's DCTCP.CE.
+    echo: bool,
+    /// Marks are echoed one by one.
+    counts_marks: bool,
+    timer: Timer,
+    syn_timeout: Span,
+    more: Option<Box<More>>,
+}
+
+impl Receiver {
+    pub fn new(id: u32, connection: u32, route: u32, answers: bool, profile: &Profile, timer: Timer) -> Receiver {
+        Receiver {
+            connection,
+            route,
+            id,
+            answers,
+            next: 0,
+            ranges: Ranges::default(),
+            fin: None,
+            established: false,
+            pending: 0,
+            quick: if profile.delayed_ack.adaptive { 0 } else { profile.delayed_ack.quick },
+            echo: false,
+            counts_marks: profile.ecn && profile.control.counts_marks(),
+            timer,
+            syn_timeout: profile.initial_rto,
+            more: More::new(profile),
+        }
+    }
+
+    pub fn timer_mut(&mut self) -> &mut Timer {
+        &mut self.timer
+    }
+
+    /// What it measured of its round trip: zero before that.
+    pub fn round_trip(&self) -> Span {
+        self.more.as_ref().map_or(Span::ZERO, |more| more.round.estimate)
+    }
+
+    /// What it offers, for the connection's other subflows.
+    pub fn share(&self) -> Option<Shared> {
+        self.more.as_ref()?.offer.as_ref().map(window::Offer::share)
+    }
+
+    /// Offers what the connection's other subflows do, of which `others` is the longest round trip.
+    pub fn adopt(&mut self, shared: Option<Shared>, others: Span) {
+        if let (Some(shared), Some(offer)) = (shared, self.more.as_mut().and_then(|more| more.offer.as_mut())) {
+            offer.adopt(shared, others);
+        }
+    }
+
+    /// Whether everything, FIN included, has arrived.
+    pub fn finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next > fin)
+    }
+
+    /// Takes in a segment; `before` is what the connection has without it. Acknowledging is a second step
+    /// ([`answer`](Self::answer)), because the connection must see the data first.
+    #[expect(clippy::inline_always, reason = "as its caller, `Simulation::take_segment`")]
+    #[inline(always)]
+    pub fn take(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        before: Inflow,
+        profile: &Profile,
+        net: &mut Network,
+    ) -> (Arrival, Answer) {
+        let tag = frame.tag;
+        if tag & flag::SYN != 0 {
+            self.next = self.next.max(1);
+            return (Arrival::Control, Answer::SynAck);
+        }
+        if !self.established {
+            self.established = true;
+            self.timer.cancel();
+            if let Some(more) = &mut self.more {
+                more.established(now, before, profile);
+            }
+        }
+        let len = u64::from(frame.body.amount);
+        if len == 0 && tag & flag::FIN == 0 {
+            // The third packet of a join is acknowledged (RFC 8684 §3.2).
+            return (Arrival::Control, if self.answers { Answer::Now } else { Answer::None });
+        }
+        let seq = unwrap(self.next, frame.body.number);
+        let end = seq + len;
+        // FIN takes a number of the sequence and is reported like any other, but is no data.
+        let fin = u64::from(tag & flag::FIN != 0);
+        let news = frame.tos & ecn::MASK == ecn::CE || tag & flag::CWR != 0;
+        let mut at_once = (news || self.echo || profile.ecn) && self.note_congestion(now, frame, before, profile, net);
+        let place = if seq > self.next {
+            Place::Beyond
+        } else if end + fin > self.next {
+            Place::Next
+        } else {
+            Place::Old
+        };
+        self.pending += 1;
+        if self.more.is_some() {
+            self.take_more(now, frame, (seq, end + fin, place), before, profile, net);
+        }
+        if fin > 0 {
+            self.fin = Some(end);
+        }
+        at_once |= fin > 0 || self.quick > 0;
+        self.quick = self.quick.saturating_sub(1);
+        let mut new = 0;
+        if place == Place::Beyond {
+            at_once |= !profile.delayed_ack.adaptive; // RFC 5681 §4.2: out of order
+            new = self.ranges.insert(seq, end + fin).min(len);
+        } else if end > self.next {
+            if self.ranges.is_empty() {
+                new = end - self.next;
+                self.next = end;
+            } else {
+                new = self.ranges.insert(self.next, end);
+                self.next = self.ranges.absorb(end);
+                // RFC 5681 §4.2: fills all or part of a gap; Linux: all.
+                at_once |= !profile.delayed_ack.adaptive || self.ranges.is_empty();
+            }
+        } else if len > 0 {
+            at_once = true; // nothing new: its sender must hear so
+        }
+        let contiguous = self.fin.map_or(self.next, |fin| fin.min(self.next)) - 1;
+        if self.fin == Some(self.next) {
+            self.next += 1;
+        }
+        (Arrival::Data { contiguous, new }, if at_once { Answer::Now } else { Answer::Delayed })
+    }
+
+    /// Congestion that a segment tells of, and its echo. Says whether the segment is to be acknowledged at once.
+    fn note_congestion(
+        &mut self,
+        now: Time,
+        frame: &Frame,
+        before: Inflow,
+        profile: &Profile,
+        net: &mut Network,
+    ) -> bool {
+        let codepoint = frame.tos & ecn::MASK;
+        let marked = codepoint == ecn::CE;
+        // Linux: the sender's window may be so small now that it waits (`tcp_ecn_accept_cwr`).
+        let reduced = frame.tag & flag::CWR != 0;
+        let mut at_once = reduced && profile.delayed_ack.adaptive;
+        if self.counts_marks {
+            // RFC 8257 §3.2: every acknowledgement says of all that it acknowledges whether it was marked. So what waits
+            // leaves with the old state first (`net/ipv4/tcp_dctcp.h: dctcp_ece_ack_update`).
+            if codepoint != 0 && marked != self.echo {
+                let waiting = match &self.more {
+                    Some(more) if profile.delayed_ack.adaptive => more.acks.is_waiting(),
+                    _ => self.pending > 0,
+                };
+                if waiting {
+                    self.emit(now, flag::ACK, before, profile, net);
+                }
+                self.echo = marked;
+                at_once = true;
+            }
+            return at_once;
+        }
+        // RFC 3168 §6.1.3: echo until told that the window was reduced.
+        let news = marked && (!self.echo || reduced);
+        self.echo = marked || self.echo && !reduced;
+        if profile.ecn
+            && profile.delayed_ack.adaptive
+            && let Some(more) = &mut self.more
+        {
+            let window = more.open(before, profile);
+            more.acks.see_codepoint(codepoint != 0, news, window);
+        }
+        at_once
+    }
+
+    /// Acknowledges as `answer` says, now that the connection has what `inflow` says.
+    #[expect(clippy::inline_always, reason = "half of all segments are only counted here")]
+    #[inline(always)]
+    pub fn answer(&mut self, now: Time, answer: Answer, inflow: Inflow, profile: &Profile, net: &mut Network) {
+        match answer {
+            Answer::None => {}
+            Answer::SynAck => {
+                if let Some(more) = &mut self.more {
+                    more.handshake = (more.handshake.0 + 1, now);
+                }
+                self.acknowledge(now, flag::SYN | flag::ACK, inflow, profile, net);
+                if !self.established {
+                    self.timer.set(now + self.syn_timeout, &mut net.queue, self.timer_source());
+                }
+            }
+            Answer::Delayed if profile.delayed_ack.adaptive => self.answer_adaptively(now, inflow, profile, net),
+            Answer::Delayed if self.pending < profile.delayed_ack.packets => {
+                if self.pending == 1 {
+                    let deadline = now + profile.delayed_ack.timeout;
+                    self.timer.set(deadline, &mut net.queue, self.timer_source());
+                }
+            }
+            Answer::Delayed | Answer::Now => self.acknowledge(now, flag::ACK, inflow, profile, net),
+        }
+        if self.more.as_ref().is_some_and(|more| more.delivered) {
+            self.read(now, inflow, profile, net);
+        }
+    }
+
+    /// Handles the timer: a delayed or compressed acknowledgement is due, or SYN-ACK was not answered.
+    pub fn on_timeout(&mut self, now: Time, inflow: Inflow, profile: &Profile, net: &mut Network) {
+        if self.established {
+            if self.pending > 0 {
+                if let Some(more) = self.more.as_mut().filter(|more| !more.acks.compressing) {
+                    more.acks.timed_out();
+                }
+                self.acknowledge(now, flag::ACK, inflow, profile, net);
+            }
+        } else {
+            self.syn_timeout = self.syn_timeout.saturating_mul(2).min(profile.max_rto);
+            self.answer(now, Answer::SynAck, inflow, profile, net);
+        }
+    }
+
+    /// Acknowledges everything that has come.
+    #[inline]
+    fn acknowledge(&mut self, now: Time, tag: u8, inflow: Inflow, profile: &Profile, net: &mut Network) {
+        self.emit(now, tag, inflow, profile, net);
+        if let Some(more) = &mut self.more {
+            more.acks.acknowledged(self.pending > 0);
+            more.acked = self.next;
+            more.duplicate = None;
+        }
+        self.pending = 0;
+        if self.established {
+            self.timer.cancel();
+        }
+    }
+
+    /// Sends an acknowledgement.
+    #[inline]
+    fn emit(&mut self, now: Time, mut tag: u8, inflow: Inflow, profile: &Profile, net: &mut Network) {
+        let mut window = profile.receive_window.get();
+        let mut duplicate = None;
+        let finished = self.finished();
+        if let Some(more) = &mut self.more {
+            // The application closes its side as soon as the other has; a lost FIN of this side is not sent again.
+            if finished && !more.closed && profile.modern.is_some() && profile.multipath.is_none() {
+                more.closed = true;
+                tag |= flag::FIN;
+            }
+            duplicate = more.duplicate;
+            let syn = tag & flag::SYN != 0;
+            if profile.timestamps {
+                tag |= more.recent | more.round.bit(now, syn);
+            }
+            if let Some(offer) = &mut more.offer {
+                window = offer.offer(inflow, more.acks.full, syn);
+                if offer.is_short(inflow.held) {
+                    more.acks.quick = 0;
+                }
+            }
+        }
+        let mut options = if tag & flag::SYN != 0 { syn_options(profile) } else { 0 };
+        let nothing = self.ranges.is_empty() && duplicate.is_none();
+        let extra = if nothing || profile.recovery == Recovery::NewReno {
+            NO_EXTRA
+        } else {
+            let mut blocks = SackBlocks { duplicate: duplicate.is_some(), ..SackBlocks::default() };
+            let reported = duplicate.iter().chain(self.ranges.recent());
+            for (to, &(start, end)) in blocks.blocks.iter_mut().take(usize::from(profile.sack_blocks)).zip(reported) {
+                *to = (start as u32, end as u32);
+                blocks.count += 1;
+            }
+            options = 4 + 8 * u32::from(blocks.count); // kind, length and padding, then 8 bytes each
+            net.extras.put(blocks)
+        };
+        let frame = Frame {
+            hop: self.route,
+            size: frame_size(options, profile.overhead),
+            tos: 0,
+            tag: tag | if self.echo { flag::ECE } else { 0 },
+            body: Segment {
+                number: self.next as u32,
+                data_number: inflow.in_order as u32,
+                amount: window.min(u64::from(u32::MAX)) as u32,
+                extra,
+            },
+        };
+        net.send(now, endpoint(self.id, Side::Sender), frame);
+    }
+
+    fn timer_source(&self) -> Source {
+        Source::new(EventClass::ReceiverTimer, self.id)
+    }
+}
+
+/// How a segment is to be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    None,
+    SynAck,
+    /// By the delayed-acknowledgement rules.
+    Delayed,
+    Now,
+}

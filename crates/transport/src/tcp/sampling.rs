@@ -1,0 +1,41 @@
+//! Samples of a flow's connections.
+
+use super::Tcp;
+use super::sender::Phase;
+use crate::simulation::{Flow, Measure, SampleKind, SampleOf};
+
+impl Tcp {
+    /// Gives `push` what `measure` wants of a flow.
+    pub fn sample(&self, flow: &mut Flow, measure: &Measure, push: &mut impl FnMut(SampleKind, SampleOf, f64)) {
+        let (id, traffic) = (flow.start.id, flow.start.traffic);
+        if measure.wants(SampleKind::Goodput) {
+            let arrived = flow.connections.iter().map(|&c| self.connections[c as usize].arrived).sum();
+            let bits = (arrived - flow.sampled_bytes) as f64 * 8.0;
+            flow.sampled_bytes = arrived;
+            push(SampleKind::Goodput, SampleOf::Flow(id, traffic), bits / measure.interval.as_secs_f64());
+        }
+        let mut nth = 0;
+        for &connection in &flow.connections {
+            let c = &self.connections[connection as usize];
+            for (i, &subflow) in c.subflows.as_slice().iter().enumerate() {
+                let of = SampleOf::Subflow(id, traffic, nth);
+                nth += 1;
+                let sender = &self.senders[subflow as usize];
+                if sender.phase != Phase::Established {
+                    continue;
+                }
+                if measure.wants(SampleKind::Cwnd) {
+                    push(SampleKind::Cwnd, of, sender.allowed() as f64);
+                }
+                if let Some(srtt) = sender.rtt.srtt().filter(|_| measure.wants(SampleKind::Rtt)) {
+                    push(SampleKind::Rtt, of, srtt.as_secs_f64());
+                }
+                if let Some(laned) = c.lanes.as_ref().filter(|_| measure.wants(SampleKind::LinkCost))
+                    && let Some(cost) = laned.index[i].and_then(|index| laned.lanes.link_cost(index))
+                {
+                    push(SampleKind::LinkCost, of, cost);
+                }
+            }
+        }
+    }
+}

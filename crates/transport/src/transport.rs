@@ -1,0 +1,32 @@
+//! What may carry a flow.
+
+use crate::datagram::Datagram;
+use crate::tcp::profile::Profile;
+
+/// How flows of one kind are carried. A new transport is a line here and one in each match that then does not compile.
+#[derive(Debug, Clone)]
+pub enum Transport {
+    /// TCP, MPTCP or replicated connections.
+    Tcp(Box<Profile>),
+    /// Datagrams at a fixed rate.
+    Datagram(Datagram),
+}
+
+impl From<Profile> for Transport {
+    fn from(profile: Profile) -> Transport {
+        Transport::Tcp(Box::new(profile))
+    }
+}
+
+impl From<Datagram> for Transport {
+    fn from(datagram: Datagram) -> Transport {
+        Transport::Datagram(datagram)
+    }
+}
+
+/// Which of a tenant's own profiles a flow's number stands for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Carrier {
+    Tcp(u16),
+    Datagram(u16),
+}
