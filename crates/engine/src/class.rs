@@ -33,6 +33,9 @@ pub enum EventClass {
     Change = 9,
     /// A sender with a clock of its own sends its next frame (entity: the sender).
     Emission = 10,
+    /// Programs at the ends of two-way connections read, write and close. Last: they see all that the network brings
+    /// at the instant.
+    Program = 11,
 }
 
 impl EventClass {
@@ -54,6 +57,7 @@ impl EventClass {
             8 => EventClass::Host,
             9 => EventClass::Change,
             10 => EventClass::Emission,
+            11 => EventClass::Program,
             _ => panic!("no such class of events"),
         }
     }

@@ -5,6 +5,7 @@ use std::iter::Peekable;
 use headway_units::Time;
 
 use crate::simulation::FlowStart;
+use crate::socket::{Socket, SocketEvent, Sockets};
 
 /// What starts flows; see [`Simulation::run_application`](crate::Simulation::run_application). What it does must depend
 /// on these calls alone.
@@ -15,6 +16,18 @@ pub trait Application {
     /// Acts: gives a flow that starts `now`, or nothing if only time had to pass. `now` is not before
     /// [`Application::next`], which is asked again afterwards.
     fn act(&mut self, now: Time) -> Option<FlowStart>;
+
+    /// Opens, writes, reads and closes two-way connections. Called when the time of [`Application::next`] has come,
+    /// before [`Application::act`].
+    fn act_on_sockets(&mut self, now: Time, sockets: &mut Sockets<'_>) {
+        let _ = (now, sockets);
+    }
+
+    /// Something has happened at one end of a two-way connection, and the network has done all else of this instant.
+    /// [`Application::next`] is asked again afterwards.
+    fn on_socket(&mut self, now: Time, socket: Socket, event: SocketEvent, sockets: &mut Sockets<'_>) {
+        let _ = (now, socket, event, sockets);
+    }
 
     /// Whether [`Application::completed`] is to be called.
     fn listens(&self) -> bool {

@@ -8,6 +8,8 @@ use headway_fabric::{Endpoint, LinkId};
 pub(crate) enum Tenant {
     /// Half of a subflow of TCP or MPTCP: see [`side`].
     Tcp,
+    /// The same, of a connection that carries data both ways.
+    TwoWayTcp,
     /// An interface of a host outside the loop.
     External,
     /// A sender at a fixed rate, by its number.
@@ -29,8 +31,9 @@ impl Tenant {
     pub fn of(end: Endpoint) -> Tenant {
         match end.0 >> NUMBER_BITS {
             0 => Tenant::Tcp,
-            1 => Tenant::External,
-            2 => Tenant::Datagram,
+            1 => Tenant::TwoWayTcp,
+            2 => Tenant::External,
+            3 => Tenant::Datagram,
             _ => unreachable!("endpoints are made by Tenant::endpoint"),
         }
     }
@@ -43,8 +46,9 @@ impl Tenant {
         assert!(number <= NUMBER, "too many endpoints");
         let tenant = match self {
             Tenant::Tcp => 0,
-            Tenant::External => 1,
-            Tenant::Datagram => 2,
+            Tenant::TwoWayTcp => 1,
+            Tenant::External => 2,
+            Tenant::Datagram => 3,
         };
         Endpoint(tenant << NUMBER_BITS | number)
     }
@@ -87,7 +91,7 @@ mod tests {
 
     #[test]
     fn endpoints_name_their_tenant_and_number() {
-        for tenant in [Tenant::Tcp, Tenant::External, Tenant::Datagram] {
+        for tenant in [Tenant::Tcp, Tenant::TwoWayTcp, Tenant::External, Tenant::Datagram] {
             for n in [0, 1, 77, NUMBER] {
                 let end = tenant.endpoint(n);
                 assert_eq!((Tenant::of(end), number(end)), (tenant, n));

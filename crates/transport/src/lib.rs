@@ -3,7 +3,7 @@
 //! [`Simulation`] owns the fabric, the event queue and the time; flows go in ([`FlowStart`]), and what became of them
 //! comes out ([`FlowEnd`], [`Sample`]). Who carries a flow is a tenant of the loop, chosen by [`Transport`]: [`tcp`], or
 //! [`datagram`] at a fixed rate. `docs/adding/transport.md` says how another is added. A flow's data goes one way, from
-//! a connection's opener to the other end, which acknowledges.
+//! a connection's opener to the other end, which acknowledges; programs talk both ways over [`Sockets`].
 //!
 //! Left out, on purpose: path MTU discovery, resets. Of a connection that carries data one way, the reverse direction is
 //! closed only where loss recovery is Linux' and the connection has one path; its FIN is not repaired.
@@ -20,6 +20,7 @@ mod sack_pool;
 mod segment;
 mod simulation;
 mod slots;
+mod socket;
 mod tcp;
 mod timer;
 mod trace;
@@ -31,6 +32,7 @@ pub use external::{Departure, External, ExternalError};
 pub use host::{Costs, HostCounters, HostModel};
 pub use ports::Ports;
 pub use simulation::{Failure, FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};
+pub use socket::{End, Socket, SocketEvent, Sockets};
 pub use tcp::profile::{
     AddressPairs, DelayedAck, HistoryPlan, IdleRestart, LanePlan, Modern, Multipath, Offload, Pacing, Profile,
     Recovery, Reduction, RtoRule, Scheduler,

@@ -5,7 +5,7 @@ use headway_fabric::{Endpoint, Fabric};
 use headway_units::Time;
 
 use crate::host::{Hosts, arriving};
-use crate::sack_pool::SackPool;
+use crate::sack_pool::{Piggyback, SackPool};
 use crate::segment::{Frame, Segment};
 use crate::trace::Trace;
 
@@ -29,6 +29,8 @@ pub(crate) struct Network {
     pub discarded: u64,
     /// What passes senders, if that is asked for.
     pub trace: Option<Box<Trace>>,
+    /// The acknowledgement that data segments of a two-way connection carry while they are sent, and whether one did.
+    pub riding: Option<(Piggyback, bool)>,
     /// Frames may need more than the fabric: there are hosts with a model, echoes, or a trace.
     pub slow_path: bool,
 }
@@ -47,6 +49,7 @@ impl Network {
             delivered: 0,
             discarded: 0,
             trace: None,
+            riding: None,
             slow_path: false,
         }
     }
@@ -85,7 +88,7 @@ impl Network {
             Ok(()) => self.inbound[to.0 as usize] += 1,
             Err((_, frame)) => {
                 self.discarded += 1;
-                self.extras.take(frame.body.extra);
+                self.extras.discard(frame.body.extra);
             }
         }
     }
@@ -93,6 +96,10 @@ impl Network {
     /// Does with a frame that is sent what is not the fabric's; says whether its host's core sends it.
     #[inline(never)]
     fn prepare(&mut self, now: Time, to: Endpoint, frame: &mut Frame) -> bool {
+        if let Some((ack, rode)) = &mut self.riding {
+            *rode = true;
+            frame.body.extra = self.extras.put_riding(*ack);
+        }
         frame.tag |= self.extras.echo(to);
         self.note(now, to, true, frame);
         self.hosts.any() && self.hand_to_core(now, to, *frame)

@@ -1,8 +1,8 @@
-//! What few segments carry, kept beside them.
+//! What few segments carry, kept beside them: selective acknowledgements, and acknowledgements that ride on data.
 
 use headway_fabric::Endpoint;
 
-use crate::segment::NO_EXTRA;
+use crate::segment::{NO_EXTRA, Segment};
 
 /// Up to four selective acknowledgement blocks, most recent first (RFC 2018 §3).
 #[derive(Debug, Clone, Copy, Default)]
@@ -13,11 +13,24 @@ pub(crate) struct SackBlocks {
     pub blocks: [(u32, u32); 4],
 }
 
+/// An acknowledgement that rides on a data segment of the other direction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piggyback {
+    /// Number, data acknowledgement and window, as in a segment of its own.
+    pub body: Segment,
+    pub tag: u8,
+}
+
+/// Indices from here on are those of acknowledgements that ride on data.
+const RIDING: u32 = 1 << 31;
+
 /// Side storage for what few segments carry, so that it does not weigh on all.
 #[derive(Debug, Default)]
 pub(crate) struct SackPool {
     blocks: Vec<SackBlocks>,
     free: Vec<u32>,
+    riding: Vec<Piggyback>,
+    free_riding: Vec<u32>,
     /// Bits that all frames to an endpoint echo (by endpoint).
     echoes: Vec<u8>,
 }
@@ -42,7 +55,36 @@ impl SackPool {
 
     /// The blocks at `index`, which stay.
     pub fn peek(&self, index: u32) -> Option<SackBlocks> {
-        (index != NO_EXTRA).then(|| self.blocks[index as usize])
+        (index < RIDING).then(|| self.blocks[index as usize])
+    }
+
+    /// Keeps an acknowledgement for the data segment that carries it.
+    pub fn put_riding(&mut self, ack: Piggyback) -> u32 {
+        if let Some(index) = self.free_riding.pop() {
+            self.riding[index as usize] = ack;
+            RIDING | index
+        } else {
+            self.riding.push(ack);
+            RIDING | (self.riding.len() - 1) as u32
+        }
+    }
+
+    /// The acknowledgement that a data segment carries.
+    pub fn take_riding(&mut self, index: u32) -> Option<Piggyback> {
+        (index != NO_EXTRA).then(|| {
+            let place = index & !RIDING;
+            self.free_riding.push(place);
+            self.riding[place as usize]
+        })
+    }
+
+    /// Frees whatever a frame that is lost carried.
+    pub fn discard(&mut self, index: u32) {
+        if index < RIDING {
+            self.take(index);
+        } else {
+            self.take_riding(index);
+        }
     }
 
     pub fn set_echo(&mut self, to: Endpoint, bits: u8) {
@@ -58,8 +100,8 @@ impl SackPool {
         self.echoes.get(to.0 as usize).copied().unwrap_or(0)
     }
 
-    /// Blocks on their way.
+    /// Entries that belong to frames on their way.
     pub fn in_use(&self) -> usize {
-        self.blocks.len() - self.free.len()
+        self.blocks.len() + self.riding.len() - self.free.len() - self.free_riding.len()
     }
 }

@@ -14,6 +14,7 @@ use crate::endpoint::{Side, Tenant, interface, number, side};
 use crate::external::{ExternalError, ExternalHosts};
 use crate::network::Network;
 use crate::segment::Frame;
+use crate::socket::Sockets;
 use crate::tcp::Tcp;
 use crate::tcp::profile::Profile;
 use crate::trace::Traced;
@@ -187,10 +188,27 @@ impl Simulation {
                 EventClass::Host => self.on_host(now, entity, sequence),
                 EventClass::Change => self.on_change(now),
                 EventClass::Emission => self.datagrams.on_emission(now, entity, &mut self.env),
+                EventClass::Program => self.on_program(now, application),
             }
         }
         self.env.now = end;
         Ok(())
+    }
+
+    /// Tells programs what has happened at their sockets.
+    fn on_program(&mut self, now: Time, application: &mut dyn Application) {
+        self.env.net.queue.pop();
+        for (socket, event) in self.tcp.sockets.take() {
+            let mut sockets = self.sockets();
+            application.on_socket(now, socket, event, &mut sockets);
+        }
+        // what it now plans for this instant comes at the next one
+        let next = application.next().max(now.saturating_add(Span::from_picos(1)));
+        self.env.starting.attend_at(next, &mut self.env.net.queue);
+    }
+
+    fn sockets(&mut self) -> Sockets<'_> {
+        Sockets { tcp: &mut self.tcp, env: &mut self.env, carriers: &self.carriers, measure: &self.measure }
     }
 
     fn start_flow(&mut self, now: Time, start: FlowStart) -> Result<(), NoPath> {
@@ -224,7 +242,7 @@ impl Simulation {
             Step::Discarded(end, frame) => self.on_discard(end, &frame),
             Step::Delivered(end, frame) => {
                 if !Tenant::is_tcp(end) {
-                    return self.deliver(now, end, &frame);
+                    return self.deliver(now, link, end, &frame);
                 }
                 if self.env.net.slow_path {
                     if let Some(interface) = self.env.net.hosts.interface(link) {
@@ -246,21 +264,34 @@ impl Simulation {
 
     /// A frame has arrived at an endpoint of another tenant than TCP.
     #[inline(never)]
-    fn deliver(&mut self, now: Time, end: Endpoint, frame: &Frame) {
+    fn deliver(&mut self, now: Time, link: u32, end: Endpoint, frame: &Frame) {
         match Tenant::of(end) {
             Tenant::Tcp => unreachable!("the caller knows"),
+            Tenant::TwoWayTcp => self.deliver_two_way(now, link, number(end), frame),
             Tenant::External => self.deliver_external(now, interface(end), frame),
             Tenant::Datagram => self.datagrams.on_frame(now, number(end), frame, &mut self.env),
         }
     }
 
+    /// A frame of a two-way connection has arrived.
+    fn deliver_two_way(&mut self, now: Time, link: u32, number: u32, frame: &Frame) {
+        let end = Endpoint(number);
+        if let Some(interface) = self.env.net.hosts.interface(link) {
+            return self.on_card(now, interface, end, *frame);
+        }
+        self.env.net.note(now, end, false, frame);
+        self.env.net.delivered += 1;
+        self.tcp.on_two_way_frame(now, number, frame, &mut self.env);
+        self.tcp.frame_gone(number, &mut self.env);
+    }
+
     /// A frame for `end` was dropped or damaged.
     fn on_discard(&mut self, end: Endpoint, frame: &Frame) {
         match Tenant::of(end) {
-            Tenant::Tcp => {
+            Tenant::Tcp | Tenant::TwoWayTcp => {
                 self.env.net.discarded += 1;
-                self.env.net.extras.take(frame.body.extra);
-                self.tcp.frame_gone(end.0, &mut self.env);
+                self.env.net.extras.discard(frame.body.extra);
+                self.tcp.frame_gone(number(end), &mut self.env);
             }
             Tenant::External => self.external_lost(frame),
             Tenant::Datagram => self.datagrams.frame_gone(self.env.now, number(end), &mut self.env),

@@ -19,5 +19,6 @@ mod protocol {
     mod replication;
     mod stress;
     mod timeout;
+    mod two_way;
     mod windows;
 }

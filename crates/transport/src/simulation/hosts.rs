@@ -62,11 +62,13 @@ impl Simulation {
         let (subflow, half) = side(Endpoint(segment.end));
         let frames = u64::from(segment.frames);
         self.env.net.delivered += frames;
+        let two_way = self.tcp.is_two_way(subflow);
         // At once if any of them asks for that; merged segments carry data, so nothing else can come up.
         let mut answer: Option<Answer> = None;
         let mut done = false;
         while let Some((_, frame)) = self.env.net.hosts.take(&mut segment) {
             match half {
+                _ if two_way => self.tcp.on_two_way_frame(now, segment.end, &frame, &mut self.env),
                 Side::Sender => self.tcp.on_acknowledgement(now, subflow, &frame, &mut self.env),
                 Side::Receiver => {
                     let (next, more) = self.tcp.take_segment(now, subflow, &frame, &mut self.env.net);

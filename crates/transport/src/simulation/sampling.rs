@@ -42,7 +42,7 @@ impl Measure {
         (!self.interval.is_zero() && !self.kinds.is_empty()).then(|| now + self.interval)
     }
 
-    pub(super) fn samples(&self, traffic: u16) -> bool {
+    pub(crate) fn samples(&self, traffic: u16) -> bool {
         !self.interval.is_zero() && self.traffics.contains(&traffic)
     }
 

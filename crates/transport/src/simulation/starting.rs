@@ -28,7 +28,8 @@ impl Starting {
         self.completed.first().map_or(Time::NEVER, |&(at, _)| at.saturating_add(NOTICE))
     }
 
-    fn attend_at(&mut self, time: Time, queue: &mut EventQueue) {
+    /// Sets the event for what the application does at `time`.
+    pub fn attend_at(&mut self, time: Time, queue: &mut EventQueue) {
         self.number += 1;
         if time != Time::NEVER && self.due.insert(time) {
             queue.push(time, Source::new(EventClass::FlowStart, 0), self.number);
@@ -64,6 +65,9 @@ impl Simulation {
         let known = starting.completed.partition_point(|&(at, _)| at < now);
         for (at, id) in starting.completed.drain(..known) {
             application.completed(at, id);
+        }
+        if application.next() <= now {
+            application.act_on_sockets(now, &mut self.sockets());
         }
         if application.next() <= now
             && let Some(start) = application.act(now)

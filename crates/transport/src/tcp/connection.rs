@@ -16,8 +16,10 @@ use crate::tcp::sender::{Burst, Phase, Sender};
 use crate::tcp::writer::{Head, Writer};
 
 mod queued;
+mod stream;
 
 use queued::Queued;
+pub(crate) use stream::Stream;
 
 /// Subflows a connection can have.
 pub(crate) const MAX_SUBFLOWS: usize = headway_control::lanes::MAX_SUBFLOWS;
@@ -65,6 +67,10 @@ pub(crate) struct Connection {
     queued: Option<Box<Queued>>,
     /// What its receivers offer together.
     offered: Option<Shared>,
+    /// Its program may write more.
+    open: bool,
+    /// Of one direction of a two-way connection, the programs at its ends.
+    pub stream: Option<Box<Stream>>,
 }
 
 /// A small fixed list of subflow ids.
@@ -127,6 +133,8 @@ impl Connection {
         Connection {
             queued: None,
             offered: None,
+            open: false,
+            stream: None,
             flow,
             profile: index,
             writer: Writer::new(profile),
@@ -164,7 +172,8 @@ impl Connection {
             Some(queued) => queued.delivered().min(self.arrived),
             None => self.arrived,
         };
-        Inflow { in_order: self.received, held: there.saturating_sub(self.received), total: self.total }
+        let in_order = self.received;
+        Inflow { in_order, read: in_order, held: there.saturating_sub(in_order), total: self.total }
     }
 
     /// Lets a receiver go on with what the connection's others have offered, where they offer it together.
@@ -294,7 +303,7 @@ impl Connection {
     fn hand_out(&mut self, len: u64, profile: &Profile) -> bool {
         self.next += len;
         // A plain connection ends with its last segment; a multipath one when all is acknowledged.
-        let fin = self.next == self.total && profile.multipath.is_none();
+        let fin = self.next == self.total && profile.multipath.is_none() && !self.open;
         self.finishing |= fin;
         fin
     }
@@ -377,7 +386,7 @@ impl Connection {
     /// There is nothing to send but FIN.
     #[inline(never)]
     fn end_empty(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {
-        if !self.finishing && sender.phase == Phase::Established {
+        if !self.finishing && !self.open && sender.phase == Phase::Established {
             self.finishing = true;
             sender.send_new(now, 0, 0, true, profile, net);
         }

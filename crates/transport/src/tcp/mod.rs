@@ -20,6 +20,7 @@ use crate::ports::Ports;
 use crate::segment::{Frame, flag, unwrap};
 use crate::simulation::{Environment, Flows};
 use crate::slots::SlotPool;
+use crate::socket::SocketEvents;
 use crate::timer::Fired;
 use connection::{Connection, MAX_SUBFLOWS};
 use profile::Profile;
@@ -38,6 +39,7 @@ pub(crate) mod rtt;
 mod sampling;
 pub(crate) mod sender;
 pub(crate) mod stack;
+mod two_way;
 pub(crate) mod writer;
 
 const NO_SIBLING: Sibling = Sibling { cwnd: 0, srtt: Span::ZERO, min_rtt: Span::ZERO, between_losses: 0, own: false };
@@ -61,6 +63,8 @@ pub(crate) struct Tcp {
     lane_rules: Vec<u16>,
     /// Routes that subflows no longer use, by endpoint; frames may be on their way on them.
     old_routes: BTreeMap<u32, Vec<u32>>,
+    /// What programs have not heard of.
+    pub sockets: SocketEvents,
 }
 
 /// What a connection has left to do by when, if its flow has a deadline.
@@ -91,6 +95,7 @@ impl Tcp {
             ports: Ports::new(streams),
             host_lanes: BTreeMap::new(),
             old_routes: BTreeMap::new(),
+            sockets: SocketEvents::default(),
         }
     }
 
@@ -115,8 +120,11 @@ impl Tcp {
 
     /// Lets the subflows of a connection send what their windows allow.
     #[inline]
-    fn pump(&mut self, now: Time, connection: u32, net: &mut Network) {
-        let connection = &mut self.connections[connection as usize];
+    fn pump(&mut self, now: Time, place: u32, net: &mut Network) {
+        let connection = &mut self.connections[place as usize];
+        if connection.stream.is_some() {
+            return self.pump_two_way(now, place, net);
+        }
         let profile = &self.profiles[usize::from(connection.profile)];
         connection.pump(now, &mut self.senders, profile, net);
     }
@@ -264,13 +272,16 @@ impl Tcp {
             return;
         }
         let opening = sender.phase == Phase::Opening;
+        let place = sender.connection;
+        if sender.outstanding() == 0 && self.connections[place as usize].stream.is_some() {
+            return self.on_persist(now, place, &mut env.net);
+        }
         if opening {
             // before it moves: the lane that did not answer is the one it was on
             self.remember_failure(now, subflow, env);
             self.fall_back(subflow, env);
         }
         let sender = &self.senders[subflow as usize];
-        let place = sender.connection;
         let connection = &mut self.connections[place as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
         let coupled = sender.is_coupled();
@@ -313,7 +324,11 @@ impl Tcp {
         connection.lend_window(subflow, &mut self.receivers);
         let receiver = &mut self.receivers[subflow as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
-        receiver.on_timeout(now, connection.inflow(), profile, &mut env.net);
+        let inflow = match connection.stream {
+            Some(_) => connection.two_way_inflow(),
+            None => connection.inflow(),
+        };
+        receiver.on_timeout(now, inflow, profile, &mut env.net);
         connection.return_window(receiver);
     }
 
@@ -346,24 +361,34 @@ impl Tcp {
         let mut at = 0;
         while at < self.draining.len() {
             let connection = self.draining[at];
-            let c = &self.connections[connection as usize];
+            // both directions of a two-way connection go together
+            let twin = self.connections[connection as usize].stream.as_ref().map(|stream| stream.twin);
             let is_idle = |&id: &u32| {
                 [Side::Sender, Side::Receiver].iter().all(|&s| env.net.inbound[endpoint(id, s).0 as usize] == 0)
             };
-            if !c.subflows.as_slice().iter().all(is_idle) {
+            let mut both = std::iter::once(connection).chain(twin);
+            if !both.all(|one| self.connections[one as usize].subflows.as_slice().iter().all(is_idle)) {
                 at += 1;
                 continue;
             }
             self.draining.swap_remove(at);
-            let (flow, subflows) = (c.flow, c.subflows);
-            self.settle(connection, &mut env.flows);
-            for &id in subflows.as_slice() {
-                debug_assert!(self.receivers[id as usize].finished());
-                self.free_subflow(id, env);
+            self.free_connection(connection, env);
+            if let Some(twin) = twin {
+                self.free_connection(twin, env);
             }
-            self.connection_slots.give(connection);
-            env.flows.tear_down(flow, connection);
         }
+    }
+
+    fn free_connection(&mut self, connection: u32, env: &mut Environment) {
+        let c = &self.connections[connection as usize];
+        let (flow, subflows) = (c.flow, c.subflows);
+        self.settle(connection, &mut env.flows);
+        for &id in subflows.as_slice() {
+            debug_assert!(self.receivers[id as usize].finished());
+            self.free_subflow(id, env);
+        }
+        self.connection_slots.give(connection);
+        env.flows.tear_down(flow, connection);
     }
 
     fn free_subflow(&mut self, id: u32, env: &mut Environment) {

@@ -1,6 +1,6 @@
 //! Connections and subflows open.
 
-use headway_fabric::{Choice, NoPath, flow_hash, pair_hash};
+use headway_fabric::{Choice, Endpoint, NoPath, flow_hash, pair_hash};
 use headway_units::{Bytes, Time};
 
 use super::Tcp;
@@ -8,7 +8,7 @@ use super::connection::{Connection, MAX_SUBFLOWS, UNLIMITED};
 use super::profile::{AddressPairs, Multipath, Scheduler};
 use super::receiver::Receiver;
 use super::sender::Sender;
-use crate::endpoint::{Side, endpoint};
+use crate::endpoint::{Side, Tenant, endpoint};
 use crate::ports::SERVICE;
 use crate::simulation::{Environment, ideal};
 use crate::slots::put;
@@ -75,7 +75,7 @@ impl Tcp {
         let mut path = std::mem::take(&mut env.scratch);
         env.find_path(from, to, choice(from, to, own, port, SERVICE), &mut path)?;
         let place = self.subflow_slots.take();
-        let route = env.net.fabric.routes.insert(&path, endpoint(place, Side::Receiver));
+        let route = env.net.fabric.routes.insert(&path, self.route_end(connection, endpoint(place, Side::Receiver)));
         if nth == 0
             && copy == 0
             && let Some(size) = start.size
@@ -83,26 +83,17 @@ impl Tcp {
             env.flows[flow].ideal = Some(ideal(&env.graph, &path, size, (profile.mss, profile.overhead)));
         }
         env.find_path(to, from, choice(to, from, far, SERVICE, port), &mut path)?;
-        let back = env.net.fabric.routes.insert(&path, endpoint(place, Side::Sender));
+        let back = env.net.fabric.routes.insert(&path, self.route_end(connection, endpoint(place, Side::Sender)));
         env.scratch = path;
 
         if env.net.hosts.any() {
             env.net.hosts.set_hash(endpoint(place, Side::Receiver), flow_hash(from, to, port, SERVICE));
             env.net.hosts.set_hash(endpoint(place, Side::Sender), flow_hash(to, from, SERVICE, port));
         }
-        let join = nth > 0;
-        let fresh = place as usize == self.senders.len();
-        let (sender_timers, receiver_timer) = if fresh {
-            env.net.inbound.extend([0, 0]);
-            ((Timer::OFF, Timer::OFF), Timer::OFF)
-        } else {
-            (self.senders[place as usize].timers(), *self.receivers[place as usize].timer_mut())
-        };
-        put(&mut self.senders, place, Sender::new(place, connection, route, join, profile, sender_timers));
         // Linux' receiver announces its further addresses as soon as the handshake is over (ADD_ADDR, RFC 8684 §3.4.1).
         let announces = pairs > 1 && profile.multipath.as_ref().is_some_and(Multipath::announces);
-        let answers = join || announces;
-        put(&mut self.receivers, place, Receiver::new(place, connection, back, answers, profile, receiver_timer));
+        let join = nth > 0;
+        self.put_subflow(place, connection, (route, back), (join, join || announces), env);
         env.flows[flow].interfaces |= 1 << own.min(63);
         let c = &mut self.connections[connection as usize];
         if let Some(laned) = &mut c.lanes {
@@ -110,11 +101,74 @@ impl Tcp {
         }
         c.numbers[nth] = number as u16;
         c.subflows.push(place);
+        let profile = &self.profiles[usize::from(profile_index)];
         c.joined |= profile.multipath.is_none();
         if let Some(trace) = &mut env.net.trace {
             trace.open(place, start.source);
         }
         self.senders[place as usize].open(now, profile, &mut env.net);
+        Ok(())
+    }
+
+    /// Where frames for one half of a subflow of `connection` end.
+    pub(super) fn route_end(&self, connection: u32, half: Endpoint) -> Endpoint {
+        if self.connections[connection as usize].stream.is_some() { Tenant::TwoWayTcp.endpoint(half.0) } else { half }
+    }
+
+    /// Puts the two halves of a subflow in their place.
+    fn put_subflow(
+        &mut self,
+        place: u32,
+        connection: u32,
+        (route, back): (u32, u32),
+        (join, answers): (bool, bool),
+        env: &mut Environment,
+    ) {
+        let fresh = place as usize == self.senders.len();
+        let (sender_timers, receiver_timer) = if fresh {
+            env.net.inbound.extend([0, 0]);
+            ((Timer::OFF, Timer::OFF), Timer::OFF)
+        } else {
+            (self.senders[place as usize].timers(), *self.receivers[place as usize].timer_mut())
+        };
+        let c = &self.connections[connection as usize];
+        let profile = &self.profiles[usize::from(c.profile)];
+        let mut receiver = Receiver::new(place, connection, back, answers, profile, receiver_timer);
+        if c.stream.is_some() {
+            receiver.make_two_way();
+        }
+        put(&mut self.senders, place, Sender::new(place, connection, route, join, profile, sender_timers));
+        put(&mut self.receivers, place, receiver);
+    }
+
+    /// Opens both directions of a two-way connection: the second has no handshake of its own, and the first one's paths.
+    pub(super) fn open_pair(
+        &mut self,
+        now: Time,
+        [forth, back]: [u32; 2],
+        env: &mut Environment,
+    ) -> Result<(), NoPath> {
+        self.open_subflow(now, forth, env)?;
+        let first = self.connections[forth as usize].subflows.as_slice()[0];
+        let place = self.subflow_slots.take();
+        let routes = &mut env.net.fabric.routes;
+        let paths = [self.receivers[first as usize].route, self.senders[first as usize].route]
+            .map(|route| routes.ports(route).collect::<Vec<_>>());
+        let [route, answers] = [(Side::Receiver, &paths[0]), (Side::Sender, &paths[1])]
+            .map(|(half, path)| routes.insert(path, self.route_end(back, endpoint(place, half))));
+        self.put_subflow(place, back, (route, answers), (false, false), env);
+        let c = &mut self.connections[back as usize];
+        c.subflows.push(place);
+        let start = &env.flows[c.flow].start;
+        if let Some(trace) = &mut env.net.trace {
+            trace.open(place, start.destination);
+        }
+        if env.net.hosts.any() {
+            let (from, to) = (paths[1][0], paths[0][0]);
+            let port = self.ports.port(start.id, 0, 0);
+            env.net.hosts.set_hash(endpoint(place, Side::Receiver), flow_hash(to, from, SERVICE, port));
+            env.net.hosts.set_hash(endpoint(place, Side::Sender), flow_hash(from, to, port, SERVICE));
+        }
         Ok(())
     }
 

@@ -22,6 +22,7 @@ mod adaptive;
 mod more;
 #[cfg(test)]
 mod tests;
+mod two_way;
 mod window;
 
 use more::More;
@@ -32,7 +33,9 @@ pub(crate) use window::{Shared, first as first_window};
 pub(crate) struct Inflow {
     /// Bytes in order.
     pub in_order: u64,
-    /// Bytes beyond holes.
+    /// Bytes that its program has read: all in order, unless it reads late.
+    pub read: u64,
+    /// Bytes that its program has not read, and those beyond holes.
     pub held: u64,
     /// Bytes that there will be.
     pub total: u64,
@@ -73,6 +76,10 @@ pub(crate) struct Receiver {
     id: u32,
     /// The third packet of the handshake is acknowledged.
     answers: bool,
+    /// It belongs to a two-way connection.
+    two_way: bool,
+    /// Of a two-way connection, the right edge of a window of fixed size.
+    edge: u64,
     next: u64,
     ranges: Ranges,
     fin: Option<u64>,
@@ -97,6 +104,8 @@ impl Receiver {
             route,
             id,
             answers,
+            two_way: false,
+            edge: 0,
             next: 0,
             ranges: Ranges::default(),
             fin: None,
@@ -163,8 +172,9 @@ impl Receiver {
         }
         let len = u64::from(frame.body.amount);
         if len == 0 && tag & flag::FIN == 0 {
-            // The third packet of a join is acknowledged (RFC 8684 §3.2).
-            return (Arrival::Control, if self.answers { Answer::Now } else { Answer::None });
+            // The third packet of a join is acknowledged (RFC 8684 §3.2), and a probe of the window.
+            let now = self.answers || self.two_way && self.is_probe(frame);
+            return (Arrival::Control, if now { Answer::Now } else { Answer::None });
         }
         let seq = unwrap(self.next, frame.body.number);
         let end = seq + len;
@@ -303,6 +313,11 @@ impl Receiver {
     #[inline]
     fn acknowledge(&mut self, now: Time, tag: u8, inflow: Inflow, profile: &Profile, net: &mut Network) {
         self.emit(now, tag, inflow, profile, net);
+        self.note_acknowledged();
+    }
+
+    #[inline]
+    fn note_acknowledged(&mut self) {
         if let Some(more) = &mut self.more {
             more.acks.acknowledged(self.pending > 0);
             more.acked = self.next;
@@ -314,22 +329,15 @@ impl Receiver {
         }
     }
 
-    /// Sends an acknowledgement.
+    /// The window that an acknowledgement offers which leaves now with `tag`; adds what stands for timestamps to that.
     #[inline]
-    fn emit(&mut self, now: Time, mut tag: u8, inflow: Inflow, profile: &Profile, net: &mut Network) {
-        let mut window = profile.receive_window.get();
-        let mut duplicate = None;
-        let finished = self.finished();
+    fn window(&mut self, now: Time, tag: &mut u8, inflow: Inflow, profile: &Profile) -> u64 {
+        let fixed = profile.receive_window.get();
+        let mut window = if self.two_way { self.fixed_window(inflow, fixed, profile.mss) } else { fixed };
         if let Some(more) = &mut self.more {
-            // The application closes its side as soon as the other has; a lost FIN of this side is not sent again.
-            if finished && !more.closed && profile.modern.is_some() && profile.multipath.is_none() {
-                more.closed = true;
-                tag |= flag::FIN;
-            }
-            duplicate = more.duplicate;
-            let syn = tag & flag::SYN != 0;
+            let syn = *tag & flag::SYN != 0;
             if profile.timestamps {
-                tag |= more.recent | more.round.bit(now, syn);
+                *tag |= more.recent | more.round.bit(now, syn);
             }
             if let Some(offer) = &mut more.offer {
                 window = offer.offer(inflow, more.acks.full, syn);
@@ -338,6 +346,23 @@ impl Receiver {
                 }
             }
         }
+        window
+    }
+
+    /// Sends an acknowledgement.
+    #[inline]
+    fn emit(&mut self, now: Time, mut tag: u8, inflow: Inflow, profile: &Profile, net: &mut Network) {
+        let mut duplicate = None;
+        let finished = self.finished();
+        if let Some(more) = &mut self.more {
+            // The application closes its side as soon as the other has; a lost FIN of this side is not sent again.
+            if finished && !self.two_way && !more.closed && profile.modern.is_some() && profile.multipath.is_none() {
+                more.closed = true;
+                tag |= flag::FIN;
+            }
+            duplicate = more.duplicate;
+        }
+        let window = self.window(now, &mut tag, inflow, profile);
         let mut options = if tag & flag::SYN != 0 { syn_options(profile) } else { 0 };
         let nothing = self.ranges.is_empty() && duplicate.is_none();
         let extra = if nothing || profile.recovery == Recovery::NewReno {

@@ -5,7 +5,7 @@ use headway_units::Time;
 
 use super::Tcp;
 use super::sender::Phase;
-use crate::endpoint::{Side, endpoint, side};
+use crate::endpoint::{Side, endpoint, number, side};
 use crate::ports::SERVICE;
 use crate::simulation::Environment;
 
@@ -31,7 +31,8 @@ impl Tcp {
         let port = self.ports.port(start.id, c.copy, c.subflows.position(place));
         let profile = &self.profiles[usize::from(c.profile)];
         let lanes = profile.multipath.as_ref().is_some_and(|m| m.lanes.is_some());
-        let ways = [(Side::Receiver, from, to, port, SERVICE), (Side::Sender, to, from, SERVICE, port)];
+        let (own, far) = if c.is_back() { (SERVICE, port) } else { (port, SERVICE) };
+        let ways = [(Side::Receiver, from, to, own, far), (Side::Sender, to, from, far, own)];
         for (half, from, to, sport, dport) in ways {
             let own = env.graph.interfaces(env.graph.link(from).from).iter().position(|&link| link == from);
             let choice = match own {
@@ -40,7 +41,8 @@ impl Tcp {
             };
             let mut path = std::mem::take(&mut env.scratch);
             if env.find_path(from, to, choice, &mut path).is_ok() {
-                self.move_to(endpoint(place, half), &path, env);
+                let number = self.senders[place as usize].connection;
+                self.move_to(self.route_end(number, endpoint(place, half)), &path, env);
             }
             env.scratch = path;
         }
@@ -48,8 +50,9 @@ impl Tcp {
 
     /// Sends what follows to `end` by `path`. Its former route stays as long as frames for `end` may be on it.
     fn move_to(&mut self, end: Endpoint, path: &[LinkId], env: &mut Environment) {
-        let place = (end.0 / 2) as usize;
-        let route = match side(end).1 {
+        let (place, half) = side(Endpoint(number(end)));
+        let place = place as usize;
+        let route = match half {
             Side::Receiver => &mut self.senders[place].route,
             Side::Sender => &mut self.receivers[place].route,
         };
@@ -57,7 +60,7 @@ impl Tcp {
         if routes.ports(*route).eq(path.iter().copied()) {
             return;
         }
-        let old = self.old_routes.entry(end.0).or_default();
+        let old = self.old_routes.entry(number(end)).or_default();
         let known = old.iter().position(|&known| routes.ports(known).eq(path.iter().copied()));
         let next = known.map_or_else(|| routes.insert(path, end), |at| old.swap_remove(at));
         old.push(std::mem::replace(route, next));

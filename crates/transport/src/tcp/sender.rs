@@ -28,6 +28,7 @@ mod rfc;
 mod scoreboard;
 #[cfg(test)]
 mod tests;
+mod two_way;
 
 use modern::Modern;
 pub(crate) use output::Burst;
@@ -514,6 +515,17 @@ impl Sender {
         Source::new(EventClass::SenderTimer, self.id)
     }
 
+    /// The handshake is over for the congestion control and for output.
+    fn start_control(&mut self, now: Time, profile: &Profile, net: &Network) {
+        let seed =
+            net.seed ^ (u64::from(self.connection) << 32 | u64::from(self.id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.control.on_start(&Start { now, rtt: self.rtt.srtt(), seed }, &mut self.window);
+        if let Some(modern) = &mut self.modern {
+            modern.established(now);
+            self.update_rate(profile);
+        }
+    }
+
     /// Handles the answer to SYN.
     pub fn on_syn_ack(&mut self, now: Time, profile: &Profile, net: &mut Network) -> Progress {
         if self.phase != Phase::Opening {
@@ -535,13 +547,7 @@ impl Sender {
         if self.handshake_retries > u32::from(profile.modern.is_some()) {
             self.window.cwnd = u64::from(self.window.mss);
         }
-        let seed =
-            net.seed ^ (u64::from(self.connection) << 32 | u64::from(self.id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.control.on_start(&Start { now, rtt: self.rtt.srtt(), seed }, &mut self.window);
-        if let Some(modern) = &mut self.modern {
-            modern.established(now);
-            self.update_rate(profile);
-        }
+        self.start_control(now, profile, net);
         if self.join {
             self.phase = Phase::Joining;
             self.handshake_retries = 0;

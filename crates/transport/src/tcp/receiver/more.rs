@@ -164,7 +164,7 @@ impl Receiver {
         more.delivered = false;
         let mut at_once = profile.delayed_ack.adaptive && self.pending > 0 && more.acks.pushed && inflow.held == 0;
         if let Some(offer) = &mut more.offer {
-            offer.adjust(now, inflow.in_order, more.round.estimate, profile);
+            offer.adjust(now, inflow.read, more.round.estimate, profile);
             at_once |= !closed && offer.has_news(inflow, more.acks.full);
         }
         if at_once {

@@ -106,6 +106,16 @@ impl Offer {
         }
     }
 
+    /// The right edge.
+    pub fn edge(&self) -> u64 {
+        self.edge
+    }
+
+    /// What was to be offered has not left: the edge is what it was.
+    pub fn restore_edge(&mut self, edge: u64) {
+        self.edge = edge;
+    }
+
     /// What the connection's subflows share.
     pub fn share(&self) -> Shared {
         let &Offer { clamp, edge, space, from, since, .. } = self;
@@ -190,7 +200,7 @@ impl Offer {
 /// with the first acknowledgement of a new tick after it has come back. That is a measurement per round trip where Linux
 /// has one per tick, so it counts as often as acknowledgements of another tick have left meanwhile; and the
 /// acknowledgements after a lost one keep its time.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct RoundTrip {
     pub estimate: Span,
     /// The window measured: its end, and when it was offered.

@@ -1,0 +1,118 @@
+//! A receiver whose connection carries data the other way, too: its acknowledgements may ride on that, and its program
+//! may read late.
+
+use headway_units::Time;
+
+use super::window::{Offer, RoundTrip};
+use super::{Inflow, Receiver};
+use crate::network::Network;
+use crate::sack_pool::Piggyback;
+use crate::segment::{Frame, NO_EXTRA, Segment, flag, unwrap};
+use crate::tcp::profile::Profile;
+
+impl Receiver {
+    /// It belongs to a two-way connection.
+    pub fn make_two_way(&mut self) {
+        self.two_way = true;
+    }
+
+    pub fn is_established(&self) -> bool {
+        self.established
+    }
+
+    /// The opener's: SYN-ACK, which takes the first number, has come.
+    pub fn establish(&mut self, now: Time, inflow: Inflow, profile: &Profile) {
+        self.next = 1;
+        self.established = true;
+        if let Some(more) = &mut self.more {
+            more.established(now, inflow, profile);
+        }
+    }
+
+    /// Whether a segment without data asks after the window: it is of before what is expected
+    /// (`net/ipv4/tcp_output.c: tcp_xmit_probe_skb`).
+    pub(super) fn is_probe(&self, frame: &Frame) -> bool {
+        unwrap(self.next, frame.body.number) < self.next
+    }
+
+    /// A window of fixed size, `buffer`, less what is not read. Its edge moves in steps (RFC 9293 §3.8.6.2.2).
+    pub(super) fn fixed_window(&mut self, inflow: Inflow, buffer: u64, mss: u32) -> u64 {
+        let open = inflow.read + buffer;
+        if open - self.edge >= (buffer / 2).min(u64::from(mss)).max(1) {
+            self.edge = open;
+        }
+        self.edge.saturating_sub(inflow.in_order)
+    }
+
+    /// The acknowledgement that data of the other direction may carry now. `None` where there are selective
+    /// acknowledgements to be told, or nothing is established.
+    pub fn ride(&mut self, now: Time, inflow: Inflow, profile: &Profile) -> Option<Ride> {
+        let reports = self.more.as_ref().is_some_and(|more| more.duplicate.is_some());
+        if !self.established || reports || !self.ranges.is_empty() {
+            return None;
+        }
+        let before = self.offered();
+        let mut tag = flag::ACK | if self.echo { flag::ECE } else { 0 };
+        let window = self.window(now, &mut tag, inflow, profile);
+        let amount = window.min(u64::from(u32::MAX)) as u32;
+        let body = Segment { number: self.next as u32, data_number: inflow.in_order as u32, amount, extra: NO_EXTRA };
+        Some(Ride { ack: Piggyback { body, tag }, before })
+    }
+
+    /// The acknowledgement has left with data (`rode`), or nothing was sent and it has not been.
+    pub fn end_ride(&mut self, ride: Ride, rode: bool) {
+        if rode {
+            return self.note_acknowledged();
+        }
+        let Offered { fixed, edge, round } = ride.before;
+        self.edge = fixed;
+        if let (Some(more), Some(round)) = (&mut self.more, round) {
+            more.round = round;
+            if let Some(offer) = &mut more.offer {
+                offer.restore_edge(edge);
+            }
+        }
+    }
+
+    fn offered(&self) -> Offered {
+        let more = self.more.as_ref();
+        Offered {
+            fixed: self.edge,
+            edge: more.and_then(|more| more.offer.as_ref()).map_or(0, Offer::edge),
+            round: more.map(|more| more.round.clone()),
+        }
+    }
+
+    /// Its program has read: the sender hears of the window if that is worth a segment. With a window of fixed size,
+    /// as FreeBSD decides it (`tcp_output.c: tcp_default_output`).
+    pub fn after_reading(&mut self, now: Time, inflow: Inflow, profile: &Profile, net: &mut Network) {
+        if !self.established || self.finished() {
+            return;
+        }
+        if self.more.as_ref().is_some_and(|more| more.offer.is_some()) {
+            return self.read(now, inflow, profile, net);
+        }
+        let (buffer, two) = (profile.receive_window.get(), 2 * u64::from(profile.mss));
+        let (opens, open) =
+            ((inflow.read + buffer).saturating_sub(self.edge), self.edge.saturating_sub(inflow.in_order));
+        let much = opens >= buffer / 4 || open <= buffer / 8 || buffer <= 4 * two;
+        if opens >= two && much || 2 * opens >= buffer {
+            self.acknowledge(now, flag::ACK, inflow, profile, net);
+        }
+    }
+}
+
+/// An acknowledgement that may ride on data.
+#[derive(Debug)]
+pub(crate) struct Ride {
+    pub ack: Piggyback,
+    before: Offered,
+}
+
+/// What had been offered before it.
+#[derive(Debug)]
+struct Offered {
+    fixed: u64,
+    edge: u64,
+    round: Option<RoundTrip>,
+}
