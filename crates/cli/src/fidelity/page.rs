@@ -10,66 +10,65 @@ use super::{Compared, count, plot, store, table};
 use crate::failure::Failure;
 
 const HEAD: &str = "# How close the model is to Linux\n\n\
-    Made by `headway fidelity`; not written by hand. Every point is one sweep point of a scenario in `fidelity/`. \
-    Each of its repeats is run twice with the seed of its file (1 unless it says otherwise): with modelled hosts, and with \
-    [kernel hosts](kernel-hosts.md), which are real Linux kernels in virtual time. Topology, queues, flows and \
-    their start times are the same; what a run of either side \
-    gives is the same to the last digit every time.\n\n";
+    Written by `headway fidelity`, not by hand. Every [point](glossary.md) is one sweep point of a scenario in \
+    `fidelity/`. Each of its repeats is run twice with the seed of its file (1 unless it says otherwise): with \
+    modelled hosts, and with [kernel hosts](kernel-hosts.md), which are real Linux kernels in virtual time. \
+    Topology, queues, flows and their start times are the same. Either side gives the same result, to the last \
+    digit, every time.\n\n";
 
 /// What the traces of points that miss have shown. By hand: look again when the table changes.
 const MISSES: &str = "## Where it misses, and why\n\n\
-    As of the numbers below. Points whose first packets agree for thousands of segments and then lose one packet more or \
-    less are chance where the mean over repeats agrees; what is not, or not known to be, is this.\n\n\
-    * `bulk-1g-200us`, bbr, 25KB: BBR v1 takes a loss of over 20 % for a policer, and whether it does hangs on the random \
-    phase of its cycle. Of seven phases of the model five gave -4 to -5 % and two +149 %; the kernel's is one draw. The \
-    -4 % that are left are not explained.\n\
-    * `bulk-100m-100ms`, cubic: the sides agree for 1,926 segments, until slow start has filled the queue; then the model \
-    loses something in its recovery and reduces twice, and ten seconds are too short to make up for that.\n\
-    * `bulk-1g-200us`, new-reno, 25KB: where pieces of the send buffer end is off by two segments of 110, so bursts fall \
-    elsewhere. This is the first difference of most long traces, in what the kernel writes at once \
-    (`tcp_sendmsg_locked`), and the best next step.\n\
-    * `bulk-100m-20ms`, bic and westwood, 25KB: between builds of the model that differed in other matters they moved \
-    between -5 and +12 %. Probably chance; one repeat cannot show it.\n\
-    * `mptcp` and `mptcp-short`, new-reno: how much the second subflow's first slow start loses. The connection's own \
-    retransmission timer and heads of buffers are left out. With buffers of a few frames, which are no point here, it is \
-    far off: at three frames on both paths the model carries 5.6 Mb/s with NewReno and 22.0 with CUBIC, the kernel 19.6 \
-    and 15.8; plain TCP with NewReno, DCTCP or CUBIC is within 4 % there (20 Mb/s, 20 ms).\n\
-    * `incast`, retransmissions, and `short-loss`, 10KB at 3 %: fewer or more by 15 to 20 %, not traced to a cause.\n\n";
+    As of the numbers below. At some points both sides agree for thousands of segments, and then one side loses a \
+    packet more or less. This is chance where the mean over repeats agrees. The other differences, or those not \
+    known to be chance, are these.\n\n\
+    * `bulk-1g-200us`, bbr, 25KB: BBR v1 takes a loss of over 20 % for a policer, and the random phase of its cycle \
+    decides whether this happens. Of seven phases of the model, five gave -4 to -5 % and two +149 %; the kernel's \
+    result is one draw. The remaining -4 % are not explained.\n\
+    * `bulk-100m-100ms`, cubic: the sides agree for 1,926 segments, until slow start has filled the queue; then the \
+    model loses a packet in its recovery and reduces twice. Ten seconds are too short to make up for that.\n\
+    * `bulk-1g-200us`, new-reno, 25KB: pieces of the send buffer end two segments of 110 earlier or later, so bursts \
+    fall elsewhere. This is the first difference of most long traces: the amount that the kernel writes at once \
+    (`tcp_sendmsg_locked`). It is the best next step.\n\
+    * `bulk-100m-20ms`, bic and westwood, 25KB: between builds of the model that differed in other matters they \
+    moved between -5 and +12 %. Probably chance; one repeat cannot show it.\n\
+    * `mptcp` and `mptcp-short`, new-reno: the losses of the second subflow's first slow start. The connection's own \
+    retransmission timer and heads of buffers are left out. With buffers of a few frames, which no point here has, \
+    the model is far off: at three frames on both paths it carries 5.6 Mb/s with NewReno and 22.0 with CUBIC, the \
+    kernel 19.6 and 15.8; plain TCP with NewReno, DCTCP or CUBIC is within 4 % there (20 Mb/s, 20 ms).\n\
+    * `incast`, retransmissions, and `short-loss`, 10KB at 3 %: fewer or more by 15 to 20 %, not traced to a \
+    cause.\n\n";
 
 const METHOD: &str = "## Method\n\n\
-    * **Again**: `headway fidelity` runs the model at all points and holds it against `fidelity/kernel.jsonl`, \
-    what the \
-    kernels did; `--kernel-hosts` runs those again, too (needs `headway kernel build`). `headway fidelity NAME…` takes \
-    the points whose names contain a NAME, `--set KEY=VALUE` changes the model's side. Any point by hand: \
-    `headway run fidelity/FILE.toml --hosts linux --set 'sweep.control=\"cubic\"'`.\n\
+    * **To repeat it**: `headway fidelity` runs the model at all points and compares it with the kernels' results in \
+    `fidelity/kernel.jsonl`. `--kernel-hosts` also runs the kernels again (needs `headway kernel build`). `headway \
+    fidelity NAME…` takes the points whose names contain a NAME, `--set KEY=VALUE` changes the model's side. A \
+    single point: `headway run fidelity/FILE.toml --hosts linux --set 'sweep.control=\"cubic\"'`.\n\
     * **Packet by packet**: `headway fidelity NAME --trace DIR` writes the segments that pass the senders on both \
-    sides, in one form, and says where they part.\n\
-    * **A new point** is a value more in a `[sweep]`, or a scenario more in `fidelity/` with one policy; names of the \
-    sweep that are controls are called `control` and `rival`. Lines that end in `# model only` are settings of the \
-    model. Kernels' numbers are old when the rest of a file changes, or what kernels are told by it (addresses, routes, \
-    sysctls). `--accept` keeps the errors found as \
-    `fidelity/baseline.csv`; `--check` fails where a number that misses its goal is further off than there, by more \
-    than a third of the goal.\n\
+    sides, in one form, and reports the first difference.\n\
+    * **A new point** is another value in a `[sweep]`, or another scenario in `fidelity/` with one policy; names of \
+    the sweep that are controls are called `control` and `rival`. Lines that end in `# model only` are settings of \
+    the model. The kernels' numbers are out of date when the rest of a file changes, or the settings of kernels that \
+    follow from it (addresses, routes, sysctls). `--accept` keeps the present errors as `fidelity/baseline.csv`. \
+    `--check` fails where a number that misses its goal is further off than there, by more than a third of the \
+    goal.\n\
     * **Error** is (model − kernel) / kernel.\n\
-    * **Throughput**: what all flows of a traffic without end delivered, from the first start to the end of the \
-    run, so \
-    with slow start. **FCT**: over the flows of all repeats. **Retransmissions**: segments sent again, of all \
-    flows and \
-    repeats; the kernel's are `tcpi_total_retrans`, its timeouts `tcpi_total_rto`. **Fairness**: Jain's index. \
-    **rtt**, **cwnd**: means over samples of the smoothed round-trip time and of the congestion window \
-    (`tcpi_rtt`, `tcpi_snd_cwnd`); **rtt(t)**, **cwnd(t)**: root of the mean squared difference of the two sides' \
-    samples of the first flow, over the kernel's mean.\n\
+    * **Throughput**: data delivered by all endless flows of a traffic, over the time from the first start to the \
+    end of the run, so slow start counts. **FCT**: over the flows of all repeats. **Retransmissions**: retransmitted \
+    segments of all flows and repeats; the kernel's are `tcpi_total_retrans`, its timeouts `tcpi_total_rto`. \
+    **Fairness**: Jain's index. **rtt**, **cwnd**: means over samples of the smoothed round-trip time and of the \
+    congestion window (`tcpi_rtt`, `tcpi_snd_cwnd`); **rtt(t)**, **cwnd(t)**: root of the mean squared difference of \
+    the two sides' samples of the first flow, over the kernel's mean.\n\
     * **Goals**: throughput within 3 %, median FCT 5 %, 99th percentile and retransmissions 15 %.\n\
-    * **Noise** (`~`): beyond the goal, but no further apart than two sets of runs of one thing may be. Both sides \
-    draw \
-    the same random numbers, but as soon as one packet differs, other packets are lost. Throughput: the 95 % interval \
-    of the difference of means over repeats (two-sample t-test), where there are repeats. FCT: the 95 % intervals of \
-    the quantiles, from 20 flows on. Counts: 2·√n, so that 2 and 3 are not 50 % apart. `!` is beyond both.\n\
+    * **Noise** (`~`): beyond the goal, but no further apart than two sets of runs of the same system may be. Both \
+    sides draw the same random numbers, but after the first different packet, other packets are lost. Throughput: \
+    the 95 % interval of the difference of means over repeats (two-sample t-test), where there are repeats. FCT: the \
+    95 % intervals of the quantiles, from 20 flows on. Counts: 2·√n, so that 2 and 3 are not 50 % apart. `!` marks \
+    errors beyond both.\n\
     * Loss is drawn for each packet of a cable in both directions, so acknowledgements are lost, too.\n\
     * **Same start, same chance**: flows that start together are each late by a random `jitter`, the same on both \
-    sides, or have cables of different lengths; otherwise the order within an instant would decide who loses. Where \
-    chance decides all the same (loss, who shares with whom), a point has several repeats, each with its own start \
-    times and losses.\n\
+    sides, or have cables of different lengths. Otherwise the order within an instant would decide which flow loses \
+    packets. Where chance decides anyway (loss, flows that share a path), a point has several repeats, each with its \
+    own start times and losses.\n\
     * The receive window grows from 65,160 B to 6 MB on both sides: half of what `tcp_rmem` allows.\n\n";
 
 /// Writes the page and its plots to `docs`. `files` are the names of the scenarios.
