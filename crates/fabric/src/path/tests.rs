@@ -4,10 +4,10 @@ use headway_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
 
 use super::*;
-use crate::graph::Wire;
 use crate::queue::QueueSpec;
 use crate::topology::tests::{bcube, dual_homed_fat_tree, dual_homed_pod, multi_homed};
 use crate::topology::{FatTree, ParallelPaths};
+use crate::wire::Wire;
 
 pub(crate) fn wire() -> Wire {
     Wire {

@@ -3,7 +3,8 @@
 use headway_units::Span;
 
 use super::{Built, TopologyError, at_least_one, limit, switches};
-use crate::graph::{Graph, Wire};
+use crate::graph::Graph;
+use crate::wire::Wire;
 
 /// BCube_k of n-port switches (Guo et al., SIGCOMM 2009, §3.1, doi:10.1145/1592568.1592577): n^(k+1) servers with k + 1
 /// interfaces and k + 1 levels of n^k switches; `levels` is k + 1. Servers are numbered by k + 1 digits below n; interface

@@ -3,7 +3,8 @@
 use headway_units::Span;
 
 use super::{Built, TopologyError, at_least_one, core_groups, half, limit, mesh, switches};
-use crate::graph::{Graph, NodeId, Wire};
+use crate::graph::{Graph, NodeId};
+use crate::wire::Wire;
 
 /// One pod of the dual-homed FatTree (thesis fig. 6.4 with k = 4): k/2 edge and k/2 aggregation switches, fully meshed,
 /// and hosts with k/2 interfaces, interface i on edge switch i.

@@ -3,7 +3,8 @@
 use headway_units::Span;
 
 use super::{Built, TopologyError, at_least_one, limit};
-use crate::graph::{Graph, Wire};
+use crate::graph::Graph;
+use crate::wire::Wire;
 
 /// Hosts on two switches that one cable joins: the bottleneck of the pacing experiment (PSPacer) and of most
 /// studies of congestion control.

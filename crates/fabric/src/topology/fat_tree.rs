@@ -3,7 +3,8 @@
 use headway_units::Span;
 
 use super::{Built, TopologyError, at_least_one, core_groups, half, limit, mesh, switches};
-use crate::graph::{Graph, Wire};
+use crate::graph::Graph;
+use crate::wire::Wire;
 
 /// The k-ary FatTree of Al-Fares, Loukissas and Vahdat (SIGCOMM 2008, doi:10.1145/1402958.1402967): k pods of k/2 edge and k/2 aggregation
 /// switches, (k/2)² core switches, k/2 hosts on each edge switch, (k/2)² shortest paths between hosts of two pods.

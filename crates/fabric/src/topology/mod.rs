@@ -29,7 +29,8 @@ pub use vl2::Vl2;
 use headway_units::Span;
 use thiserror::Error;
 
-use crate::graph::{Graph, GraphError, NodeId, Wire};
+use crate::graph::{Graph, GraphError, NodeId};
+use crate::wire::Wire;
 
 /// Why a topology cannot be built.
 #[derive(Debug, Clone, PartialEq, Error)]

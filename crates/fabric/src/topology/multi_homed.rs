@@ -3,7 +3,8 @@
 use headway_units::Span;
 
 use super::{Built, TopologyError, at_least_one, half, limit, switches};
-use crate::graph::{Graph, Wire};
+use crate::graph::Graph;
+use crate::wire::Wire;
 
 /// The multi-homed FatTree, k-MHFT (thesis §7.2.2, fig. 7.5, table 7.1): k pods of k/2 aggregation and k²/4 edge switches,
 /// k/2 cores, k³/4 hosts with k/2 interfaces. An edge switch has k/2 hosts and one aggregation switch, an aggregation

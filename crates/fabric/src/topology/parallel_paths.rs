@@ -3,7 +3,8 @@
 use headway_units::Span;
 
 use super::{Built, TopologyError, at_least_one, limit};
-use crate::graph::{Graph, Wire};
+use crate::graph::Graph;
+use crate::wire::Wire;
 
 /// Two groups of hosts and several paths between them that share nothing; interface `i` of every host is on path `i`
 /// (the thesis's lanes, fig. 5.3). Each path has a switch at either end, so that its middle can be the bottleneck.

@@ -3,7 +3,8 @@
 use headway_units::Span;
 
 use super::{Built, TopologyError, at_least_one, limit, switches};
-use crate::graph::{Graph, Wire};
+use crate::graph::Graph;
+use crate::wire::Wire;
 
 /// The hierarchical tree of data centres before FatTrees (thesis fig. 3.1): one core switch, aggregation switches below
 /// it, edge switches below each of them, hosts below each of these. Between two hosts there is one path.

@@ -3,7 +3,8 @@
 use headway_units::Span;
 
 use super::{Built, TopologyError, at_least_one, limit, mesh, switches};
-use crate::graph::{Graph, Wire};
+use crate::graph::Graph;
+use crate::wire::Wire;
 
 /// Leaf switches with hosts, each connected to every spine switch. pFabric's network is 9 leaves of 16 hosts and
 /// 4 spines (Alizadeh et al., SIGCOMM 2013).

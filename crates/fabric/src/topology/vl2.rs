@@ -3,7 +3,8 @@
 use headway_units::Span;
 
 use super::{Built, TopologyError, at_least_one, limit, mesh, switches};
-use crate::graph::{Graph, Wire};
+use crate::graph::Graph;
+use crate::wire::Wire;
 
 /// The Clos network of VL2 (Greenberg et al., SIGCOMM 2009, §4.1, doi:10.1145/1592568.1592576): D_I aggregation switches of
 /// D_A ports, each connected to all D_A/2 intermediate switches of D_I ports, and D_A·D_I/4 top-of-rack switches with two
