@@ -14,4 +14,4 @@ mod queue;
 mod random;
 
 pub use queue::{EventQueue, Source};
-pub use random::{Stream, Streams};
+pub use random::{Stream, Streams, mix64, splitmix64};
