@@ -163,7 +163,7 @@ fn goal(any: bool, flows: &[Flow], connection: &Connection) -> Option<FlowDeadli
     }
     let start = &flows[connection.flow as usize].start;
     start.deadline.map(|after| FlowDeadline {
-        left: connection.total.saturating_sub(connection.una),
+        remaining: connection.total.saturating_sub(connection.una),
         deadline: start.time.saturating_add(after),
     })
 }

@@ -125,7 +125,7 @@ struct Sample {
     before: u64,
     delivered: Option<u64>,
     interval: Option<u64>,
-    limited: bool,
+    app_limited: bool,
     rtt: Option<u64>,
     /// A lone runt, which the receiver may have waited to acknowledge.
     delayed: bool,
@@ -226,7 +226,7 @@ impl Bbr {
     }
 
     fn check_full(&mut self, s: &Sample) {
-        if self.full || !self.round_start || s.limited {
+        if self.full || !self.round_start || s.app_limited {
             return;
         }
         if self.bw.get() >= (self.full_bw * FULL_GROWTH) >> 8 {
@@ -387,9 +387,9 @@ impl Bbr {
             before,
             delivered: ack.delivery.map(|d| segments(d.bytes)),
             interval: ack.delivery.and_then(|d| d.interval).map(span_us).filter(|&us| us > 0),
-            limited: hushed || ack.delivery.is_some_and(|d| d.limited),
+            app_limited: hushed || ack.delivery.is_some_and(|d| d.app_limited),
             rtt: ack.rtt.map(span_us),
-            delayed: ack.acked < self.mss && !ack.echo && ack.delivery.is_some_and(|d| d.bytes == ack.acked),
+            delayed: ack.acked < self.mss && !ack.ece && ack.delivery.is_some_and(|d| d.bytes == ack.acked),
             state: ack.state,
         }
     }

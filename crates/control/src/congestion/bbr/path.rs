@@ -50,19 +50,19 @@ impl Bbr {
             self.round_start = true;
             self.conserving = false;
         }
-        self.watch_policer(s.lost > 0, s.limited);
+        self.watch_policer(s.lost > 0, s.app_limited);
         let bw = delivered * BW_UNIT / interval;
         // What the application limited tells of the path only if it is more than was known.
-        if !s.limited || bw >= self.bw.get() {
+        if !s.app_limited || bw >= self.bw.get() {
             self.bw.update(self.settings.bw_rounds, self.round, bw);
         }
     }
 
-    pub(super) fn watch_policer(&mut self, loss: bool, limited: bool) {
+    pub(super) fn watch_policer(&mut self, loss: bool, app_limited: bool) {
         let verdict = self.policer.update(&Tally {
             round_start: self.round_start,
             loss,
-            limited,
+            app_limited,
             probing: self.mode == Mode::ProbeBw,
             totals: self.totals,
             mss: self.mss,

@@ -64,7 +64,7 @@ fn ack(state: State, total: u64, acked: u64, lost: u64, flight: u64) -> Ack<'sta
             before: 0,
             bytes: total * MSS,
             interval: Some(Span::from_millis(10)),
-            limited: false,
+            app_limited: false,
         }),
         ..Ack::of(Time::ZERO + Span::from_millis(total), acked * MSS)
     }
@@ -208,7 +208,7 @@ impl Path {
                 before,
                 bytes: self.delivered - before,
                 interval: (interval >= self.min_rtt).then(|| Span::from_nanos(interval)),
-                limited: false,
+                app_limited: false,
             }),
             ..Ack::of(at(self.now), MSS)
         };
