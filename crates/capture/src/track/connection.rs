@@ -2,6 +2,7 @@
 
 use super::holes::HoleSets;
 use super::{Key, NONE, is_answer};
+use crate::flow::Flow;
 use crate::histogram::Histogram;
 use crate::packet::{ACK, FIN, RST, SYN, Segment};
 
@@ -195,6 +196,20 @@ impl Connection {
 
     pub(crate) fn begin(&self) -> Begin {
         if self.is(HANDSHAKE) { Begin::Handshake } else { Begin::Open }
+    }
+
+    /// What `side` (0: the lower end) sent, if it sent anything.
+    pub(crate) fn flow(&self, side: usize) -> Option<Flow> {
+        let own = &self.sides[side];
+        (own.bytes > 0).then(|| Flow {
+            source: self.key.addresses[side],
+            destination: self.key.addresses[1 - side],
+            bytes: own.bytes,
+            first: own.first_data,
+            last: own.last_data,
+            degree: own.degree,
+            cut: self.begin() == Begin::Open || matches!(self.end, End::Open | End::Evicted),
+        })
     }
 
     /// Whether anything but SYNs and refusals came.
