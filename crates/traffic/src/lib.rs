@@ -27,4 +27,4 @@ pub use ends::Ends;
 pub use flows::{FlowStart, Flows, Traffic, TrafficError};
 pub use pairs::{MAX_GENERATORS, PairsError, Pattern};
 pub use share::Shares;
-pub use size::{Cdf, CdfError, Exponential, Fixed, Pareto, Size, SizeError, Uniform};
+pub use size::*;
