@@ -79,10 +79,6 @@ impl Sender {
         ]
     }
 
-    fn deadline(&self) -> Option<FlowDeadline> {
-        Some(FlowDeadline { remaining: 1_000_000, deadline: Time::ZERO + Span::from_secs(1) })
-    }
-
     fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Nothing => {}
@@ -103,7 +99,7 @@ impl Sender {
     fn congestion(&mut self, cause: Cause) {
         self.prior = (self.window.cwnd, self.window.ssthresh);
         let siblings = self.siblings();
-        let (flight, una, deadline) = (self.window.cwnd, self.total, self.deadline());
+        let (flight, una, deadline) = (self.window.cwnd, self.total, Some(flow_deadline()));
         let event = Event { now: self.now, cause, flight, una, deadline, siblings: &siblings };
         self.control.on_congestion(&event, &mut self.window);
         if cause != Cause::Ece {
@@ -153,7 +149,7 @@ impl Sender {
                     interval: Some(rtt),
                     app_limited: false,
                 }),
-                deadline: self.deadline(),
+                deadline: Some(flow_deadline()),
                 siblings: &siblings,
                 ..Ack::of(self.now, mss)
             };
@@ -167,6 +163,10 @@ impl Sender {
             self.control.on_recovered(self.now, &mut self.window);
         }
     }
+}
+
+fn flow_deadline() -> FlowDeadline {
+    FlowDeadline { remaining: 1_000_000, deadline: Time::ZERO + Span::from_secs(1) }
 }
 
 fn trace(name: &str) -> String {

@@ -92,7 +92,7 @@ pub struct Paths {
     /// Per destination switch the distance from every forwarder, once asked for. Unused where hosts forward.
     distances: Vec<Option<Box<[u16]>>>,
     /// How many of `distances` may be filled at a time.
-    most: usize,
+    capacity: usize,
     /// How many of `distances` are filled.
     filled: usize,
     /// The last search where hosts forward.
@@ -139,7 +139,7 @@ impl Paths {
         Paths {
             ends: graph.links().iter().map(|link| (link.from, link.to)).collect(),
             distances: vec![None; if host.is_empty() { node.len() } else { 0 }],
-            most: (CACHE_ENTRIES / node.len().max(1)).max(1),
+            capacity: (CACHE_ENTRIES / node.len().max(1)).max(1),
             filled: 0,
             own: OwnSearch { distance: vec![FAR; host.len()], seen: Vec::new() },
             forwarder,
@@ -247,7 +247,7 @@ impl Paths {
         if self.distances[goal as usize].is_some() {
             return;
         }
-        if self.filled == self.most {
+        if self.filled == self.capacity {
             self.distances.fill(None);
             self.filled = 0;
         }

@@ -117,7 +117,7 @@ impl Heard {
 }
 
 const HANDSHAKE: u8 = 2;
-const SENT_AGAIN: u8 = 4;
+const RETRANSMITTED: u8 = 4;
 const ENDED: u8 = 8;
 /// The answer came; the third segment is awaited.
 const ANSWERED: u8 = 16;
@@ -263,7 +263,7 @@ impl Connection {
         } else if self.is(ANSWERED) && side == usize::from(self.initiator) && segment.has(ACK) {
             self.state = self.state & !ANSWERED | ESTABLISHED;
             heard.0 |= Heard::THIRD.0;
-            if self.syn > 0 && !self.is(SENT_AGAIN) {
+            if self.syn > 0 && !self.is(RETRANSMITTED) {
                 self.handshake = now.saturating_sub(self.syn);
             }
         }
@@ -317,12 +317,12 @@ impl Connection {
     fn shake(&mut self, now: u64, side: usize, segment: &Segment<'_>) {
         let own = &mut self.sides[side];
         let next = segment.sequence.wrapping_add(1);
-        let mut again = own.packets > 1;
-        if again && own.id == segment.id && own.id != 0 {
+        let mut retransmitted = own.packets > 1;
+        if retransmitted && own.id == segment.id && own.id != 0 {
             own.duplicates += 1;
-            again = false;
+            retransmitted = false;
         }
-        own.retransmissions += u32::from(again);
+        own.retransmissions += u32::from(retransmitted);
         own.state |= KNOWN;
         if own.packets == 1 {
             own.next = next;
@@ -339,8 +339,8 @@ impl Connection {
         } else {
             self.syn = if self.syn == 0 { now } else { self.syn };
         }
-        if again {
-            self.state |= SENT_AGAIN;
+        if retransmitted {
+            self.state |= RETRANSMITTED;
         }
     }
 

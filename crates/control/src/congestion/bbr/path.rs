@@ -1,7 +1,7 @@
 //! BBR's model of the path: rate, bandwidth-delay product, aggregation.
 
 use super::policer::{Tally, Verdict};
-use super::{BW_UNIT, Bbr, EPOCH_MOST, EXTRA_MOST_US, EXTRA_ROUNDS, INITIAL, Mode, Sample, UNIT};
+use super::{BW_UNIT, Bbr, EXTRA_ROUNDS, INITIAL, MAX_EPOCH, MAX_EXTRA_US, Mode, Sample, UNIT};
 
 impl Bbr {
     /// The rate that counts, in segments per µs times 2²⁴.
@@ -91,12 +91,12 @@ impl Bbr {
         }
         let elapsed = now.saturating_sub(extra.epoch_us);
         let mut expected = ((u128::from(rate) * u128::from(elapsed)) >> 24) as u64;
-        if extra.epoch_acked <= expected || extra.epoch_acked + s.acked >= EPOCH_MOST {
+        if extra.epoch_acked <= expected || extra.epoch_acked + s.acked >= MAX_EPOCH {
             extra.epoch_acked = 0;
             extra.epoch_us = now;
             expected = 0;
         }
-        extra.epoch_acked = (extra.epoch_acked + s.acked).min(EPOCH_MOST - 1);
+        extra.epoch_acked = (extra.epoch_acked + s.acked).min(MAX_EPOCH - 1);
         let most = &mut extra.most[extra.current];
         *most = (*most).max((extra.epoch_acked - expected).min(cwnd));
     }
@@ -106,7 +106,7 @@ impl Bbr {
         if !self.full {
             return 0;
         }
-        let most = (u128::from(self.rate()) * u128::from(EXTRA_MOST_US)) >> 24;
+        let most = (u128::from(self.rate()) * u128::from(MAX_EXTRA_US)) >> 24;
         self.extra.most[0].max(self.extra.most[1]).min(most as u64)
     }
 }
