@@ -300,7 +300,7 @@ impl<'a> Analysis<'a> {
         }
         let mptcp = (connection.group != NONE).then(|| self.tracker.groups.get_mut(connection.group).number);
         (self.sink)(&ConnectionRecord::new(&connection, mptcp));
-        let flows = [Flow::new(&connection, 0), Flow::new(&connection, 1)];
+        let flows = [connection.flow(0), connection.flow(1)];
         let (first, last) = self.lifetime(&connection);
         if connection.group == NONE {
             self.over(first, last, flows);

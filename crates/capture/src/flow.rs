@@ -1,7 +1,6 @@
 //! Flows: what a scenario's traffic sends.
 
 use crate::packet::Address;
-use crate::track::{Begin, Connection, End};
 
 /// Data that was sent in one direction of a connection; with MPTCP, of all its subflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,20 +22,6 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// What `side` (0: the lower end) of a connection sent, if it sent anything.
-    pub(crate) fn new(connection: &Connection, side: usize) -> Option<Flow> {
-        let own = &connection.sides[side];
-        (own.bytes > 0).then(|| Flow {
-            source: connection.key.addresses[side],
-            destination: connection.key.addresses[1 - side],
-            bytes: own.bytes,
-            first: own.first_data,
-            last: own.last_data,
-            degree: own.degree,
-            cut: connection.begin() == Begin::Open || matches!(connection.end, End::Open | End::Evicted),
-        })
-    }
-
     /// This with what another subflow sent.
     pub(crate) fn and(self, other: Flow) -> Flow {
         Flow {

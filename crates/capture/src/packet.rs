@@ -216,8 +216,8 @@ fn ipv6(data: &[u8], before: usize, length: u32) -> Content<'_> {
             },
             other => return Content::OtherIp(other),
         };
-        let Some(left) = payload.checked_sub(size as u32) else { return Content::Malformed };
-        (next, at, payload) = (data[at], at + size, left);
+        let Some(remaining) = payload.checked_sub(size as u32) else { return Content::Malformed };
+        (next, at, payload) = (data[at], at + size, remaining);
         if at >= data.len() {
             return Content::Cut;
         }

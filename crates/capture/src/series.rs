@@ -3,7 +3,7 @@
 use crate::flow::Class;
 
 /// The most intervals; where there would be more, ten become one.
-const MOST: usize = 20_000;
+const MAX_INTERVALS: usize = 20_000;
 const FACTOR: usize = 10;
 
 /// What happened in an interval.
@@ -42,7 +42,7 @@ impl Series {
         let since = time.saturating_sub(begin);
         let mut place = (since / self.length) as usize;
         if place >= self.intervals.len() {
-            while place >= MOST {
+            while place >= MAX_INTERVALS {
                 self.coarsen();
                 place = (since / self.length) as usize;
             }

@@ -17,4 +17,4 @@ mod random;
 
 pub use class::EventClass;
 pub use queue::{EventQueue, Source};
-pub use random::{Stream, Streams};
+pub use random::{Stream, Streams, mix64, splitmix64};

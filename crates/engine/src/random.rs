@@ -17,7 +17,7 @@ impl Streams {
 
     /// The streams of a part of the run, for example `("repeat", 3)`: independent of all other parts'.
     pub fn part(self, name: &str, index: u64) -> Streams {
-        Streams { seed: mix(hash(self.seed, name) ^ mix(index)) }
+        Streams { seed: splitmix64(hash(self.seed, name) ^ splitmix64(index)) }
     }
 
     /// The stream of the component called `name`. The same name gives the same stream.
@@ -29,15 +29,23 @@ impl Streams {
 /// FNV-1a over the name, mixed with the seed.
 fn hash(seed: u64, name: &str) -> u64 {
     let fnv = name.bytes().fold(0xcbf2_9ce4_8422_2325, |h: u64, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-    mix(fnv ^ mix(seed))
+    splitmix64(fnv ^ splitmix64(seed))
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195).
-fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+/// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014,
+/// doi:10.1145/2660193.2660195): a bijection in which every input bit flips every output bit about half the time, but
+/// which leaves 0 as it is.
+#[inline]
+pub const fn mix64(z: u64) -> u64 {
+    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ z >> 31
+}
+
+/// One step of SplitMix64: [`mix64`] of `x` and the golden ratio.
+#[inline]
+pub const fn splitmix64(x: u64) -> u64 {
+    mix64(x.wrapping_add(0x9e37_79b9_7f4a_7c15))
 }
 
 /// One component's random numbers: xoshiro256++ (doi:10.1145/3460772).
@@ -99,6 +107,15 @@ mod tests {
         assert_ne!(draws[0], Streams::new(2).stream("link/3").next_u64());
         assert_ne!(draws[0], streams.part("repeat", 0).stream("link/3").next_u64());
         assert_ne!(streams.part("repeat", 0).stream("x").next_u64(), streams.part("repeat", 1).stream("x").next_u64());
+    }
+
+    /// The first numbers of the generator that starts at 1234567, as Vigna's `splitmix64.c` gives them.
+    #[test]
+    fn splitmix64_is_vignas() {
+        let gamma = 0x9e37_79b9_7f4a_7c15u64;
+        let numbers = [0, 1, 2].map(|n| splitmix64(gamma.wrapping_mul(n).wrapping_add(1_234_567)));
+        assert_eq!(numbers, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+        assert_eq!(mix64(0), 0);
     }
 
     /// Mean 1 and variance 1 of an exponential; with n = 10⁵ the mean's standard error is 0.0032, the variance's

@@ -5,13 +5,15 @@ use std::ops::Add;
 use headway_engine::{EventClass, EventQueue, Source, Streams};
 use headway_units::{Bytes, Time};
 
+use crate::counters::PortCounters;
 use crate::graph::{Graph, LinkId};
 use crate::packet::Packet;
 use crate::pool::{FrameHandle, Pool};
-use crate::port::{Offered, Port, PortCounters};
-use crate::queue::SharedBuffer;
+use crate::port::{Offered, Port};
+use crate::queue::{BufferSlot, SharedBuffer};
 use crate::routes::{Endpoint, Hop, Routes};
-use crate::scheduled_port::{BufferSlot, Waiting};
+use crate::scheduled_port::Queued;
+use crate::shared::Shared;
 
 /// What an arrival led to.
 #[derive(Debug)]
@@ -22,16 +24,6 @@ pub enum Step<B> {
     Delivered(Endpoint, Packet<B>),
     /// The frame, meant for this endpoint, was refused by a queue or damaged on a wire.
     Discarded(Endpoint, Packet<B>),
-}
-
-/// What ports share.
-#[derive(Debug)]
-pub(crate) struct Shared<B> {
-    pub pool: Pool<B>,
-    /// One for each switch that has one.
-    pub buffers: Vec<SharedBuffer>,
-    /// Frames that queues dropped after they had accepted them, and that nobody has been told of.
-    pub evicted: Vec<FrameHandle>,
 }
 
 /// The network in motion.
@@ -51,18 +43,18 @@ impl<B: Copy> Fabric<B> {
     /// If a switch's buffer is smaller than its ports' reserves.
     pub fn new(graph: &Graph, streams: Streams) -> Fabric<B> {
         let mut buffers = Vec::new();
-        let mut seats = vec![None; graph.links().len()];
+        let mut slots = vec![None; graph.links().len()];
         for node in graph.switches() {
             let Some(spec) = &graph.node(node).buffer else { continue };
             let ports = graph.interfaces(node);
             for (port, link) in (0..).zip(ports) {
-                seats[link.index()] = Some(BufferSlot { buffer: buffers.len() as u32, port });
+                slots[link.index()] = Some(BufferSlot { buffer: buffers.len() as u32, port });
             }
             buffers.push(SharedBuffer::new(spec, ports.len()));
         }
-        let ports = graph.links().iter().zip(seats).enumerate().map(|(i, (link, seat))| {
+        let ports = graph.links().iter().zip(slots).enumerate().map(|(i, (link, slot))| {
             let latency = graph.nodes()[link.to.0 as usize].latency;
-            Port::new(&link.wire, latency, seat, streams, i)
+            Port::new(&link.wire, latency, slot, streams, i)
         });
         let ports = ports.collect();
         let shared = Shared { pool: Pool::new(), buffers, evicted: Vec::new() };
@@ -120,25 +112,25 @@ impl<B: Copy> Fabric<B> {
             Offered::First(arrival) => queue.push(arrival, Source::new(EventClass::Arrival, port), 0),
             Offered::Behind => {}
             Offered::Dropped(frame) => return Err(self.remove(frame)),
-            Offered::Managed(frame) => return self.forward_managed(queue, now, port, frame),
+            Offered::Undecided(frame) => return self.forward_slow(queue, now, port, frame),
         }
         Ok(())
     }
 
     /// [`forward`](Self::forward) where more than a drop-tail queue decides.
     #[inline(never)]
-    fn forward_managed(
+    fn forward_slow(
         &mut self,
         queue: &mut EventQueue,
         now: Time,
         port: u32,
         frame: FrameHandle,
     ) -> Result<(), (Endpoint, Packet<B>)> {
-        match self.ports[port as usize].offer_scheduled(now, frame, &mut self.shared) {
-            Waiting::Arrives(arrival) => queue.push(arrival, Source::new(EventClass::Arrival, port), 0),
-            Waiting::Departs(departure) => queue.push(departure, Source::new(EventClass::Departure, port), 0),
-            Waiting::Behind => {}
-            Waiting::Dropped(frame) => return Err(self.remove(frame)),
+        match self.ports[port as usize].offer_slow(now, frame, &mut self.shared) {
+            Queued::Arrives(arrival) => queue.push(arrival, Source::new(EventClass::Arrival, port), 0),
+            Queued::Departs(departure) => queue.push(departure, Source::new(EventClass::Departure, port), 0),
+            Queued::Behind => {}
+            Queued::Dropped(frame) => return Err(self.remove(frame)),
         }
         Ok(())
     }
@@ -215,7 +207,7 @@ impl<B: Copy> Fabric<B> {
     /// first-in-first-out port knows.
     pub fn leaves(&self, hop: u32) -> Option<Time> {
         match self.routes.hop(hop) {
-            Hop::Port(port) => Some(self.ports[port as usize].leaves()),
+            Hop::Port(port) => Some(self.ports[port as usize].busy_until()),
             Hop::End(_) => None,
         }
     }
@@ -254,9 +246,9 @@ impl<B: Copy> Fabric<B> {
     pub fn assert_conserved(&self) {
         self.ports.iter().for_each(|port| port.assert_conserved(&self.shared.pool));
         let mut waiting: Vec<Vec<u64>> = self.shared.buffers.iter().map(|buffer| vec![0; buffer.ports()]).collect();
-        for (backlog, seat) in self.ports.iter().map(Port::backlog) {
-            if let Some(seat) = seat {
-                waiting[seat.buffer as usize][seat.port as usize] = backlog.bytes;
+        for (backlog, slot) in self.ports.iter().map(Port::backlog) {
+            if let Some(slot) = slot {
+                waiting[slot.buffer as usize][slot.port as usize] = backlog.bytes;
             }
         }
         self.shared.buffers.iter().zip(&waiting).for_each(|(buffer, waiting)| buffer.assert_conserved(waiting));

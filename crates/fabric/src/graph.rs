@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use headway_units::{Bytes, Rate, Span};
+use headway_units::Span;
 use thiserror::Error;
 
-use crate::queue::{QueueSpec, SharedBufferSpec};
+use crate::queue::SharedBufferSpec;
+use crate::wire::Wire;
 
 /// Index of a node in [`Graph::nodes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,21 +60,6 @@ pub struct Node {
     pub latency: Span,
     /// The buffer that its output ports share. `None`: every port has its own.
     pub buffer: Option<SharedBufferSpec>,
-}
-
-/// One direction of a cable: the rate and queue of the port that sends, and the wire behind it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Wire {
-    /// Bits per second on the wire.
-    pub rate: Rate,
-    /// Propagation delay.
-    pub delay: Span,
-    /// Wire time per frame that is not in the frame: preamble, start delimiter, inter-frame gap (20 B on Ethernet).
-    pub gap: Bytes,
-    /// Probability that a frame is damaged on the wire and discarded by the receiver.
-    pub loss: f64,
-    /// The queue of the sending port.
-    pub queue: QueueSpec,
 }
 
 /// A directed link.
@@ -286,6 +272,8 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::QueueSpec;
+    use headway_units::{Bytes, Rate};
 
     fn wire(mbps: u64) -> Wire {
         Wire {

@@ -8,6 +8,7 @@
 //! Sources: the analytic FIFO is Lindley's recursion (1952); ECMP is RFC 2992's; marking is RFC 8257 §3.1's.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod counters;
 mod fabric;
 mod graph;
 mod packet;
@@ -17,14 +18,16 @@ mod port;
 mod queue;
 mod routes;
 mod scheduled_port;
+mod shared;
+mod slow_path;
 pub mod topology;
+mod wire;
 
+pub use counters::{PortCounters, Tally};
 pub use fabric::{Fabric, Step};
 pub use graph::*;
 pub use packet::{Packet, ecn};
 pub use path::*;
-pub use port::{PortCounters, Tally};
-pub use queue::{
-    CodelLaw, CodelSpec, DropTail, DrrSpec, FqCodelSpec, Limit, QueueSpec, RedSpec, SharedBufferSpec, Verdict,
-};
+pub use queue::*;
 pub use routes::{Endpoint, Routes};
+pub use wire::Wire;

@@ -24,3 +24,15 @@ pub struct Packet<B> {
     /// The transport's.
     pub body: B,
 }
+
+impl<B> Packet<B> {
+    /// Marks it CE (RFC 3168 §5). False if its sender does not understand ECN.
+    #[inline]
+    pub fn mark_ce(&mut self) -> bool {
+        let capable = self.tos & ecn::MASK != 0;
+        if capable {
+            self.tos |= ecn::CE;
+        }
+        capable
+    }
+}

@@ -12,6 +12,7 @@
 //! Left out: weights and costs of links, routing protocols and the way to their convergence; and decisions per packet,
 //! which are a matter of the switch.
 
+use headway_engine::splitmix64;
 use thiserror::Error;
 
 use crate::graph::{Graph, LinkId, NodeId, NodeKind};
@@ -91,7 +92,7 @@ pub struct Paths {
     /// Per destination switch the distance from every forwarder, once asked for. Unused where hosts forward.
     distances: Vec<Option<Box<[u16]>>>,
     /// How many of `distances` may be filled at a time.
-    most: usize,
+    capacity: usize,
     /// How many of `distances` are filled.
     filled: usize,
     /// The last search where hosts forward.
@@ -138,7 +139,7 @@ impl Paths {
         Paths {
             ends: graph.links().iter().map(|link| (link.from, link.to)).collect(),
             distances: vec![None; if host.is_empty() { node.len() } else { 0 }],
-            most: (CACHE_ENTRIES / node.len().max(1)).max(1),
+            capacity: (CACHE_ENTRIES / node.len().max(1)).max(1),
             filled: 0,
             own: OwnSearch { distance: vec![FAR; host.len()], seen: Vec::new() },
             forwarder,
@@ -246,7 +247,7 @@ impl Paths {
         if self.distances[goal as usize].is_some() {
             return;
         }
-        if self.filled == self.most {
+        if self.filled == self.capacity {
             self.distances.fill(None);
             self.filled = 0;
         }
@@ -304,17 +305,8 @@ impl Paths {
 
 /// One of `count` next hops of `at`, uniformly over hashes and independently over nodes.
 fn pick(hash: u64, at: NodeId, count: u32) -> u32 {
-    let mixed = mix(hash ^ mix(u64::from(at.0)));
+    let mixed = splitmix64(hash ^ splitmix64(u64::from(at.0)));
     ((u128::from(mixed) * u128::from(count)) >> 64) as u32
-}
-
-/// One step of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, doi:10.1145/2660193.2660195): a bijection in which every input bit flips every output bit about half
-/// the time.
-const fn mix(x: u64) -> u64 {
-    let z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// The hash of a flow by its addresses (interfaces stand for addresses) and ports, for [`Choice::Ecmp`].
@@ -327,12 +319,12 @@ pub const fn flow_hash(
     destination_port: u16,
 ) -> u64 {
     let ports = (source_port as u64) << 16 | destination_port as u64;
-    mix(pair_hash(source_interface, destination_interface) ^ ports)
+    splitmix64(pair_hash(source_interface, destination_interface) ^ ports)
 }
 
 /// The hash of a flow by its addresses alone, for [`Choice::Lane`].
 pub const fn pair_hash(source_interface: LinkId, destination_interface: LinkId) -> u64 {
-    mix((source_interface.0 as u64) << 32 | destination_interface.0 as u64)
+    splitmix64((source_interface.0 as u64) << 32 | destination_interface.0 as u64)
 }
 
 #[cfg(test)]

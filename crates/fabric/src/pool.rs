@@ -94,8 +94,8 @@ impl<B: Copy> Pool<B> {
 
     /// The slot of a frame between two ports.
     #[inline]
-    pub fn slot(&mut self, loose: &FrameHandle) -> &mut Slot<B> {
-        &mut self.slots[loose.0 as usize]
+    pub fn slot(&mut self, frame: &FrameHandle) -> &mut Slot<B> {
+        &mut self.slots[frame.0 as usize]
     }
 
     /// Adds a frame to the end of `list`. Returns where it stands.
@@ -183,12 +183,12 @@ mod tests {
                 if push {
                     number += 1;
                     let packet = Packet { hop: number, size: 0, tos: 0, tag: 0, body: () };
-                    let loose = pool.insert(packet);
-                    pool.push(&mut lists[which], loose);
+                    let frame = pool.insert(packet);
+                    pool.push(&mut lists[which], frame);
                     queues[which].push_back(number);
                 } else if let Some(expected) = queues[which].pop_front() {
-                    let (loose, behind) = pool.pop(&mut lists[which]);
-                    prop_assert_eq!(pool.remove(loose).hop, expected);
+                    let (frame, behind) = pool.pop(&mut lists[which]);
+                    prop_assert_eq!(pool.remove(frame).hop, expected);
                     prop_assert_eq!(pool.get(behind).map(|s| s.packet.hop), queues[which].front().copied());
                 }
                 for (list, queue) in lists.iter().zip(&queues) {

@@ -3,83 +3,22 @@
 //! A FIFO needs no departure event: what is accepted at `now` starts at max(now, busy_until), leaves
 //! size/rate later and arrives one propagation delay (and the far node's latency) after that. Frames queued and
 //! frames on the wire stand in one list in the order of their arrivals; those that have left the queue are found
-//! lazily at its front. Ports whose queue is no FIFO keep what waits elsewhere: see [`managed`](crate::scheduled_port).
+//! lazily at its front. Ports whose queue is no FIFO keep what waits elsewhere: see [`SlowPath`].
 
 use std::marker::PhantomData;
-use std::ops::Add;
 
 use headway_engine::{Stream, Streams};
 use headway_units::{Bytes, Rate, Span, Time};
 
-use crate::graph::Wire;
-use crate::packet::{Packet, ecn};
+use crate::counters::{PortCounters, Tally};
+use crate::packet::Packet;
 use crate::pool::{Cursor, FrameHandle, List, Pool, Slot};
-use crate::queue::{Backlog, Discipline, DropTail, Queue, QueueSpec, Verdict};
-use crate::scheduled_port::{BufferSlot, Managed};
+use crate::queue::{Backlog, BufferSlot, DropTail, PortParameters, QueueSpec, Verdict};
+use crate::slow_path::SlowPath;
+use crate::wire::Wire;
 
 /// Bytes of the smallest Ethernet frame.
 const SMALLEST_FRAME: u64 = 64;
-
-/// A number of frames and their bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
-    /// Frames.
-    pub frames: u64,
-    /// Bytes in them.
-    pub bytes: u64,
-}
-
-impl Tally {
-    #[inline]
-    pub(crate) fn count(&mut self, size: u64) {
-        self.frames += 1;
-        self.bytes += size;
-    }
-}
-
-impl Add for Tally {
-    type Output = Tally;
-    fn add(self, other: Tally) -> Tally {
-        Tally { frames: self.frames + other.frames, bytes: self.bytes + other.bytes }
-    }
-}
-
-/// What passed a port since the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PortCounters {
-    /// Taken into the queue.
-    pub accepted: Tally,
-    /// Reached the far end undamaged.
-    pub delivered: Tally,
-    /// Dropped by the queue: refused, or evicted later.
-    pub dropped: Tally,
-    /// Those of the dropped that had been accepted before.
-    pub evicted: Tally,
-    /// Damaged on the wire.
-    pub lost: Tally,
-    /// Lost because the link is down: refused since it is, or cut off when it went down.
-    pub down: Tally,
-    /// Those of `down` that had been accepted before.
-    pub severed: Tally,
-    /// Frames marked CE here.
-    pub marked: u64,
-}
-
-impl Add for PortCounters {
-    type Output = PortCounters;
-    fn add(self, other: PortCounters) -> PortCounters {
-        PortCounters {
-            accepted: self.accepted + other.accepted,
-            delivered: self.delivered + other.delivered,
-            dropped: self.dropped + other.dropped,
-            evicted: self.evicted + other.evicted,
-            lost: self.lost + other.lost,
-            down: self.down + other.down,
-            severed: self.severed + other.severed,
-            marked: self.marked + other.marked,
-        }
-    }
-}
 
 /// What few wires have: random damage, and failures.
 #[derive(Debug, Default)]
@@ -113,6 +52,15 @@ impl Impairment {
     }
 }
 
+/// The queue of a port.
+#[derive(Debug)]
+pub(crate) enum Queue {
+    /// Most ports': decided in a few comparisons.
+    DropTail(DropTail),
+    /// All others, and those with a shared buffer.
+    SlowPath(Box<SlowPath>),
+}
+
 /// One direction of a cable. The fields that every frame touches come first, in two cache lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -128,14 +76,15 @@ pub(crate) struct Port<B> {
     waiting: Cursor,
     /// Wire time per frame that is not in the frame, in bytes.
     gap: u32,
-    harm: Option<Box<Impairment>>,
+    impairment: Option<Box<Impairment>>,
     /// Picoseconds per byte, or 0 if that is not whole.
     per_byte: u64,
     /// From a frame's last bit on the wire until the far node has it at its output port.
     delay: Span,
-    /// Up to so many bytes, the new frame's included, and fewer than so many frames before it, `queue` accepts.
-    easy_bytes: u64,
-    easy_frames: u32,
+    /// The fast path: up to so many bytes, the new frame's included, and fewer than so many frames before it, `queue`
+    /// accepts.
+    fast_bytes: u64,
+    fast_frames: u32,
     pub(crate) accepted: Tally,
     delivered: Tally,
     pub(crate) queue: Queue,
@@ -154,8 +103,8 @@ pub(crate) enum Offered {
     Behind,
     /// No room.
     Dropped(FrameHandle),
-    /// Not decided: the port is managed, and [`Port::offer_scheduled`] has to be asked.
-    Managed(FrameHandle),
+    /// Not decided: the port has a slow path, and [`Port::offer_slow`] has to be asked.
+    Undecided(FrameHandle),
 }
 
 impl<B: Copy> Port<B> {
@@ -163,23 +112,22 @@ impl<B: Copy> Port<B> {
     pub(crate) fn new(
         wire: &Wire,
         latency: Span,
-        seat: Option<BufferSlot>,
+        slot: Option<BufferSlot>,
         streams: Streams,
         number: usize,
     ) -> Port<B> {
         // What a byte takes is whole at 100 Mb/s, 10 Gb/s, 800 Gb/s …: a multiplication then; elsewhere an exact
         // division, rounded up.
         let second = 8_000_000_000_000;
-        let (queue, (easy_bytes, easy_frames)) = match wire.queue {
-            QueueSpec::DropTail { limit, mark } if seat.is_none() => {
+        let (queue, (fast_bytes, fast_frames)) = match wire.queue {
+            QueueSpec::DropTail { limit, mark } if slot.is_none() => {
                 let queue = DropTail::new(limit, mark);
-                (Queue::DropTail(queue), queue.easy())
+                (Queue::DropTail(queue), queue.fast_path())
             }
             spec => {
-                let service = |bytes| wire.rate.transmission(Bytes::new(bytes + wire.gap.get()));
-                let discipline = Discipline::new(&spec, service, streams, &format!("queue/{number}"));
-                // nothing is easy: every frame goes the long way
-                (Queue::Managed(Box::new(Managed::new(discipline, seat))), (0, 0))
+                let port = PortParameters { rate: wire.rate, gap: wire.gap, streams, number };
+                // no frame takes the fast path
+                (Queue::SlowPath(Box::new(SlowPath::new(spec.discipline(&port), slot))), (0, 0))
             }
         };
         let stream = || streams.stream(&format!("link/{number}"));
@@ -192,12 +140,12 @@ impl<B: Copy> Port<B> {
             gap: wire.gap.get() as u32,
             per_byte: if second % wire.rate.bps() == 0 { second / wire.rate.bps() } else { 0 },
             delay: wire.delay + latency,
-            easy_bytes,
-            easy_frames,
+            fast_bytes,
+            fast_frames,
             queue,
             accepted: Tally::default(),
             delivered: Tally::default(),
-            harm: (wire.loss > 0.0)
+            impairment: (wire.loss > 0.0)
                 .then(|| Box::new(Impairment { damage: Some((wire.loss, stream())), ..Impairment::default() })),
             rate: wire.rate,
             dropped: Tally::default(),
@@ -235,7 +183,7 @@ impl<B: Copy> Port<B> {
         let (bytes, frames) = (self.queued_bytes, self.frames.len - self.departed);
         match &self.queue {
             Queue::DropTail(_) => (Bytes::new(bytes), frames),
-            Queue::Managed(managed) => (Bytes::new(bytes + managed.backlog.bytes), frames + managed.backlog.frames),
+            Queue::SlowPath(slow) => (Bytes::new(bytes + slow.backlog.bytes), frames + slow.backlog.frames),
         }
     }
 
@@ -246,18 +194,12 @@ impl<B: Copy> Port<B> {
         let bytes = u64::from(size);
         // Looking for what has departed costs a cache miss; only a full or nearly full queue has to.
         let frames = self.frames.len - self.departed;
-        if self.queued_bytes + bytes > self.easy_bytes || frames >= self.easy_frames {
-            let Queue::DropTail(queue) = self.queue else { return Offered::Managed(frame) };
+        if self.queued_bytes + bytes > self.fast_bytes || frames >= self.fast_frames {
+            let Queue::DropTail(queue) = self.queue else { return Offered::Undecided(frame) };
             let (queued, frames) = self.occupancy(now, pool);
             match queue.offer(queued, frames, size) {
                 Verdict::Accept => {}
-                Verdict::Mark | Verdict::Signal => {
-                    let tos = &mut pool.slot(&frame).packet.tos;
-                    if *tos & ecn::MASK != 0 {
-                        *tos |= ecn::CE;
-                        self.marked += 1;
-                    }
-                }
+                Verdict::Mark | Verdict::Signal => self.marked += u64::from(pool.slot(&frame).packet.mark_ce()),
                 Verdict::Drop => {
                     self.dropped.count(bytes);
                     return Offered::Dropped(frame);
@@ -295,7 +237,7 @@ impl<B: Copy> Port<B> {
             self.queued_bytes -= size;
             self.waiting = behind;
         }
-        let intact = !self.harm.as_mut().is_some_and(|harm| harm.strikes(size, &mut self.lost));
+        let intact = !self.impairment.as_mut().is_some_and(|impairment| impairment.strikes(size, &mut self.lost));
         if intact {
             self.delivered.count(size);
         }
@@ -318,11 +260,6 @@ impl<B: Copy> Port<B> {
         }
     }
 
-    /// When the last frame queued will have left.
-    pub(crate) fn leaves(&self) -> Time {
-        self.busy_until
-    }
-
     pub(crate) fn counters(&self) -> PortCounters {
         PortCounters {
             accepted: self.accepted,
@@ -330,11 +267,11 @@ impl<B: Copy> Port<B> {
             dropped: self.dropped,
             evicted: match &self.queue {
                 Queue::DropTail(_) => Tally::default(),
-                Queue::Managed(managed) => managed.evicted,
+                Queue::SlowPath(slow) => slow.evicted,
             },
             lost: self.lost,
-            down: self.harm.as_ref().map_or_else(Tally::default, |harm| harm.down),
-            severed: self.harm.as_ref().map_or_else(Tally::default, |harm| harm.severed),
+            down: self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.down),
+            severed: self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.severed),
             marked: self.marked,
         }
     }
@@ -343,7 +280,7 @@ impl<B: Copy> Port<B> {
     pub(crate) fn backlog(&self) -> (Backlog, Option<BufferSlot>) {
         match &self.queue {
             Queue::DropTail(_) => (Backlog::default(), None),
-            Queue::Managed(managed) => (managed.backlog, managed.seat),
+            Queue::SlowPath(slow) => (slow.backlog, slow.slot),
         }
     }
 
@@ -359,38 +296,38 @@ impl<B: Copy> Port<B> {
 
     /// Counts a frame that is refused because the link is down.
     pub(crate) fn refuse_down(&mut self, bytes: u64) {
-        self.harm.get_or_insert_default().down.count(bytes);
+        self.impairment.get_or_insert_default().down.count(bytes);
     }
 
     /// The link goes down at `now`: what is on the wire does not arrive, the frame being transmitted takes its time and
     /// is lost too, and what waits behind it goes to `dropped`. Returns when the line is free.
     pub(crate) fn sever(&mut self, now: Time, pool: &mut Pool<B>, dropped: &mut Vec<FrameHandle>) -> Time {
         self.occupancy(now, pool);
-        let harm = self.harm.get_or_insert_default();
+        let impairment = self.impairment.get_or_insert_default();
         if let Some(&Slot { arrival, packet }) = pool.get(self.waiting) {
             let already = dropped.len();
             pool.truncate(&mut self.frames, self.waiting, dropped);
             for frame in &dropped[already..] {
-                harm.sever(u64::from(pool.slot(frame).packet.size));
+                impairment.sever(u64::from(pool.slot(frame).packet.size));
             }
             self.queued_bytes = u64::from(packet.size);
             self.busy_until = arrival - self.delay;
         }
-        harm.cut = self.frames.len;
+        impairment.cut = self.frames.len;
         self.busy_until
     }
 
     /// Counts frames that waited in a scheduler when the link went down.
     pub(crate) fn count_severed(&mut self, frames: &[FrameHandle], pool: &mut Pool<B>) {
-        let harm = self.harm.get_or_insert_default();
+        let impairment = self.impairment.get_or_insert_default();
         for frame in frames {
-            harm.sever(u64::from(pool.slot(frame).packet.size));
+            impairment.sever(u64::from(pool.slot(frame).packet.size));
         }
     }
 
-    /// Lets no frame be taken in by arithmetic alone: [`Port::offer_scheduled`] decides.
-    pub(crate) fn set_easy(&mut self, (bytes, frames): (u64, u32)) {
-        (self.easy_bytes, self.easy_frames) = (bytes, frames);
+    /// Sets the bounds of the fast path; 0 for both lets [`Port::offer_slow`] decide about every frame.
+    pub(crate) fn set_fast_path(&mut self, (bytes, frames): (u64, u32)) {
+        (self.fast_bytes, self.fast_frames) = (bytes, frames);
     }
 
     /// What the accounting must satisfy at any time.
@@ -400,8 +337,8 @@ impl<B: Copy> Port<B> {
         assert_eq!(self.accepted, out, "what a port accepts is delivered, damaged, evicted, cut off or on its way");
         let waiting: u64 = pool.iter_from(self.waiting).map(|slot| u64::from(slot.packet.size)).sum();
         assert_eq!(waiting, self.queued_bytes, "the queue's length is the sum of its frames");
-        if let Queue::Managed(managed) = &self.queue {
-            managed.assert_conserved(pool);
+        if let Queue::SlowPath(slow) = &self.queue {
+            slow.assert_conserved(pool);
         }
     }
 }

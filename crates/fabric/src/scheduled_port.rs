@@ -1,4 +1,4 @@
-//! Ports that are more than a drop-tail queue of their own: what they keep beside [`Port`], and their slower path.
+//! A port's slow path: the decisions about a frame where the queue is more than drop-tail arithmetic.
 //!
 //! A port with a [`Scheduler`] lets the frame that is being transmitted and those on the wire stand in its usual list,
 //! in the order of their arrivals; the others wait in the scheduler. It has a departure event, at the end of the
@@ -6,184 +6,137 @@
 
 use headway_units::Time;
 
-use crate::fabric::Shared;
-use crate::pool::{FrameHandle, Pool};
-use crate::port::{Offered, Port, Tally};
-use crate::queue::{Backlog, Chosen, Discipline, Queue, Verdict, mark};
+use crate::pool::FrameHandle;
+use crate::port::{Offered, Port, Queue};
+use crate::queue::{Admission, AnyAdmission, Backlog, Chosen, Discipline, Scheduler, Verdict, Waiting};
+use crate::shared::Shared;
+use crate::slow_path::SlowPath;
 
-/// What became of a frame offered to a managed port.
-pub(crate) enum Waiting {
-    /// Queued; it arrives at this time and is the only one on its way, so an event is due.
+/// What became of a frame offered to a port with a slow path.
+pub(crate) enum Queued {
+    /// It arrives at this time and is the only one on its way, so an event is due.
     Arrives(Time),
-    /// Queued as the only one that waits; the line is free for it at this time, so an event is due.
+    /// It is the only one that waits; the line is free for it at this time, so an event is due.
     Departs(Time),
-    /// Queued behind others.
+    /// It is behind others.
     Behind,
     /// No room.
     Dropped(FrameHandle),
 }
 
-/// A port's place in a shared buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BufferSlot {
-    /// Which buffer.
-    pub buffer: u32,
-    /// Which of its ports.
-    pub port: u32,
-}
-
-/// What most ports do not have.
-#[derive(Debug)]
-pub(crate) struct Managed {
-    pub discipline: Discipline,
-    pub seat: Option<BufferSlot>,
-    /// What waits in the scheduler.
-    pub backlog: Backlog,
-    /// The departure event is set.
-    pending: bool,
-    /// Dropped after they had been accepted.
-    pub evicted: Tally,
-    /// The link is down: nothing is taken in.
-    pub down: bool,
-}
-
-impl Managed {
-    pub fn new(discipline: Discipline, seat: Option<BufferSlot>) -> Managed {
-        Managed {
-            discipline,
-            seat,
-            backlog: Backlog::default(),
-            pending: false,
-            evicted: Tally::default(),
-            down: false,
-        }
-    }
-
-    /// What the accounting must satisfy at any time.
-    pub fn assert_conserved<B: Copy>(&self, pool: &Pool<B>) {
-        let counted = match &self.discipline {
-            Discipline::Scheduled(scheduler) => scheduler.count(pool),
-            Discipline::DropTail(_) | Discipline::Red(_) => Backlog::default(),
-        };
-        assert_eq!(counted, self.backlog, "what waits is the sum of its frames");
-        assert!(self.pending || counted.frames == 0, "what waits has a departure event");
-    }
-}
-
 impl<B: Copy> Port<B> {
-    fn managed(&mut self) -> &mut Managed {
+    fn slow(&mut self) -> &mut SlowPath {
         match &mut self.queue {
-            Queue::Managed(managed) => managed,
-            Queue::DropTail(_) => unreachable!("only managed ports come here"),
+            Queue::SlowPath(slow) => slow,
+            Queue::DropTail(_) => unreachable!("only ports with a slow path come here"),
         }
     }
 
     /// [`Port::offer`] where more than a drop-tail queue decides.
-    pub(crate) fn offer_scheduled(&mut self, now: Time, mut frame: FrameHandle, shared: &mut Shared<B>) -> Waiting {
+    pub(crate) fn offer_slow(&mut self, now: Time, mut frame: FrameHandle, shared: &mut Shared<B>) -> Queued {
         let size = shared.pool.slot(&frame).packet.size;
-        if self.managed().down {
+        if self.slow().down {
             self.refuse_down(u64::from(size));
-            return Waiting::Dropped(frame);
+            return Queued::Dropped(frame);
         }
         let (queued, frames) = self.occupancy(now, &shared.pool);
         let idle = now.since(self.busy_until());
-        let managed = self.managed();
-        let verdict = match &mut managed.discipline {
-            Discipline::DropTail(queue) => queue.offer(queued, frames, size),
-            Discipline::Red(red) => red.offer(queued, frames, size, idle),
+        let slow = self.slow();
+        let verdict = match &mut slow.discipline {
+            Discipline::Admission(queue) => queue.offer(queued, frames, size, idle),
             Discipline::Scheduled(_) => Verdict::Accept,
         };
-        let seat = managed.seat;
+        let slot = slow.slot;
         let bytes = u64::from(size);
-        let room = seat.is_none_or(|s| shared.buffers[s.buffer as usize].admits(now, s.port, bytes));
+        let room = slot.is_none_or(|s| shared.buffers[s.buffer as usize].admits(now, s.port, bytes));
         if verdict == Verdict::Drop || !room {
             return self.refuse(frame, bytes);
         }
         if matches!(verdict, Verdict::Mark | Verdict::Signal) {
-            if mark(&frame, &mut shared.pool) {
+            if shared.pool.slot(&frame).packet.mark_ce() {
                 self.marked += 1;
             } else if verdict == Verdict::Signal {
                 return self.refuse(frame, bytes);
             }
         }
-        if matches!(self.managed().discipline, Discipline::Scheduled(_)) {
+        if matches!(self.slow().discipline, Discipline::Scheduled(_)) {
             if let Err(back) = self.wait(now, frame, bytes, shared) {
                 return self.refuse(back, bytes);
             }
-            if self.managed().pending {
-                return Waiting::Behind;
+            if self.slow().pending {
+                return Queued::Behind;
             }
             if self.busy_until() > now {
-                self.managed().pending = true;
-                return Waiting::Departs(self.busy_until());
+                self.slow().pending = true;
+                return Queued::Departs(self.busy_until());
             }
             match self.next(now, shared) {
                 Some(next) => frame = next,
-                None => return Waiting::Behind,
+                None => return Queued::Behind,
             }
         } else {
             self.accepted.count(bytes);
-            if let Some(seat) = seat {
-                shared.buffers[seat.buffer as usize].take(seat.port, bytes);
+            if let Some(slot) = slot {
+                shared.buffers[slot.buffer as usize].take(slot.port, bytes);
             }
         }
-        self.send(now, frame, shared).map_or(Waiting::Behind, Waiting::Arrives)
+        self.send(now, frame, shared).map_or(Queued::Behind, Queued::Arrives)
     }
 
     /// Whether the link is down.
     pub(crate) fn is_down(&self) -> bool {
-        matches!(&self.queue, Queue::Managed(managed) if managed.down)
+        matches!(&self.queue, Queue::SlowPath(slow) if slow.down)
     }
 
     /// Takes the link down, if it is up. What is lost of what waited goes to `shared.evicted`.
     pub(crate) fn take_down(&mut self, now: Time, shared: &mut Shared<B>) {
         // A port that is down has a queue that is asked for every frame, also where drop-tail arithmetic would do.
         if let Queue::DropTail(queue) = self.queue {
-            self.queue = Queue::Managed(Box::new(Managed::new(Discipline::DropTail(queue), None)));
-            self.set_easy((0, 0));
+            let discipline = Discipline::Admission(AnyAdmission::DropTail(queue));
+            self.queue = Queue::SlowPath(Box::new(SlowPath::new(discipline, None)));
+            self.set_fast_path((0, 0));
         }
-        if std::mem::replace(&mut self.managed().down, true) {
+        if std::mem::replace(&mut self.slow().down, true) {
             return;
         }
         let free = self.sever(now, &mut shared.pool, &mut shared.evicted);
         let already = shared.evicted.len();
-        let Managed { discipline, backlog, seat, .. } = self.managed();
-        let seat = *seat;
+        let SlowPath { discipline, backlog, slot, .. } = self.slow();
+        let slot = *slot;
         if let Discipline::Scheduled(scheduler) = discipline {
-            scheduler.flush(now, &mut shared.pool, &mut shared.evicted);
-            *backlog = Backlog::default();
+            scheduler.flush(&mut waiting(now, backlog, shared));
             self.count_severed(&shared.evicted[already..], &mut shared.pool);
         }
-        if let Some(seat) = seat {
-            let buffer = &mut shared.buffers[seat.buffer as usize];
-            buffer.forget(seat.port, free);
+        if let Some(slot) = slot {
+            let buffer = &mut shared.buffers[slot.buffer as usize];
+            buffer.drop_after(slot.port, free);
             for frame in &shared.evicted[already..] {
-                buffer.give(seat.port, u64::from(shared.pool.slot(frame).packet.size));
+                buffer.give(slot.port, u64::from(shared.pool.slot(frame).packet.size));
             }
         }
     }
 
     /// Brings the link up, if it is down.
     pub(crate) fn bring_up(&mut self) {
-        let Queue::Managed(managed) = &mut self.queue else { return };
-        managed.down = false;
-        if let Managed { discipline: Discipline::DropTail(queue), seat: None, .. } = **managed {
+        let Queue::SlowPath(slow) = &mut self.queue else { return };
+        slow.down = false;
+        if let SlowPath { discipline: Discipline::Admission(AnyAdmission::DropTail(queue)), slot: None, .. } = **slow {
             self.queue = Queue::DropTail(queue);
-            self.set_easy(queue.easy());
+            self.set_fast_path(queue.fast_path());
         }
     }
 
-    fn refuse(&mut self, frame: FrameHandle, bytes: u64) -> Waiting {
+    fn refuse(&mut self, frame: FrameHandle, bytes: u64) -> Queued {
         self.dropped.count(bytes);
-        Waiting::Dropped(frame)
+        Queued::Dropped(frame)
     }
 
     /// Transmits a frame whose turn it is, and tells the buffer when it leaves. Returns its arrival if it is the first.
     fn send(&mut self, now: Time, frame: FrameHandle, shared: &mut Shared<B>) -> Option<Time> {
         let size = shared.pool.slot(&frame).packet.size;
         let offered = self.transmit(now, frame, u64::from(size), &mut shared.pool);
-        if let Some(seat) = self.managed().seat {
-            shared.buffers[seat.buffer as usize].leaves(self.busy_until(), seat.port, size);
+        if let Some(slot) = self.slow().slot {
+            shared.buffers[slot.buffer as usize].leaves(self.busy_until(), slot.port, size);
         }
         match offered {
             Offered::First(arrival) => Some(arrival),
@@ -194,14 +147,14 @@ impl<B: Copy> Port<B> {
     /// Gives a frame to the scheduler, which may drop others for it, or gives it back.
     fn wait(&mut self, now: Time, frame: FrameHandle, bytes: u64, shared: &mut Shared<B>) -> Result<(), FrameHandle> {
         let already = shared.evicted.len();
-        let Managed { discipline: Discipline::Scheduled(scheduler), backlog, seat, .. } = self.managed() else {
+        let SlowPath { discipline: Discipline::Scheduled(scheduler), backlog, slot, .. } = self.slow() else {
             unreachable!("only schedulers let frames wait");
         };
-        let seat = *seat;
-        let taken = scheduler.enqueue(now, frame, bytes, backlog, &mut shared.pool, &mut shared.evicted);
+        let slot = *slot;
+        let taken = scheduler.enqueue(frame, &mut waiting(now, backlog, shared));
         if taken.is_ok() {
-            if let Some(seat) = seat {
-                shared.buffers[seat.buffer as usize].take(seat.port, bytes);
+            if let Some(slot) = slot {
+                shared.buffers[slot.buffer as usize].take(slot.port, bytes);
             }
             self.accepted.count(bytes);
         }
@@ -212,10 +165,10 @@ impl<B: Copy> Port<B> {
     /// The frame that the scheduler chooses.
     fn next(&mut self, now: Time, shared: &mut Shared<B>) -> Option<FrameHandle> {
         let already = shared.evicted.len();
-        let Managed { discipline: Discipline::Scheduled(scheduler), backlog, .. } = self.managed() else {
+        let SlowPath { discipline: Discipline::Scheduled(scheduler), backlog, .. } = self.slow() else {
             unreachable!("only schedulers have departures");
         };
-        let chosen = scheduler.dequeue(now, backlog, &mut shared.pool, &mut shared.evicted);
+        let chosen = scheduler.dequeue(&mut waiting(now, backlog, shared));
         self.evict(already, shared);
         let Chosen { frame, marked, .. } = chosen?;
         self.marked += u64::from(marked);
@@ -224,13 +177,13 @@ impl<B: Copy> Port<B> {
 
     /// Counts the frames that have been evicted since there were `already`.
     fn evict(&mut self, already: usize, shared: &mut Shared<B>) {
-        let seat = self.managed().seat;
+        let slot = self.slow().slot;
         for frame in &shared.evicted[already..] {
             let bytes = u64::from(shared.pool.slot(frame).packet.size);
             self.dropped.count(bytes);
-            self.managed().evicted.count(bytes);
-            if let Some(seat) = seat {
-                shared.buffers[seat.buffer as usize].give(seat.port, bytes);
+            self.slow().evicted.count(bytes);
+            if let Some(slot) = slot {
+                shared.buffers[slot.buffer as usize].give(slot.port, bytes);
             }
         }
     }
@@ -238,10 +191,15 @@ impl<B: Copy> Port<B> {
     /// Handles the port's departure event: the line is free for the next frame. Returns when the next departure event
     /// and the first arrival event are due.
     pub(crate) fn depart(&mut self, now: Time, shared: &mut Shared<B>) -> (Option<Time>, Option<Time>) {
-        assert!(self.managed().pending && self.busy_until() <= now, "a departure event means a free line");
+        assert!(self.slow().pending && self.busy_until() <= now, "a departure event means a free line");
         let arrival = self.next(now, shared).and_then(|frame| self.send(now, frame, shared));
-        self.managed().pending = self.managed().backlog.frames > 0;
-        let next = self.managed().pending.then_some(self.busy_until());
+        self.slow().pending = self.slow().backlog.frames > 0;
+        let next = self.slow().pending.then_some(self.busy_until());
         (next, arrival)
     }
+}
+
+/// The frames that wait at a port, for its scheduler.
+fn waiting<'a, B>(now: Time, backlog: &'a mut Backlog, shared: &'a mut Shared<B>) -> Waiting<'a, B> {
+    Waiting { now, backlog, pool: &mut shared.pool, dropped: &mut shared.evicted }
 }

@@ -31,10 +31,7 @@ pub fn refusal(wire: &Wire) -> Option<String> {
     let queue = match &wire.queue {
         QueueSpec::DropTail { mark: None, .. } => None,
         QueueSpec::DropTail { .. } => Some("marking above a threshold"),
-        QueueSpec::Red(_) => Some("RED"),
-        QueueSpec::Codel(_) => Some("CoDel"),
-        QueueSpec::FqCodel(_) => Some("FQ-CoDel"),
-        QueueSpec::Drr(_) => Some("DRR"),
+        other => Some(other.name()),
     };
     match queue {
         Some(queue) => Some(format!("queues of namespaces are drop-tail, and one has {queue}")),

@@ -9,14 +9,14 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use headway_units::Bytes;
-use parquet::errors::ParquetError;
 
 use crate::command::CommandTable;
 use crate::error::Error;
+use crate::file::{TEMPORARY, create, parquet, rename, temporary, write_file};
 use crate::manifest::{Kernel, Manifest, RunTotals, sha256};
 use crate::part;
 use crate::record::{Job, Outcome};
@@ -32,7 +32,6 @@ const COMMANDS: &str = "commands.csv";
 const PARTS: &str = "parts";
 const LOCK: &str = "lock";
 const PART: &str = "part";
-const TEMPORARY: &str = "tmp";
 
 /// Less than this is not worth starting with; a run of any size can still fill the disk.
 const MIN_SPACE: Bytes = Bytes::new(64 << 20);
@@ -330,49 +329,6 @@ fn lock(path: &Path) -> Result<File, Error> {
         // Some network file systems have no locks; the user keeps order there.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
         Err(TryLockError::Error(error)) => Err(Error::io("lock", &name)(error)),
-    }
-}
-
-pub(crate) fn create(path: &Path) -> Result<File, Error> {
-    File::create(path).map_err(Error::io("create", path))
-}
-
-pub(crate) fn temporary(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(TEMPORARY);
-    name.into()
-}
-
-/// Gives the temporary file of `path` its name.
-pub(crate) fn rename(path: &Path) -> Result<(), Error> {
-    fs::rename(temporary(path), path).map_err(Error::io("create", path))
-}
-
-/// Writes all of `path` or nothing.
-fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), Error> {
-    let temporary = temporary(path);
-    let mut file = BufWriter::new(create(&temporary)?);
-    let written = write(&mut file).and_then(|()| file.flush());
-    // Not through the buffer's destructor, which would try once more and keep the error to itself.
-    drop(file.into_parts());
-    if let Err(error) = written {
-        // The room may be what others need; if this fails, too, the first error is the one to tell.
-        let _ = fs::remove_file(&temporary);
-        return Err(Error::io("write", path)(error));
-    }
-    rename(path)
-}
-
-/// For `map_err`: the I/O error inside, so that a full disk is told as such.
-pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Error {
-    let path = path.to_path_buf();
-    move |error| {
-        let source = match error {
-            ParquetError::External(inner) => inner.downcast().map_or_else(io::Error::other, |error| *error),
-            other => io::Error::other(other),
-        };
-        Error::Io { action: "write", path, source }
     }
 }
 

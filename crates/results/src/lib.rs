@@ -16,6 +16,7 @@
 
 mod command;
 mod error;
+mod file;
 mod folder;
 mod manifest;
 mod metric;

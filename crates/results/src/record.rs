@@ -224,7 +224,7 @@ impl CommandRecord {
 /// What a program wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Output {
-    /// The first [`Output::MOST`] bytes.
+    /// The first [`Output::MAX_KEPT`] bytes.
     pub kept: Vec<u8>,
     /// Bytes in all.
     pub bytes: u64,
@@ -232,12 +232,12 @@ pub struct Output {
 
 impl Output {
     /// So much is kept: 16 MB.
-    pub const MOST: usize = 16_000_000;
+    pub const MAX_KEPT: usize = 16_000_000;
 
     /// Of all that was written.
     pub fn new(mut all: Vec<u8>) -> Output {
         let bytes = all.len() as u64;
-        all.truncate(Output::MOST);
+        all.truncate(Output::MAX_KEPT);
         Output { kept: all, bytes }
     }
 

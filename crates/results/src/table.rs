@@ -18,7 +18,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
 use crate::error::Error;
-use crate::folder;
+use crate::file;
 use crate::record::{Cell, Outcome};
 
 /// Rows held in memory before they are written: some 15 MB of flows.
@@ -259,8 +259,8 @@ impl ParquetFile {
     /// # Errors
     /// [`Error::Io`] if it cannot be made.
     pub fn create(path: &Path, columns: Vec<Column>) -> std::result::Result<ParquetFile, Error> {
-        let file = folder::create(&folder::temporary(path))?;
-        let table = Table::new(file, columns).map_err(folder::parquet(path))?;
+        let file = file::create(&file::temporary(path))?;
+        let table = Table::new(file, columns).map_err(file::parquet(path))?;
         Ok(ParquetFile { table, path: path.to_path_buf() })
     }
 
@@ -272,7 +272,7 @@ impl ParquetFile {
     /// # Panics
     /// If there are fewer or more values than columns.
     pub fn row(&mut self, fill: impl FnOnce(&mut RowWriter<'_>)) -> std::result::Result<(), Error> {
-        self.table.row(fill).map_err(folder::parquet(&self.path))
+        self.table.row(fill).map_err(file::parquet(&self.path))
     }
 
     /// Writes what is left, and gives the file its name.
@@ -280,8 +280,8 @@ impl ParquetFile {
     /// # Errors
     /// [`Error::Io`] if it cannot be written.
     pub fn finish(self) -> std::result::Result<(), Error> {
-        self.table.finish().map_err(folder::parquet(&self.path))?;
-        folder::rename(&self.path)
+        self.table.finish().map_err(file::parquet(&self.path))?;
+        file::rename(&self.path)
     }
 }
 

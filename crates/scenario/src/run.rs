@@ -546,7 +546,7 @@ impl Tally {
             if command.code != 0 && !(command.ended && [128 + 15, 128 + 9].contains(&command.code)) {
                 wrong.entry(&command.traffic).or_insert((0, ended)).0 += 1;
             }
-            if command.stdout.bytes.max(command.stderr.bytes) > Output::MOST as u64 {
+            if command.stdout.bytes.max(command.stderr.bytes) > Output::MAX_KEPT as u64 {
                 cut.insert(&*command.traffic);
             }
         }
@@ -563,7 +563,7 @@ impl Tally {
             warnings.push(format!("the daemon `{daemon}` of `{host}` ended at {at} with code {code}{more}{words}"));
         }
         for traffic in cut {
-            let most = Output::MOST / 1_000_000;
+            let most = Output::MAX_KEPT / 1_000_000;
             warnings.push(format!("a command of `{traffic}` wrote more than {most} MB, of which the rest is not kept"));
         }
         (self.commands, warnings)

@@ -9,7 +9,8 @@ use headway_units::{Bytes, Span, Time};
 use thiserror::Error;
 
 use crate::arrival::{Arrival, Arrivals};
-use crate::pairs::{Ends, Generator, PairsError, Pattern};
+use crate::ends::Ends;
+use crate::pairs::{Generator, PairsError, Pattern};
 use crate::share::{Chosen, Shares};
 use crate::size::Size;
 
@@ -99,7 +100,7 @@ impl Traffic {
                     times: stream("arrival"),
                     pairs: stream("pair"),
                     sizes: stream("size"),
-                    left: generator.flows_per_arrival(),
+                    remaining: generator.flows_per_arrival(),
                     number: 0,
                     running: 0,
                     jitter: self.arrival.jitter(),
@@ -140,7 +141,7 @@ struct Line {
     pairs: Stream,
     sizes: Stream,
     /// Flows still to come of the present arrival.
-    left: usize,
+    remaining: usize,
     number: u64,
     /// In a closed loop: flows of the last arrival that have not completed.
     running: u64,
@@ -248,15 +249,15 @@ impl Iterator for Flows {
             (flow, line.beat)
         } else {
             let flow = line.flow(time, &self.kind);
-            line.left -= 1;
-            if line.left > 0 {
+            line.remaining -= 1;
+            if line.remaining > 0 {
                 return Some(flow);
             }
-            line.left = line.generator.flows_per_arrival();
+            line.remaining = line.generator.flows_per_arrival();
             (flow, time)
         };
         if self.waits {
-            line.running = line.left as u64;
+            line.running = line.remaining as u64;
             PeekMut::pop(head);
             return Some(flow);
         }

@@ -16,13 +16,15 @@
 pub mod app;
 
 mod arrival;
+mod ends;
 mod flows;
 mod pairs;
 mod share;
 mod size;
 
 pub use arrival::{Arrival, Arrivals};
+pub use ends::Ends;
 pub use flows::{FlowStart, Flows, Traffic, TrafficError};
-pub use pairs::{Ends, MAX_GENERATORS, PairsError, Pattern};
+pub use pairs::{MAX_GENERATORS, PairsError, Pattern};
 pub use share::Shares;
-pub use size::{Cdf, CdfError, Exponential, Fixed, Pareto, Size, SizeError, Uniform};
+pub use size::*;

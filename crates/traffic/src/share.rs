@@ -2,7 +2,7 @@
 
 use headway_engine::Streams;
 
-use crate::pairs::Ends;
+use crate::ends::Ends;
 
 /// How many of the hosts take part, as shares from 0 to 1; all where there is none.
 ///

@@ -1,6 +1,6 @@
 //! Ports and interfaces of flows: hashes of the run and the flow, the same under every policy.
 
-use headway_engine::Streams;
+use headway_engine::{Streams, mix64};
 
 /// The port that receivers listen at.
 pub(crate) const SERVICE: u16 = 80;
@@ -24,10 +24,8 @@ impl Ports {
 
     /// All bits of that hash.
     pub fn hash(self, id: u64, copy: u8, subflow: usize) -> u64 {
-        let mut x = self.salt ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(copy) << 8 | subflow as u64);
-        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ x >> 31
+        let x = self.salt ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (u64::from(copy) << 8 | subflow as u64);
+        mix64(x)
     }
 
     /// Which of `pairs` pairs of interfaces a connection of plain TCP takes: the `wanted` one, else the hash that

@@ -55,10 +55,10 @@ fn goodput(profile: &Profile, loss: f64, buffer: f64) -> f64 {
 /// RFCs (a scenario refuses it): it gets the state machine of modern ones with all their other parts off.
 fn under(control: &str, stack: &Profile) -> Profile {
     let control = AnyController::by_name(control).expect("a known control");
-    let measures = control.owns_window() || control.wants_delivery();
+    let measures = control.manages_cwnd() || control.wants_delivery();
     let least = Modern { reduction: Reduction::AtOnce, tail_loss_probe: false, f_rto: false, undo: false };
     // without ECN Linux would run Reno in DCTCP's place; no queue here marks
-    let ecn = control.counts_marks();
+    let ecn = control.dctcp_ecn();
     Profile { control, ecn, modern: stack.modern.or(measures.then_some(least)), ..stack.clone() }
 }
 

@@ -2,6 +2,7 @@
 
 use super::holes::HoleSets;
 use super::{Key, NONE, is_answer};
+use crate::flow::Flow;
 use crate::histogram::Histogram;
 use crate::packet::{ACK, FIN, RST, SYN, Segment};
 
@@ -116,7 +117,7 @@ impl Heard {
 }
 
 const HANDSHAKE: u8 = 2;
-const SENT_AGAIN: u8 = 4;
+const RETRANSMITTED: u8 = 4;
 const ENDED: u8 = 8;
 /// The answer came; the third segment is awaited.
 const ANSWERED: u8 = 16;
@@ -197,6 +198,20 @@ impl Connection {
         if self.is(HANDSHAKE) { Begin::Handshake } else { Begin::Open }
     }
 
+    /// What `side` (0: the lower end) sent, if it sent anything.
+    pub(crate) fn flow(&self, side: usize) -> Option<Flow> {
+        let own = &self.sides[side];
+        (own.bytes > 0).then(|| Flow {
+            source: self.key.addresses[side],
+            destination: self.key.addresses[1 - side],
+            bytes: own.bytes,
+            first: own.first_data,
+            last: own.last_data,
+            degree: own.degree,
+            cut: self.begin() == Begin::Open || matches!(self.end, End::Open | End::Evicted),
+        })
+    }
+
     /// Whether anything but SYNs and refusals came.
     pub(crate) fn was_answered(&self) -> bool {
         !self.is(HANDSHAKE) || self.is(ANSWERED | ESTABLISHED) || self.sides.iter().any(|side| side.data_packets > 0)
@@ -248,7 +263,7 @@ impl Connection {
         } else if self.is(ANSWERED) && side == usize::from(self.initiator) && segment.has(ACK) {
             self.state = self.state & !ANSWERED | ESTABLISHED;
             heard.0 |= Heard::THIRD.0;
-            if self.syn > 0 && !self.is(SENT_AGAIN) {
+            if self.syn > 0 && !self.is(RETRANSMITTED) {
                 self.handshake = now.saturating_sub(self.syn);
             }
         }
@@ -302,12 +317,12 @@ impl Connection {
     fn shake(&mut self, now: u64, side: usize, segment: &Segment<'_>) {
         let own = &mut self.sides[side];
         let next = segment.sequence.wrapping_add(1);
-        let mut again = own.packets > 1;
-        if again && own.id == segment.id && own.id != 0 {
+        let mut retransmitted = own.packets > 1;
+        if retransmitted && own.id == segment.id && own.id != 0 {
             own.duplicates += 1;
-            again = false;
+            retransmitted = false;
         }
-        own.retransmissions += u32::from(again);
+        own.retransmissions += u32::from(retransmitted);
         own.state |= KNOWN;
         if own.packets == 1 {
             own.next = next;
@@ -324,8 +339,8 @@ impl Connection {
         } else {
             self.syn = if self.syn == 0 { now } else { self.syn };
         }
-        if again {
-            self.state |= SENT_AGAIN;
+        if retransmitted {
+            self.state |= RETRANSMITTED;
         }
     }
 

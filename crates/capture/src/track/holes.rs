@@ -4,7 +4,7 @@
 use super::NONE;
 
 /// The most holes of a connection; of more the oldest is forgotten, and what comes for it counts as sent twice.
-const MOST: usize = 8;
+const MAX_HOLES: usize = 8;
 
 /// Bytes `start..end` (numbers of TCP) of one side.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,7 +18,7 @@ struct Hole {
 
 #[derive(Debug, Clone, Copy)]
 struct Set {
-    holes: [Hole; MOST],
+    holes: [Hole; MAX_HOLES],
     count: usize,
     /// The next free set, if this is one.
     next: u32,
@@ -44,7 +44,7 @@ impl HoleSets {
             *place = self.free;
             if *place == NONE {
                 *place = self.sets.len() as u32;
-                self.sets.push(Set { holes: [Hole::default(); MOST], count: 0, next: NONE });
+                self.sets.push(Set { holes: [Hole::default(); MAX_HOLES], count: 0, next: NONE });
             } else {
                 self.free = self.sets[*place as usize].next;
             }
@@ -107,7 +107,7 @@ impl HoleSets {
 
 impl Set {
     fn push(&mut self, hole: Hole) {
-        if self.count == MOST {
+        if self.count == MAX_HOLES {
             self.holes.copy_within(1.., 0);
             self.count -= 1;
         }

@@ -53,8 +53,8 @@ impl CongestionControl for Balia {
     fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
         // Draft §3: w_r −= w_r/2 · min(α, 1.5)
         let cut = Balia::alpha(event.siblings).min(1.5) / 2.0;
-        let left = (event.flight as f64 * (1.0 - cut)) as u64;
-        window.ssthresh = left.max(window.bytes(2));
+        let reduced = (event.flight as f64 * (1.0 - cut)) as u64;
+        window.ssthresh = reduced.max(window.bytes(2));
     }
 }
 

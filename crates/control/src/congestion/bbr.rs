@@ -31,7 +31,7 @@ const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNI
 /// PROBE_BW begins in any phase but the draining one.
 const CYCLE_STARTS: u64 = 7;
 /// The smallest window, in segments.
-const LEAST: u64 = 4;
+const MIN_CWND: u64 = 4;
 /// Linux' initial window, in segments.
 const INITIAL: u64 = 10;
 /// The pipe is full when the rate did not grow by 25 % in three rounds.
@@ -40,9 +40,9 @@ const FULL_ROUNDS: u32 = 3;
 /// Each half of the window of `extra_acked`, in rounds.
 const EXTRA_ROUNDS: u32 = 5;
 /// The window is not widened for aggregation by more than the rate brings in this time.
-const EXTRA_MOST_US: u64 = 100_000;
+const MAX_EXTRA_US: u64 = 100_000;
 /// An aggregation epoch ends at so many segments.
-const EPOCH_MOST: u64 = 1 << 20;
+const MAX_EPOCH: u64 = 1 << 20;
 
 /// BBR v1 of one connection.
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ pub struct Bbr {
     probe_end: Option<Time>,
     probe_round_done: bool,
     /// Samples of segments sent between these positions of [`Ack::total`] say nothing: the window was cut to probe.
-    hushed: Option<(u64, u64)>,
+    app_limited_span: Option<(u64, u64)>,
     extra: Extra,
 }
 
@@ -125,7 +125,7 @@ struct Sample {
     before: u64,
     delivered: Option<u64>,
     interval: Option<u64>,
-    limited: bool,
+    app_limited: bool,
     rtt: Option<u64>,
     /// A lone runt, which the receiver may have waited to acknowledge.
     delayed: bool,
@@ -182,7 +182,7 @@ impl Default for Bbr {
             prior_cwnd: 0,
             probe_end: None,
             probe_round_done: false,
-            hushed: None,
+            app_limited_span: None,
             extra: Extra::default(),
         }
     }
@@ -226,7 +226,7 @@ impl Bbr {
     }
 
     fn check_full(&mut self, s: &Sample) {
-        if self.full || !self.round_start || s.limited {
+        if self.full || !self.round_start || s.app_limited {
             return;
         }
         if self.bw.get() >= (self.full_bw * FULL_GROWTH) >> 8 {
@@ -260,7 +260,7 @@ impl Bbr {
             self.mode = Mode::ProbeRtt;
             self.save_cwnd(window);
             self.probe_end = None;
-            self.hushed = Some((s.total, s.total));
+            self.app_limited_span = Some((s.total, s.total));
         }
         if self.mode == Mode::ProbeRtt {
             self.probe_rtt(s, window);
@@ -272,11 +272,11 @@ impl Bbr {
 
     fn probe_rtt(&mut self, s: &Sample, window: &mut Window) {
         // The little in flight now says nothing of the path's rate (Linux sets `app_limited`).
-        if let Some((_, until)) = &mut self.hushed {
+        if let Some((_, until)) = &mut self.app_limited_span {
             *until = s.total + window.bytes(s.flight);
         }
         if self.probe_end.is_none() {
-            if s.flight <= LEAST {
+            if s.flight <= MIN_CWND {
                 self.probe_end = Some(s.now.saturating_add(self.settings.probe_time));
                 self.probe_round_done = false;
                 self.round_end = s.total;
@@ -363,11 +363,11 @@ impl Bbr {
                 } else if cwnd < target || delivered < INITIAL {
                     cwnd += s.acked;
                 }
-                cwnd = cwnd.max(LEAST);
+                cwnd = cwnd.max(MIN_CWND);
             }
         }
         if self.mode == Mode::ProbeRtt {
-            cwnd = cwnd.min(LEAST);
+            cwnd = cwnd.min(MIN_CWND);
         }
         window.cwnd = window.bytes(cwnd);
     }
@@ -375,7 +375,7 @@ impl Bbr {
     fn sample(&self, ack: &Ack<'_>) -> Sample {
         let segments = |bytes: u64| bytes.div_ceil(self.mss);
         let before = ack.delivery.map_or(0, |d| d.before);
-        let hushed = self.hushed.is_some_and(|(from, until)| (from..=until).contains(&before));
+        let app_limited_span = self.app_limited_span.is_some_and(|(from, until)| (from..=until).contains(&before));
         Sample {
             now: ack.now,
             total: ack.total,
@@ -387,9 +387,9 @@ impl Bbr {
             before,
             delivered: ack.delivery.map(|d| segments(d.bytes)),
             interval: ack.delivery.and_then(|d| d.interval).map(span_us).filter(|&us| us > 0),
-            limited: hushed || ack.delivery.is_some_and(|d| d.limited),
+            app_limited: app_limited_span || ack.delivery.is_some_and(|d| d.app_limited),
             rtt: ack.rtt.map(span_us),
-            delayed: ack.acked < self.mss && !ack.echo && ack.delivery.is_some_and(|d| d.bytes == ack.acked),
+            delayed: ack.acked < self.mss && !ack.ece && ack.delivery.is_some_and(|d| d.bytes == ack.acked),
             state: ack.state,
         }
     }

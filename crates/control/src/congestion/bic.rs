@@ -133,8 +133,8 @@ impl CongestionControl for Bic {
         let Settings { beta, low_window, fast_convergence, .. } = self.settings;
         self.search.last_max =
             if cwnd < self.search.last_max && fast_convergence { cwnd * (SCALE + beta) / (2 * SCALE) } else { cwnd };
-        let left = if cwnd <= low_window { cwnd / 2 } else { cwnd * beta / SCALE };
-        window.ssthresh = window.bytes(left.max(2));
+        let reduced = if cwnd <= low_window { cwnd / 2 } else { cwnd * beta / SCALE };
+        window.ssthresh = window.bytes(reduced.max(2));
         self.credit.clear();
         if event.cause == Cause::Timeout {
             self.search = Search::default();

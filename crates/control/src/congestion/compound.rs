@@ -133,10 +133,10 @@ impl CongestionControl for Compound {
             window.ssthresh = window.halved(event.flight);
             return;
         }
-        let left = (event.flight as f64 * (1.0 - self.settings.beta)) as u64;
+        let reduced = (event.flight as f64 * (1.0 - self.settings.beta)) as u64;
         let reno = event.flight.saturating_sub(self.dwnd) / 2;
-        self.dwnd = left.saturating_sub(reno);
-        window.ssthresh = left.max(window.bytes(2));
+        self.dwnd = reduced.saturating_sub(reno);
+        window.ssthresh = reduced.max(window.bytes(2));
     }
 
     fn on_recovered(&mut self, _now: Time, _window: &mut Window) {

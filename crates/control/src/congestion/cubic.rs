@@ -46,22 +46,25 @@ impl Default for Settings {
     }
 }
 
-/// What a time-out forgets (`bictcp_reset`): windows in segments, times in ticks unless said otherwise.
+/// The state that a time-out resets (`bictcp_reset`): windows in segments, times in ticks unless said otherwise.
 #[derive(Debug, Clone, Default)]
 struct Curve {
     /// Acknowledged segments for one of growth.
     cnt: u64,
+    /// W_max: the window at the last congestion, or less by fast convergence (§4.7).
     last_max: u64,
     last_cwnd: u64,
     last_time: u64,
-    origin: u64,
-    /// Time from the epoch's start to the origin, 1/1024 s.
+    /// W_max of the curve under way: `last_max`, or the window at the epoch's start if that is larger.
+    w_max: u64,
+    /// K: time from the epoch's start until the curve is at W_max, 1/1024 s.
     k: u64,
     /// The least round trip in microseconds; 0: none yet.
     delay_min: u64,
-    epoch: Option<u64>,
+    epoch_start: Option<u64>,
     ack_cnt: u64,
-    reno: u64,
+    /// W_est: the window that Reno would have.
+    w_est: u64,
 }
 
 /// CUBIC's state.
@@ -101,33 +104,33 @@ impl Curve {
         if self.last_cwnd == cwnd && now - self.last_time <= linux::HZ / 32 {
             return;
         }
-        if self.epoch.is_none() || now != self.last_time {
+        if self.epoch_start.is_none() || now != self.last_time {
             self.last_cwnd = cwnd;
             self.last_time = now;
-            self.follow(now, cwnd, acked, settings);
+            self.follow_w_cubic(now, cwnd, acked, settings);
         }
         if settings.friendly {
-            self.keep_up_with_reno(cwnd, settings.beta);
+            self.follow_w_est(cwnd, settings.beta);
         }
         self.cnt = self.cnt.max(2);
     }
 
     /// RFC 9438 §4.2: W_cubic(t) = C (t − K)³ + W_max (fig. 1), K = ∛((W_max − cwnd_epoch) / C) (fig. 2).
-    fn follow(&mut self, now: u64, cwnd: u64, acked: u64, settings: &Settings) {
+    fn follow_w_cubic(&mut self, now: u64, cwnd: u64, acked: u64, settings: &Settings) {
         let c = settings.bic_scale * 10; // a round trip of 100 ms is in the module's units
-        let epoch = *self.epoch.get_or_insert_with(|| {
+        let epoch = *self.epoch_start.get_or_insert_with(|| {
             self.ack_cnt = acked;
-            self.reno = cwnd;
+            self.w_est = cwnd;
             let factor = (1 << (10 + 3 * SHIFT)) / c;
             self.k = cube_root(factor * self.last_max.saturating_sub(cwnd).min(u64::MAX / factor));
-            self.origin = self.last_max.max(cwnd);
+            self.w_max = self.last_max.max(cwnd);
             now
         });
         let t = ((now - epoch + linux::ticks(self.delay_min)) << SHIFT) / linux::HZ;
         let offset = u128::from(t.abs_diff(self.k));
         let delta = u128::from(c).saturating_mul(offset * offset).saturating_mul(offset) >> (10 + 3 * SHIFT);
         let delta = delta.min(1 << 40) as u64;
-        let target = if t < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta };
+        let target = if t < self.k { self.w_max.saturating_sub(delta) } else { self.w_max + delta };
         self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
         // Nothing is known of the path yet: at least 5 % a round trip.
         if self.last_max == 0 {
@@ -136,22 +139,22 @@ impl Curve {
     }
 
     /// RFC 9438 §4.3, the window that Reno would have with the same β.
-    fn keep_up_with_reno(&mut self, cwnd: u64, beta: u64) {
+    fn follow_w_est(&mut self, cwnd: u64, beta: u64) {
         let scale = 8 * (SCALE + beta) / 3 / (SCALE - beta);
         let per = ((cwnd * scale) >> 3).max(1);
         if self.ack_cnt > per {
             let grown = (self.ack_cnt - 1) / per; // leaves 1..=per, as subtracting while greater does
             self.ack_cnt -= grown * per;
-            self.reno += grown;
+            self.w_est += grown;
         }
-        if self.reno > cwnd {
-            self.cnt = self.cnt.min(cwnd / (self.reno - cwnd));
+        if self.w_est > cwnd {
+            self.cnt = self.cnt.min(cwnd / (self.w_est - cwnd));
         }
     }
 }
 
 impl Cubic {
-    fn forget(&mut self, now: Time) {
+    fn reset(&mut self, now: Time) {
         self.curve = Curve::default();
         self.hystart.restart(linux::clock(now));
     }
@@ -162,7 +165,7 @@ impl CongestionControl for Cubic {
     fn observe(&mut self, ack: &Ack<'_>, window: &mut Window) {
         let in_loss = ack.state == State::Loss;
         if in_loss && !self.in_loss {
-            self.forget(ack.now);
+            self.reset(ack.now);
         }
         self.in_loss = in_loss;
         if self.settings.slow_start == SlowStart::HyStartPlus && window.in_slow_start() {
@@ -170,7 +173,7 @@ impl CongestionControl for Cubic {
         }
         let Some(rtt) = ack.rtt else { return };
         // Samples right after a recovery are of no use.
-        if self.curve.epoch.is_some_and(|epoch| linux::jiffies(ack.now).saturating_sub(epoch) < linux::HZ) {
+        if self.curve.epoch_start.is_some_and(|epoch| linux::jiffies(ack.now).saturating_sub(epoch) < linux::HZ) {
             return;
         }
         let rtt = linux::micros(rtt).max(1);
@@ -205,7 +208,7 @@ impl CongestionControl for Cubic {
     fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
         let cwnd = event.flight / u64::from(window.mss);
         let beta = self.settings.beta;
-        self.curve.epoch = None;
+        self.curve.epoch_start = None;
         self.curve.last_max = if cwnd < self.curve.last_max && self.settings.fast_convergence {
             cwnd * (SCALE + beta) / (2 * SCALE)
         } else {
@@ -215,7 +218,7 @@ impl CongestionControl for Cubic {
         self.credit.clear();
         self.plus.finish();
         if event.cause == Cause::Timeout {
-            self.forget(event.now);
+            self.reset(event.now);
             self.in_loss = true;
         }
     }
@@ -223,7 +226,7 @@ impl CongestionControl for Cubic {
     /// `cubictcp_cwnd_event`: time without data does not count (RFC 9438 §5.8), so the epoch begins later by it.
     fn on_restart(&mut self, now: Time, idle: Span, _window: &mut Window) {
         let now = linux::jiffies(now);
-        if let Some(epoch) = &mut self.curve.epoch {
+        if let Some(epoch) = &mut self.curve.epoch_start {
             *epoch = (*epoch + linux::micros(idle) / 1000).min(now);
         }
     }
@@ -360,13 +363,13 @@ mod tests {
 
     /// `bictcp_reset`: after a time-out there is no maximum to return to, and 20 segments grow it by one (5 %).
     #[test]
-    fn a_timeout_forgets_the_curve() {
+    fn a_timeout_resets_the_curve() {
         let (mut cubic, mut window) = (Cubic::default(), at(1000));
         cubic.on_congestion(&Event::of(ms(0), Cause::Timeout, 1000 * MSS), &mut window);
         assert_eq!((cubic.curve.last_max, window.ssthresh / MSS), (0, 700));
         window.cwnd = window.ssthresh;
         cubic.on_ack(&Ack::of(ms(10), MSS), &mut window);
-        assert_eq!((cubic.curve.k, cubic.curve.origin, cubic.curve.cnt), (0, 700, 20));
+        assert_eq!((cubic.curve.k, cubic.curve.w_max, cubic.curve.cnt), (0, 700, 20));
     }
 
     /// An unchanged window is looked at again after more than 31 ticks only.
@@ -387,11 +390,11 @@ mod tests {
     #[test]
     fn idle_time_does_not_count() {
         let mut cubic = Cubic::default();
-        cubic.curve.epoch = Some(1_000);
+        cubic.curve.epoch_start = Some(1_000);
         cubic.on_restart(ms(9_000), Span::from_secs(2), &mut at(10));
-        assert_eq!(cubic.curve.epoch, Some(3_000));
+        assert_eq!(cubic.curve.epoch_start, Some(3_000));
         cubic.on_restart(ms(9_001), Span::from_secs(8), &mut at(10));
-        assert_eq!(cubic.curve.epoch, Some(9_001));
+        assert_eq!(cubic.curve.epoch_start, Some(9_001));
     }
 
     /// Rounds of 20 segments, the first two at 40 ms and the others at 60: without HyStart slow start goes on; Linux'

@@ -25,13 +25,13 @@ pub struct D2tcp {
 
 impl D2tcp {
     /// d for a window of `flight` bytes at `now`.
-    fn urgency(&self, goal: Option<FlowDeadline>, now: Time, flight: u64) -> f64 {
-        let (Some(goal), Some(srtt)) = (goal, self.srtt) else { return 1.0 };
-        let have = goal.deadline.since(now).as_secs_f64();
-        if have == 0.0 || goal.left == 0 || flight == 0 {
+    fn urgency(&self, flow: Option<FlowDeadline>, now: Time, flight: u64) -> f64 {
+        let (Some(flow), Some(srtt)) = (flow, self.srtt) else { return 1.0 };
+        let have = flow.deadline.since(now).as_secs_f64();
+        if have == 0.0 || flow.remaining == 0 || flight == 0 {
             return URGENCY.0;
         }
-        let need = goal.left as f64 / (SAWTOOTH * flight as f64) * srtt.as_secs_f64();
+        let need = flow.remaining as f64 / (SAWTOOTH * flight as f64) * srtt.as_secs_f64();
         (need / have).clamp(URGENCY.0, URGENCY.1)
     }
 }
@@ -49,11 +49,11 @@ impl CongestionControl for D2tcp {
     }
 
     fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
-        if event.cause != Cause::Echo {
+        if event.cause != Cause::Ece {
             self.dctcp.on_congestion(event, window);
             return;
         }
-        let d = self.urgency(event.goal, event.now, event.flight);
+        let d = self.urgency(event.deadline, event.now, event.flight);
         let part = libm::round(libm::pow(self.dctcp.alpha(), d) * 1024.0) as u64;
         self.dctcp.reduce(part, event, window);
     }
@@ -78,19 +78,19 @@ mod tests {
     const MSS: u64 = 1000;
 
     /// The window after a mark, of 1024 segments, with α = 0.25 and a smoothed round trip of 1 ms.
-    fn after(goal: Option<FlowDeadline>) -> f64 {
+    fn after(deadline: Option<FlowDeadline>) -> f64 {
         let mut control = D2tcp { srtt: Some(Span::from_millis(1)), ..D2tcp::default() };
         control.set("alpha_on_init", 256.0);
         let mut window = Window { cwnd: 1024 * MSS, ssthresh: 1024 * MSS, mss: 1000, growth_limit: 1 };
         let now = Time::ZERO + Span::from_secs(1);
-        control.on_congestion(&Event { goal, ..Event::of(now, Cause::Echo, 1024 * MSS) }, &mut window);
+        control.on_congestion(&Event { deadline, ..Event::of(now, Cause::Ece, 1024 * MSS) }, &mut window);
         window.ssthresh as f64 / (1024.0 * MSS as f64)
     }
 
-    /// What takes 10 round trips of 3/4 of the window, with `ms` left.
-    fn goal(ms: u64) -> FlowDeadline {
+    /// What takes 10 round trips of 3/4 of the window, with `ms` to go.
+    fn due_in(ms: u64) -> FlowDeadline {
         let deadline = Time::ZERO + Span::from_secs(1) + Span::from_millis(ms);
-        FlowDeadline { left: 10 * 768 * MSS, deadline }
+        FlowDeadline { remaining: 10 * 768 * MSS, deadline }
     }
 
     /// α = 1/4: d = 1 leaves 7/8 of the window; d = 1/2, for a far deadline, p = 1/2 and 3/4; d = 2, for a near one,
@@ -98,18 +98,18 @@ mod tests {
     #[test]
     fn deadlines_decide_how_much_is_given_up() {
         assert_eq!(after(None), 0.875);
-        assert_eq!(after(Some(goal(10))), 0.875);
-        assert_eq!(after(Some(goal(1000))), 0.75);
-        assert_eq!(after(Some(goal(1))), 0.968_75);
-        assert!((after(Some(goal(8))) - (1.0 - 0.1768 / 2.0)).abs() < 1.0 / 1024.0);
+        assert_eq!(after(Some(due_in(10))), 0.875);
+        assert_eq!(after(Some(due_in(1000))), 0.75);
+        assert_eq!(after(Some(due_in(1))), 0.968_75);
+        assert!((after(Some(due_in(8))) - (1.0 - 0.1768 / 2.0)).abs() < 1.0 / 1024.0);
         // Too late.
-        assert_eq!(after(Some(FlowDeadline { left: MSS, deadline: Time::ZERO })), 0.75);
+        assert_eq!(after(Some(FlowDeadline { remaining: MSS, deadline: Time::ZERO })), 0.75);
     }
 
     #[test]
     fn a_loss_halves() {
         let mut window = Window { cwnd: 100 * MSS, ssthresh: 100 * MSS, mss: 1000, growth_limit: 1 };
-        let event = Event { goal: Some(goal(1)), ..Event::of(Time::ZERO, Cause::Loss, 100 * MSS) };
+        let event = Event { deadline: Some(due_in(1)), ..Event::of(Time::ZERO, Cause::Loss, 100 * MSS) };
         D2tcp::default().on_congestion(&event, &mut window);
         assert_eq!(window.ssthresh, 50 * MSS);
     }

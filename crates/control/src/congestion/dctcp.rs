@@ -65,7 +65,7 @@ impl CongestionControl for Dctcp {
     fn observe(&mut self, ack: &Ack<'_>, window: &mut Window) {
         let packets = linux::packets(ack.acked, window);
         self.delivered += packets;
-        if ack.echo {
+        if ack.ece {
             self.marked += packets;
         }
         if ack.una < self.round_end {
@@ -95,7 +95,7 @@ impl CongestionControl for Dctcp {
 
     fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
         match event.cause {
-            Cause::Echo => self.reduce(self.alpha, event, window),
+            Cause::Ece => self.reduce(self.alpha, event, window),
             Cause::Loss | Cause::Timeout => self.halve(event, window),
         }
     }
@@ -151,9 +151,9 @@ mod tests {
     /// A round trip of `marks`, one segment each.
     fn round(control: &mut Dctcp, window: &mut Window, una: &mut u64, marks: &[bool]) {
         let nxt = *una + 2 * marks.len() as u64 * MSS;
-        for &echo in marks {
+        for &ece in marks {
             *una += MSS;
-            control.observe(&Ack { una: *una, nxt, echo, ..Ack::of(Time::ZERO, MSS) }, window);
+            control.observe(&Ack { una: *una, nxt, ece, ..Ack::of(Time::ZERO, MSS) }, window);
         }
     }
 
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn marks_reduce_by_half_of_alpha_and_losses_halve() {
         let (mut control, mut window) = (Dctcp { alpha: 256, ..Dctcp::default() }, at(100));
-        for (cause, left) in [(Cause::Echo, 88), (Cause::Loss, 50), (Cause::Timeout, 50)] {
+        for (cause, left) in [(Cause::Ece, 88), (Cause::Loss, 50), (Cause::Timeout, 50)] {
             control.on_congestion(&Event::of(Time::ZERO, cause, 100 * MSS), &mut window);
             assert_eq!(window.ssthresh, left * MSS, "{cause:?}");
         }
@@ -228,16 +228,16 @@ mod tests {
                 nxt += MSS;
             }
             now += Span::from_millis(1) / network.len() as u64;
-            let echo = network.pop_front().unwrap();
+            let ece = network.pop_front().unwrap();
             una += MSS;
-            let ack = Ack { una, nxt, echo, ..Ack::of(now, MSS) };
+            let ack = Ack { una, nxt, ece, ..Ack::of(now, MSS) };
             control.observe(&ack, &mut window);
             if reducing.is_some_and(|end| una > end) {
                 reducing = None;
             }
-            if echo && reducing.is_none() {
+            if ece && reducing.is_none() {
                 let flight = window.cwnd;
-                control.on_congestion(&Event::of(now, Cause::Echo, flight), &mut window);
+                control.on_congestion(&Event::of(now, Cause::Ece, flight), &mut window);
                 window.cwnd = window.ssthresh;
                 reducing = Some(nxt);
                 if now > Time::ZERO + Span::from_millis(round_trips / 2) {

@@ -7,8 +7,8 @@ use super::{Ack, AnyController, Cause, Delivery, Event, FlowDeadline, Sibling, S
 
 #[derive(Debug, Clone)]
 enum Op {
-    Ack { segments: u64, rtt_us: u64, echo: bool, limited: bool },
-    AnyController(Cause),
+    Ack { segments: u64, rtt_us: u64, ece: bool, limited: bool },
+    Congestion(Cause),
     Recovered,
     Undo,
     Restart { idle_ms: u64 },
@@ -17,8 +17,8 @@ enum Op {
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         40 => (1u64..20, 1u64..500_000, prop::bool::weighted(0.1), prop::bool::weighted(0.9))
-            .prop_map(|(segments, rtt_us, echo, limited)| Op::Ack { segments, rtt_us, echo, limited }),
-        1 => prop_oneof![Just(Cause::Loss), Just(Cause::Echo), Just(Cause::Timeout)].prop_map(Op::AnyController),
+            .prop_map(|(segments, rtt_us, ece, limited)| Op::Ack { segments, rtt_us, ece, limited }),
+        1 => prop_oneof![Just(Cause::Loss), Just(Cause::Ece), Just(Cause::Timeout)].prop_map(Op::Congestion),
         1 => Just(Op::Recovered),
         1 => Just(Op::Undo),
         1 => (1u64..100_000).prop_map(|idle_ms| Op::Restart { idle_ms }),
@@ -56,7 +56,7 @@ impl Harness {
         ]
     }
 
-    fn ack(&mut self, segments: u64, rtt_us: u64, echo: bool, limited: bool) -> Result<(), TestCaseError> {
+    fn ack(&mut self, segments: u64, rtt_us: u64, ece: bool, limited: bool) -> Result<(), TestCaseError> {
         let mss = u64::from(self.window.mss);
         let rtt = Span::from_micros(rtt_us);
         self.now += rtt;
@@ -82,18 +82,18 @@ impl Harness {
             rtt: Some(rtt),
             srtt: self.srtt,
             min_rtt: self.min_rtt,
-            echo,
-            limited,
+            ece,
+            cwnd_limited: limited,
             state: self.state,
             departure: segments.is_multiple_of(2).then_some(self.now + Span::from_micros(segments)),
             delivery: self.control.wants_delivery().then_some(Delivery {
                 before: self.total - acked,
                 bytes: acked,
                 interval: Some(rtt),
-                limited: !limited,
+                app_limited: !limited,
             }),
-            goal: segments.is_multiple_of(3).then_some(FlowDeadline {
-                left: 100 * mss,
+            deadline: segments.is_multiple_of(3).then_some(FlowDeadline {
+                remaining: 100 * mss,
                 deadline: Time::ZERO + Span::from_millis(segments * 1_000),
             }),
             siblings: if self.control.is_coupled() { &siblings } else { &[] },
@@ -101,13 +101,13 @@ impl Harness {
         let name = self.control.name();
         let before = self.window;
         self.control.observe(&ack, &mut self.window);
-        if self.control.owns_window() {
+        if self.control.manages_cwnd() {
             return Ok(());
         }
         // Measuring may end a slow start or reduce a window, but grows none.
         prop_assert!(self.window.cwnd <= before.cwnd, "{name}: measuring grew {before:?} to {:?}", self.window);
         let before = self.window;
-        if (limited || self.control.always_asked()) && matches!(self.state, State::Open) && !echo {
+        if (limited || self.control.grows_app_limited()) && matches!(self.state, State::Open) && !ece {
             self.control.on_ack(&ack, &mut self.window);
             // Illinois may spend at α = 10 what it has earned at α = 38/128, which is 33.7 windows and this
             // acknowledgement's 10, each a segment.
@@ -130,12 +130,12 @@ impl Harness {
             cause,
             flight: self.window.cwnd,
             una: self.una,
-            goal: None,
+            deadline: None,
             siblings: if self.control.is_coupled() { &siblings } else { &[] },
         };
         self.control.on_congestion(&event, &mut self.window);
         let (name, mss) = (self.control.name(), u64::from(self.window.mss));
-        if self.control.owns_window() {
+        if self.control.manages_cwnd() {
             self.state = if cause == Cause::Timeout { State::Loss } else { State::Recovery };
             return Ok(());
         }
@@ -153,8 +153,8 @@ impl Harness {
 
     fn step(&mut self, op: &Op) -> Result<(), TestCaseError> {
         match *op {
-            Op::Ack { segments, rtt_us, echo, limited } => self.ack(segments, rtt_us, echo, limited)?,
-            Op::AnyController(cause) => self.congestion(cause)?,
+            Op::Ack { segments, rtt_us, ece, limited } => self.ack(segments, rtt_us, ece, limited)?,
+            Op::Congestion(cause) => self.congestion(cause)?,
             Op::Recovered => {
                 self.state = State::Open;
                 self.control.on_recovered(self.now, &mut self.window);

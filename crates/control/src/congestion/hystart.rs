@@ -160,9 +160,9 @@ impl HyStartPlus {
             return 0;
         }
         let own = std::mem::replace(&mut window.growth_limit, limit);
-        let left = window.slow_start(acked);
+        let remaining = window.slow_start(acked);
         window.growth_limit = own;
-        left
+        remaining
     }
 
     /// An acknowledgement in slow start. Sets ssthresh where slow start is to end. The growth by this

@@ -147,7 +147,7 @@ impl CongestionControl for Illinois {
             self.samples += 1;
             self.sum_rtt += rtt;
         }
-        if !ack.limited && matches!(ack.state, State::Open | State::Disorder | State::Loss) {
+        if !ack.cwnd_limited && matches!(ack.state, State::Open | State::Disorder | State::Loss) {
             self.update(ack, window);
         }
     }

@@ -165,14 +165,14 @@ pub struct Delivery {
     /// In this time; `None` if it is shorter than the shortest round trip, and then the sample is no rate.
     pub interval: Option<Span>,
     /// The sender had nothing to send, or no room in its own buffers, when the segment was sent.
-    pub limited: bool,
+    pub app_limited: bool,
 }
 
 /// What remains to be done by when, of a flow that has a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowDeadline {
     /// Bytes not yet acknowledged.
-    pub left: u64,
+    pub remaining: u64,
     /// When they should be.
     pub deadline: Time,
 }
@@ -215,10 +215,10 @@ pub struct Ack<'a> {
     pub srtt: Option<Span>,
     /// The shortest round trip seen.
     pub min_rtt: Option<Span>,
-    /// It carries an ECN echo.
-    pub echo: bool,
-    /// The window was what kept the sender from sending (RFC 5681 §3.1 grows it only then).
-    pub limited: bool,
+    /// It carries an ECN echo (ECE).
+    pub ece: bool,
+    /// The congestion window was what kept the sender from sending (RFC 5681 §3.1 grows it only then).
+    pub cwnd_limited: bool,
     /// In which repair the transport is.
     pub state: State,
     /// When pacing lets the next segment go, if that is later than now (Linux: `tcp_wstamp_ns`).
@@ -226,7 +226,7 @@ pub struct Ack<'a> {
     /// The rate at which data was delivered, for controls that [want it](Congestion::wants_delivery).
     pub delivery: Option<Delivery>,
     /// The flow's deadline, if it has one.
-    pub goal: Option<FlowDeadline>,
+    pub deadline: Option<FlowDeadline>,
     /// All established subflows of the connection, this one included; empty for controls that are not coupled.
     pub siblings: &'a [Sibling],
 }
@@ -247,12 +247,12 @@ impl Ack<'_> {
             rtt: None,
             srtt: None,
             min_rtt: None,
-            echo: false,
-            limited: true,
+            ece: false,
+            cwnd_limited: true,
             state: State::Open,
             departure: None,
             delivery: None,
-            goal: None,
+            deadline: None,
             siblings: &[],
         }
     }
@@ -279,8 +279,8 @@ pub enum State {
 pub enum Cause {
     /// Loss found by duplicate or selective acknowledgements, or by time (RACK).
     Loss,
-    /// An ECN echo (RFC 3168).
-    Echo,
+    /// An ECN echo (ECE, RFC 3168).
+    Ece,
     /// The retransmission timer fired for the first time for this data.
     Timeout,
 }
@@ -297,7 +297,7 @@ pub struct Event<'a> {
     /// Everything below this position of the subflow is acknowledged.
     pub una: u64,
     /// The flow's deadline, if it has one.
-    pub goal: Option<FlowDeadline>,
+    pub deadline: Option<FlowDeadline>,
     /// As in [`Ack::siblings`].
     pub siblings: &'a [Sibling],
 }
@@ -305,7 +305,7 @@ pub struct Event<'a> {
 impl Event<'_> {
     /// An event with nothing else known: for tests and worked examples.
     pub fn of(now: Time, cause: Cause, flight: u64) -> Event<'static> {
-        Event { now, cause, flight, una: 0, goal: None, siblings: &[] }
+        Event { now, cause, flight, una: 0, deadline: None, siblings: &[] }
     }
 }
 
@@ -356,7 +356,7 @@ pub trait CongestionControl: Default {
     /// segment (`tcp_enter_loss`).
     const MANAGES_CWND: bool = false;
     /// [`on_ack`](CongestionControl::on_ack) is for it also when the window was not what kept the sender from sending
-    /// ([`Ack::limited`] tells): Vegas and what follows it, which look at delay instead.
+    /// ([`Ack::cwnd_limited`] tells): Vegas and what follows it, which look at delay instead.
     const GROWS_APP_LIMITED: bool = false;
     /// Needs ECN; echoes are for [`observe`](CongestionControl::observe) to count, and the receiver tells marks exactly
     /// (RFC 8257 §3.2).
@@ -505,19 +505,19 @@ macro_rules! controls {
 
             /// See [`CongestionControl::MANAGES_CWND`].
             #[inline]
-            pub fn owns_window(&self) -> bool {
+            pub fn manages_cwnd(&self) -> bool {
                 match self { $(AnyController::$control(_) => <$control as CongestionControl>::MANAGES_CWND,)+ }
             }
 
             /// See [`CongestionControl::GROWS_APP_LIMITED`].
             #[inline]
-            pub fn always_asked(&self) -> bool {
+            pub fn grows_app_limited(&self) -> bool {
                 match self { $(AnyController::$control(_) => <$control as CongestionControl>::GROWS_APP_LIMITED,)+ }
             }
 
             /// See [`CongestionControl::DCTCP_ECN`].
             #[inline]
-            pub fn counts_marks(&self) -> bool {
+            pub fn dctcp_ecn(&self) -> bool {
                 match self { $(AnyController::$control(_) => <$control as CongestionControl>::DCTCP_ECN,)+ }
             }
 

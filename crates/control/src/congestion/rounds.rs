@@ -53,7 +53,7 @@ impl Rounds {
     /// Takes the round-trip sample of an acknowledgement; true if delay counts again from now on.
     pub(super) fn observe(&mut self, ack: &Ack<'_>) -> bool {
         // the state is that before this acknowledgement, and so is where a round begins that begins with it
-        let again = self.follow(ack.state);
+        let again = self.set_state(ack.state);
         self.nxt = ack.nxt;
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.picos() / 1_000_000 + 1;
@@ -67,7 +67,7 @@ impl Rounds {
 
     /// Delay stops to count when the state is no longer [`State::Open`], and counts again when it is: true then
     /// (`net/ipv4/tcp_vegas.c: tcp_vegas_state`).
-    pub(super) fn follow(&mut self, state: State) -> bool {
+    pub(super) fn set_state(&mut self, state: State) -> bool {
         if state == self.state {
             return false;
         }
@@ -85,7 +85,7 @@ impl Rounds {
         self.active = false;
         self.state = match cause {
             Cause::Loss => State::Recovery,
-            Cause::Echo => State::Reducing,
+            Cause::Ece => State::Reducing,
             Cause::Timeout => State::Loss,
         };
     }
@@ -103,8 +103,8 @@ impl Rounds {
         self.clear();
     }
 
-    /// Forgets the propagation delay too.
-    pub(super) fn forget(&mut self) {
+    /// Starts over, and learns the propagation delay anew.
+    pub(super) fn reset_base(&mut self) {
         self.base = u64::MAX;
         self.restart();
     }

@@ -26,8 +26,8 @@ impl Default for Vegas {
 }
 
 /// Reno's growth (`net/ipv4/tcp_cong.c: tcp_reno_cong_avoid`), for rounds that say nothing of delay.
-fn reno(credit: &mut Credit, ack: &Ack<'_>, window: &mut Window) {
-    if !ack.limited {
+fn grow_as_reno(credit: &mut Credit, ack: &Ack<'_>, window: &mut Window) {
+    if !ack.cwnd_limited {
         return;
     }
     let mut acked = ack.acked;
@@ -50,12 +50,12 @@ pub(super) fn round_or_reno(
     window: &mut Window,
 ) -> Option<Round> {
     if !rounds.active {
-        reno(credit, ack, window);
+        grow_as_reno(credit, ack, window);
         return None;
     }
     match rounds.ended(ack) {
         Some(round) if round.count > 2 => return Some(round),
-        Some(_) => reno(credit, ack, window),
+        Some(_) => grow_as_reno(credit, ack, window),
         None if window.in_slow_start() => {
             window.slow_start(ack.acked);
         }
@@ -99,7 +99,7 @@ impl CongestionControl for Vegas {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
-        self.rounds.follow(ack.state);
+        self.rounds.set_state(ack.state);
         if let Some(round) = round_or_reno(&mut self.rounds, &mut self.credit, ack, window) {
             self.adjust(round, ack, window);
         }
@@ -111,7 +111,7 @@ impl CongestionControl for Vegas {
         self.rounds.stop(event.cause);
         if event.cause == Cause::Timeout {
             // Linux retransmits with nothing in flight, which it takes for a start (`CA_EVENT_TX_START`).
-            self.rounds.forget();
+            self.rounds.reset_base();
         }
     }
 
@@ -124,7 +124,7 @@ impl CongestionControl for Vegas {
     }
 
     fn on_restart(&mut self, _now: Time, _idle: Span, _window: &mut Window) {
-        self.rounds.forget();
+        self.rounds.reset_base();
     }
 
     fn parameters() -> &'static [Parameter] {

@@ -121,7 +121,7 @@ impl CongestionControl for WVegas {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
-        if self.rounds.follow(ack.state) {
+        if self.rounds.set_state(ack.state) {
             self.start_over();
         }
         if let Some(round) = round_or_reno(&mut self.rounds, &mut self.credit, ack, window) {
@@ -146,7 +146,7 @@ impl CongestionControl for WVegas {
     }
 
     fn on_restart(&mut self, _now: Time, _idle: Span, _window: &mut Window) {
-        self.rounds.forget();
+        self.rounds.reset_base();
         self.start_over();
     }
 

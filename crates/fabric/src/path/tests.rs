@@ -4,10 +4,10 @@ use headway_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
 
 use super::*;
-use crate::graph::Wire;
 use crate::queue::QueueSpec;
 use crate::topology::tests::{bcube, dual_homed_fat_tree, dual_homed_pod, multi_homed};
 use crate::topology::{FatTree, ParallelPaths};
+use crate::wire::Wire;
 
 pub(crate) fn wire() -> Wire {
     Wire {
@@ -354,7 +354,7 @@ fn hosts_that_may_forward_do_but_never_the_ends() {
 fn a_full_table_of_distances_changes_no_path() {
     let built = fat_tree(4).build().unwrap();
     let mut roomy = Paths::new(&built.graph);
-    let mut tight = Paths { most: 1, ..roomy.clone() };
+    let mut tight = Paths { capacity: 1, ..roomy.clone() };
     let (mut one, mut two) = (Vec::new(), Vec::new());
     for &from in &built.hosts {
         for &to in built.hosts.iter().filter(|&&to| to != from) {

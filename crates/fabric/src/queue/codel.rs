@@ -9,9 +9,45 @@
 
 use headway_units::{Span, Time};
 
-use super::fifo::{Backlog, Fifo, Taken, mark};
-use super::spec::{CodelLaw, CodelSpec, Limit};
+use super::discipline::{Chosen, PortParameters, Scheduler, Spec, Waiting};
+use super::fifo::{Backlog, Fifo, Taken};
+use super::limit::Limit;
 use crate::pool::{FrameHandle, Pool};
+
+/// Controlled delay (RFC 8289).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CodelSpec {
+    /// Arrivals that would make the queue exceed this are dropped. `None`: only the control law drops.
+    pub limit: Option<Limit>,
+    /// The control.
+    pub law: CodelLaw,
+}
+
+/// The parameters of CoDel's control (RFC 8289 §5.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CodelLaw {
+    /// The standing delay that is acceptable.
+    pub target: Span,
+    /// The window in which the delay must once have been below `target`; a round-trip time of the slowest flows.
+    pub interval: Span,
+    /// ECN-capable frames are marked instead of dropped.
+    pub ecn: bool,
+    /// ECN-capable frames that waited longer than this are marked, whatever the control does.
+    pub mark: Option<Span>,
+}
+
+impl Spec for CodelSpec {
+    type Discipline = CodelQueue;
+    const NAME: &'static str = "CoDel";
+
+    fn discipline(&self, _port: &PortParameters) -> CodelQueue {
+        CodelQueue::new(self)
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        self.limit
+    }
+}
 
 /// State of the control of one queue (RFC 8289 §5.2).
 #[derive(Debug, Clone, Copy)]
@@ -22,30 +58,6 @@ pub(crate) struct Codel {
     pub count: u32,
     last_count: u32,
     dropping: bool,
-}
-
-/// A frame whose turn it is.
-#[derive(Debug)]
-pub(crate) struct Chosen {
-    pub frame: FrameHandle,
-    pub size: u64,
-    pub marked: bool,
-}
-
-/// What a control works on: its queue, what waits at the port in all, and where drops go.
-pub(crate) struct Bench<'a, B> {
-    pub fifo: &'a mut Fifo,
-    pub backlog: &'a mut Backlog,
-    pub pool: &'a mut Pool<B>,
-    pub dropped: &'a mut Vec<FrameHandle>,
-}
-
-impl<B: Copy> Bench<'_, B> {
-    fn pop(&mut self, now: Time) -> Option<Taken> {
-        let taken = self.fifo.pop(now, self.pool)?;
-        self.backlog.remove(taken.size);
-        Some(taken)
-    }
 }
 
 /// RFC 8289 §5.6 `control_law`: `interval`/√`count` after `from`.
@@ -80,23 +92,24 @@ impl Codel {
     pub fn dequeue<B: Copy>(
         &mut self,
         law: &CodelLaw,
-        now: Time,
         largest: u64,
-        bench: &mut Bench<'_, B>,
+        fifo: &mut Fifo,
+        waiting: &mut Waiting<'_, B>,
     ) -> Option<Chosen> {
+        let now = waiting.now;
         let mut marked = false;
-        let mut next = bench.pop(now);
-        let mut above = self.above(law, now, next.as_ref(), bench.backlog.bytes, largest);
+        let mut next = waiting.pop(fifo);
+        let mut above = self.above(law, now, next.as_ref(), waiting.backlog.bytes, largest);
         if self.dropping {
             self.dropping = above;
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
-                marked = self.signal(law, now, &mut next, bench);
+                marked = self.signal(law, &mut next, fifo, waiting);
                 if marked {
                     self.drop_next = control_law(self.drop_next, law.interval, self.count);
                     break;
                 }
-                above = self.above(law, now, next.as_ref(), bench.backlog.bytes, largest);
+                above = self.above(law, now, next.as_ref(), waiting.backlog.bytes, largest);
                 if above {
                     self.drop_next = control_law(self.drop_next, law.interval, self.count);
                 } else {
@@ -104,10 +117,10 @@ impl Codel {
                 }
             }
         } else if above {
-            marked = self.signal(law, now, &mut next, bench);
+            marked = self.signal(law, &mut next, fifo, waiting);
             if !marked {
                 // Only for what it does to the state.
-                self.above(law, now, next.as_ref(), bench.backlog.bytes, largest);
+                self.above(law, now, next.as_ref(), waiting.backlog.bytes, largest);
             }
             self.dropping = true;
             // "If min went above TARGET close to when it last went below, assume that the drop rate that controlled
@@ -120,19 +133,25 @@ impl Codel {
         }
         let Taken { frame, size, sojourn } = next?;
         if law.mark.is_some_and(|threshold| sojourn > threshold) {
-            marked |= mark(&frame, bench.pool);
+            marked |= waiting.pool.slot(&frame).packet.mark_ce();
         }
         Some(Chosen { frame, size, marked })
     }
 
     /// Marks `next`, or drops it and takes the one behind it. True if it is marked.
-    fn signal<B: Copy>(&self, law: &CodelLaw, now: Time, next: &mut Option<Taken>, bench: &mut Bench<'_, B>) -> bool {
+    fn signal<B: Copy>(
+        &self,
+        law: &CodelLaw,
+        next: &mut Option<Taken>,
+        fifo: &mut Fifo,
+        waiting: &mut Waiting<'_, B>,
+    ) -> bool {
         debug_assert!(self.first_above != Time::ZERO);
-        if law.ecn && next.as_ref().is_some_and(|taken| mark(&taken.frame, bench.pool)) {
+        if law.ecn && next.as_ref().is_some_and(|taken| waiting.pool.slot(&taken.frame).packet.mark_ce()) {
             return true;
         }
-        bench.dropped.extend(next.take().map(|taken| taken.frame));
-        *next = bench.pop(now);
+        waiting.dropped.extend(next.take().map(|taken| taken.frame));
+        *next = waiting.pop(fifo);
         false
     }
 }
@@ -153,43 +172,30 @@ impl CodelQueue {
         let (limit_bytes, limit_frames) = Limit::split(spec.limit);
         CodelQueue { law: spec.law, limit_bytes, limit_frames, largest: 0, fifo: Fifo::EMPTY, state: Codel::NEW }
     }
+}
 
-    /// Queues a frame, or gives it back if there is no room; such drops do not count for the control (RFC 8289 §5.4).
-    pub fn enqueue<B: Copy>(
-        &mut self,
-        now: Time,
-        frame: FrameHandle,
-        size: u64,
-        backlog: &mut Backlog,
-        pool: &mut Pool<B>,
-    ) -> Result<(), FrameHandle> {
-        if backlog.bytes + size > self.limit_bytes || backlog.frames >= self.limit_frames {
+impl Scheduler for CodelQueue {
+    /// Drops for want of room do not count for the control (RFC 8289 §5.4).
+    fn enqueue<B: Copy>(&mut self, frame: FrameHandle, waiting: &mut Waiting<'_, B>) -> Result<(), FrameHandle> {
+        let size = waiting.size(&frame);
+        if waiting.backlog.bytes + size > self.limit_bytes || waiting.backlog.frames >= self.limit_frames {
             return Err(frame);
         }
         self.largest = self.largest.max(size);
-        backlog.add(size);
-        self.fifo.push(now, frame, pool);
+        waiting.push(&mut self.fifo, frame);
         Ok(())
     }
 
-    pub fn dequeue<B: Copy>(
-        &mut self,
-        now: Time,
-        backlog: &mut Backlog,
-        pool: &mut Pool<B>,
-        dropped: &mut Vec<FrameHandle>,
-    ) -> Option<Chosen> {
-        let mut bench = Bench { fifo: &mut self.fifo, backlog, pool, dropped };
-        self.state.dequeue(&self.law, now, self.largest, &mut bench)
+    fn dequeue<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) -> Option<Chosen> {
+        self.state.dequeue(&self.law, self.largest, &mut self.fifo, waiting)
     }
 
-    /// Takes out all.
-    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<FrameHandle>) {
-        self.fifo.flush(now, pool, out);
+    fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {
+        waiting.flush(&mut self.fifo);
         self.state = Codel::NEW;
     }
 
-    pub fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
+    fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
         self.fifo.count(pool)
     }
 }
@@ -221,6 +227,12 @@ mod tests {
             Line { queue, pool, backlog, dropped, now: 0, signals: Vec::new() }
         }
 
+        /// The queue and what waits in it at `now`.
+        fn at(&mut self, now: Time) -> (&mut CodelQueue, Waiting<'_, ()>) {
+            let (backlog, pool, dropped) = (&mut self.backlog, &mut self.pool, &mut self.dropped);
+            (&mut self.queue, Waiting { now, backlog, pool, dropped })
+        }
+
         /// Lets frames leave for `for_ms`, each of which has waited `wait`; more of them stand behind.
         fn run(&mut self, for_ms: u64, wait: Span) {
             for _ in 0..for_ms {
@@ -231,9 +243,11 @@ mod tests {
                 for _ in 0..8 {
                     let packet = Packet { hop: 0, size: 1500, tos: ecn::CAPABLE, tag: 0, body: () };
                     let frame = self.pool.insert(packet);
-                    self.queue.enqueue(now - wait, frame, 1500, &mut self.backlog, &mut self.pool).unwrap();
+                    let (queue, mut waiting) = self.at(now - wait);
+                    queue.enqueue(frame, &mut waiting).unwrap();
                 }
-                let chosen = self.queue.dequeue(now, &mut self.backlog, &mut self.pool, &mut self.dropped).unwrap();
+                let (queue, mut waiting) = self.at(now);
+                let chosen = queue.dequeue(&mut waiting).unwrap();
                 let signals = self.dropped.len() + usize::from(chosen.marked);
                 self.signals.extend(std::iter::repeat_n(self.now, signals));
                 for frame in self.dropped.drain(..).chain([chosen.frame]) {
@@ -311,11 +325,13 @@ mod tests {
             for _ in 0..2 {
                 let packet = Packet { hop: 0, size: 1500, tos: 0, tag: 0, body: () };
                 let frame = line.pool.insert(packet);
-                line.queue.enqueue(now, frame, 1500, &mut line.backlog, &mut line.pool).unwrap();
+                let (queue, mut waiting) = line.at(now);
+                queue.enqueue(frame, &mut waiting).unwrap();
             }
             for _ in 0..2 {
                 let late = now + Span::from_millis(500);
-                let chosen = line.queue.dequeue(late, &mut line.backlog, &mut line.pool, &mut line.dropped);
+                let (queue, mut waiting) = line.at(late);
+                let chosen = queue.dequeue(&mut waiting);
                 assert!(chosen.is_some() && line.dropped.is_empty());
             }
         }

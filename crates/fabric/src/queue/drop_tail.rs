@@ -7,8 +7,8 @@
 
 use headway_units::Bytes;
 
-use super::Verdict;
-use super::spec::Limit;
+use super::discipline::Verdict;
+use super::limit::Limit;
 
 /// Limits in the units that are compared; what is not limited is at its maximum.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ impl DropTail {
     }
 
     /// Bounds below which every frame is accepted unmarked: bytes with the new frame included, and frames before it.
-    pub fn easy(&self) -> (u64, u32) {
+    pub fn fast_path(&self) -> (u64, u32) {
         (self.limit_bytes.min(self.mark_bytes), self.limit_packets.min(self.mark_packets))
     }
 

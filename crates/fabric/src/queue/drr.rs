@@ -11,14 +11,35 @@
 
 use std::collections::VecDeque;
 
-use headway_units::Time;
-
-use super::codel::Chosen;
+use super::discipline::{Chosen, PortParameters, Scheduler, Spec, Waiting};
 use super::fifo::{Backlog, Fifo};
 use super::flows::Flows;
-use super::fq_codel::sum;
-use super::spec::{DrrSpec, Limit};
+use super::limit::Limit;
 use crate::pool::{FrameHandle, Pool};
+
+/// Deficit round robin (Shreedhar & Varghese 1996).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DrrSpec {
+    /// What all queues hold at most. `None`: never drops.
+    pub limit: Option<Limit>,
+    /// Queues that flows are spread over, more than 0.
+    pub queues: u32,
+    /// Bytes that a queue may send per round, more than 0.
+    pub quantum: u32,
+}
+
+impl Spec for DrrSpec {
+    type Discipline = Drr;
+    const NAME: &'static str = "DRR";
+
+    fn discipline(&self, port: &PortParameters) -> Drr {
+        Drr::new(self, port.stream().next_u64())
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        self.limit
+    }
+}
 
 #[derive(Debug)]
 struct Flow {
@@ -51,49 +72,39 @@ impl Drr {
             turns: VecDeque::new(),
         }
     }
+}
 
-    /// Queues a frame, at the cost of the longest queue if the buffer is full; gives it back if that is its own.
-    pub fn enqueue<B: Copy>(
-        &mut self,
-        now: Time,
-        frame: FrameHandle,
-        size: u64,
-        backlog: &mut Backlog,
-        pool: &mut Pool<B>,
-        dropped: &mut Vec<FrameHandle>,
-    ) -> Result<(), FrameHandle> {
-        let hop = pool.slot(&frame).packet.hop;
+impl Scheduler for Drr {
+    /// If the buffer is full this is at the cost of the longest queue; if that is the frame's own, it is given back.
+    fn enqueue<B: Copy>(&mut self, frame: FrameHandle, waiting: &mut Waiting<'_, B>) -> Result<(), FrameHandle> {
+        let hop = waiting.pool.slot(&frame).packet.hop;
         let number = self.flows.of(hop, || Flow { fifo: Fifo::EMPTY, deficit: 0, active: false });
         let flow = self.flows.get(number);
-        let place = flow.fifo.push(now, frame, pool);
-        backlog.add(size);
+        let place = waiting.push(&mut flow.fifo, frame);
         if !flow.active {
             flow.active = true;
             flow.deficit = self.quantum;
             self.turns.push_back(number);
         }
-        while backlog.bytes > self.limit_bytes || backlog.frames > self.limit_frames {
+        while waiting.backlog.bytes > self.limit_bytes || waiting.backlog.frames > self.limit_frames {
             let longest = self.flows.fattest(|flow| flow.fifo.bytes).expect("a frame was just queued");
-            let taken = self.flows.get(longest).fifo.pop(now, pool).expect("the longest has a frame");
-            backlog.remove(taken.size);
+            let taken = waiting.pop(&mut self.flows.get(longest).fifo).expect("the longest has a frame");
             if taken.frame.is_at(place) {
                 return Err(taken.frame);
             }
-            dropped.push(taken.frame);
+            waiting.dropped.push(taken.frame);
         }
         Ok(())
     }
 
-    /// The frame to be sent.
-    pub fn dequeue<B: Copy>(&mut self, now: Time, backlog: &mut Backlog, pool: &mut Pool<B>) -> Option<Chosen> {
+    fn dequeue<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) -> Option<Chosen> {
         loop {
             let &number = self.turns.front()?;
             let flow = self.flows.get(number);
-            match flow.fifo.first_size(pool) {
+            match flow.fifo.first_size(waiting.pool) {
                 Some(size) if size <= flow.deficit => {
-                    let taken = flow.fifo.pop(now, pool).expect("it has a first frame");
+                    let taken = waiting.pop(&mut flow.fifo).expect("it has a first frame");
                     flow.deficit -= size;
-                    backlog.remove(size);
                     if flow.fifo.is_empty() {
                         flow.active = false;
                         self.turns.pop_front();
@@ -113,16 +124,15 @@ impl Drr {
         }
     }
 
-    /// Takes out all.
-    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<FrameHandle>) {
+    fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {
         for flow in self.flows.iter_mut() {
-            flow.fifo.flush(now, pool, out);
+            waiting.flush(&mut flow.fifo);
             (flow.deficit, flow.active) = (0, false);
         }
         self.turns.clear();
     }
 
-    pub fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
-        sum(self.flows.iter().map(|flow| flow.fifo.count(pool)))
+    fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
+        self.flows.iter().map(|flow| flow.fifo.count(pool)).sum()
     }
 }

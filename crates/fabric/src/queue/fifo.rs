@@ -1,8 +1,9 @@
 //! A list of frames that wait for their turn, with the bytes in them and the time each came.
 
+use std::iter::Sum;
+
 use headway_units::{Span, Time};
 
-use crate::packet::ecn;
 use crate::pool::{Cursor, FrameHandle, List, Pool};
 
 /// Frames of one queue. While a frame waits, its slot's `arrival` is when it came.
@@ -51,13 +52,6 @@ impl Fifo {
         Some(Taken { frame, size, sojourn })
     }
 
-    /// Takes out all.
-    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<FrameHandle>) {
-        while let Some(taken) = self.pop(now, pool) {
-            out.push(taken.frame);
-        }
-    }
-
     /// Frames and bytes, counted.
     pub fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
         pool.iter(&self.list).fold(Backlog::default(), |mut sum, slot| {
@@ -86,12 +80,11 @@ impl Backlog {
     }
 }
 
-/// Marks a frame CE (RFC 3168 §5). False if its sender does not understand ECN.
-pub(crate) fn mark<B: Copy>(frame: &FrameHandle, pool: &mut Pool<B>) -> bool {
-    let tos = &mut pool.slot(frame).packet.tos;
-    let capable = *tos & ecn::MASK != 0;
-    if capable {
-        *tos |= ecn::CE;
+impl Sum for Backlog {
+    fn sum<I: Iterator<Item = Backlog>>(queues: I) -> Backlog {
+        queues.fold(Backlog::default(), |sum, own| Backlog {
+            frames: sum.frames + own.frames,
+            bytes: sum.bytes + own.bytes,
+        })
     }
-    capable
 }

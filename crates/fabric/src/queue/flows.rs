@@ -5,6 +5,8 @@
 //! a flow at one port, stands for the five-tuple. A hash with the port's own salt spreads flows over the queues; two
 //! flows may share one, as with stochastic fair queueing (McKenney 1990). Queues are created when first used.
 
+use headway_engine::mix64;
+
 /// No queue yet.
 const NONE: u32 = u32::MAX;
 
@@ -29,7 +31,7 @@ impl<Q> Flows<Q> {
         if self.index.is_empty() {
             self.index = vec![NONE; self.buckets as usize];
         }
-        let hash = mix(self.salt ^ u64::from(hop));
+        let hash = mix64(self.salt ^ u64::from(hop));
         // the upper bits of the product: uniform for any number of buckets
         let bucket = (u128::from(hash) * u128::from(self.buckets)) >> 64;
         let place = &mut self.index[bucket as usize];
@@ -64,13 +66,6 @@ impl<Q> Flows<Q> {
         }
         fattest
     }
-}
-
-/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195).
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 #[cfg(test)]

@@ -11,13 +11,47 @@
 
 use std::collections::VecDeque;
 
-use headway_units::Time;
+use headway_units::Bytes;
 
-use super::codel::{Bench, Chosen, Codel};
+use super::codel::{Codel, CodelLaw};
+use super::discipline::{Chosen, PortParameters, Scheduler, Spec, Waiting};
 use super::fifo::{Backlog, Fifo};
 use super::flows::Flows;
-use super::spec::{FqCodelSpec, Limit};
+use super::limit::Limit;
 use crate::pool::{FrameHandle, Pool};
+
+/// Fair queueing with CoDel on each queue (RFC 8290).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FqCodelSpec {
+    /// What all queues hold at most. `None`: as much as `memory`.
+    pub limit: Option<Limit>,
+    /// Bytes held at most, over all queues.
+    pub memory: Bytes,
+    /// Queues that flows are spread over, more than 0.
+    pub queues: u32,
+    /// Bytes that a queue may send per round, more than 0.
+    pub quantum: u32,
+    /// Frames that are dropped at most at a time when the limit is reached, more than 0.
+    pub batch: u32,
+    /// The control of each queue.
+    pub law: CodelLaw,
+}
+
+impl Spec for FqCodelSpec {
+    type Discipline = FqCodel;
+    const NAME: &'static str = "FQ-CoDel";
+
+    fn discipline(&self, port: &PortParameters) -> FqCodel {
+        FqCodel::new(self, port.stream().next_u64())
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        match self.limit {
+            Some(Limit::Bytes(limit)) => Some(Limit::Bytes(limit.min(self.memory))),
+            _ => Some(Limit::Bytes(self.memory)),
+        }
+    }
+}
 
 #[derive(Debug)]
 struct Flow {
@@ -59,52 +93,14 @@ impl FqCodel {
         }
     }
 
-    /// Queues a frame, and drops others or even this one if that is too much; it is given back then.
-    pub fn enqueue<B: Copy>(
-        &mut self,
-        now: Time,
-        frame: FrameHandle,
-        size: u64,
-        backlog: &mut Backlog,
-        pool: &mut Pool<B>,
-        dropped: &mut Vec<FrameHandle>,
-    ) -> Result<(), FrameHandle> {
-        let hop = pool.slot(&frame).packet.hop;
-        let number = self.flows.of(hop, || Flow::NEW);
-        let flow = self.flows.get(number);
-        let place = flow.fifo.push(now, frame, pool);
-        backlog.add(size);
-        self.largest = self.largest.max(size);
-        if !flow.listed {
-            flow.listed = true;
-            flow.deficit = i64::from(self.spec.quantum);
-            self.new.push_back(number);
-        }
-        if backlog.frames <= self.limit_frames && backlog.bytes <= self.limit_bytes {
-            return Ok(());
-        }
-        self.relieve(now, backlog, pool, dropped);
-        match dropped.pop_if(|last| last.is_at(place)) {
-            Some(frame) => Err(frame),
-            None => Ok(()),
-        }
-    }
-
     /// Drops at the head of the fattest queue.
-    fn relieve<B: Copy>(
-        &mut self,
-        now: Time,
-        backlog: &mut Backlog,
-        pool: &mut Pool<B>,
-        dropped: &mut Vec<FrameHandle>,
-    ) {
+    fn relieve<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {
         let fattest = self.flows.fattest(|flow| flow.fifo.bytes).expect("a frame was just queued");
         let flow = self.flows.get(fattest);
         let enough = flow.fifo.bytes / 2;
         let (mut frames, mut bytes) = (0, 0);
-        while let Some(taken) = flow.fifo.pop(now, pool) {
-            backlog.remove(taken.size);
-            dropped.push(taken.frame);
+        while let Some(taken) = waiting.pop(&mut flow.fifo) {
+            waiting.dropped.push(taken.frame);
             bytes += taken.size;
             frames += 1;
             if frames >= self.spec.batch || bytes >= enough {
@@ -113,15 +109,34 @@ impl FqCodel {
         }
         flow.control.count = flow.control.count.saturating_add(frames);
     }
+}
 
-    /// The frame to be sent (RFC 8290 §4.2).
-    pub fn dequeue<B: Copy>(
-        &mut self,
-        now: Time,
-        backlog: &mut Backlog,
-        pool: &mut Pool<B>,
-        dropped: &mut Vec<FrameHandle>,
-    ) -> Option<Chosen> {
+impl Scheduler for FqCodel {
+    /// Drops others or even this frame if that is too much; it is given back then.
+    fn enqueue<B: Copy>(&mut self, frame: FrameHandle, waiting: &mut Waiting<'_, B>) -> Result<(), FrameHandle> {
+        let hop = waiting.pool.slot(&frame).packet.hop;
+        let size = waiting.size(&frame);
+        let number = self.flows.of(hop, || Flow::NEW);
+        let flow = self.flows.get(number);
+        let place = waiting.push(&mut flow.fifo, frame);
+        self.largest = self.largest.max(size);
+        if !flow.listed {
+            flow.listed = true;
+            flow.deficit = i64::from(self.spec.quantum);
+            self.new.push_back(number);
+        }
+        if waiting.backlog.frames <= self.limit_frames && waiting.backlog.bytes <= self.limit_bytes {
+            return Ok(());
+        }
+        self.relieve(waiting);
+        match waiting.dropped.pop_if(|last| last.is_at(place)) {
+            Some(frame) => Err(frame),
+            None => Ok(()),
+        }
+    }
+
+    /// RFC 8290 §4.2.
+    fn dequeue<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) -> Option<Chosen> {
         loop {
             let (number, is_new) = match self.new.front() {
                 Some(&number) => (number, true),
@@ -135,8 +150,7 @@ impl FqCodel {
                 self.old.push_back(number);
                 continue;
             }
-            let mut bench = Bench { fifo: &mut flow.fifo, backlog, pool, dropped };
-            if let Some(chosen) = flow.control.dequeue(&self.spec.law, now, self.largest, &mut bench) {
+            if let Some(chosen) = flow.control.dequeue(&self.spec.law, self.largest, &mut flow.fifo, waiting) {
                 flow.deficit -= chosen.size as i64;
                 return Some(chosen);
             }
@@ -150,23 +164,16 @@ impl FqCodel {
         }
     }
 
-    /// Takes out all.
-    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<FrameHandle>) {
+    fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {
         for flow in self.flows.iter_mut() {
-            flow.fifo.flush(now, pool, out);
+            waiting.flush(&mut flow.fifo);
             *flow = Flow::NEW;
         }
         self.new.clear();
         self.old.clear();
     }
 
-    pub fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
-        sum(self.flows.iter().map(|flow| flow.fifo.count(pool)))
+    fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
+        self.flows.iter().map(|flow| flow.fifo.count(pool)).sum()
     }
-}
-
-/// The sum over queues.
-pub(super) fn sum(queues: impl Iterator<Item = Backlog>) -> Backlog {
-    queues
-        .fold(Backlog::default(), |sum, own| Backlog { frames: sum.frames + own.frames, bytes: sum.bytes + own.bytes })
 }

@@ -3,134 +3,156 @@
 //! Disciplines that decide when a frame arrives (drop-tail, RED, shared buffers) leave the port first in, first out:
 //! its departures follow by arithmetic. Those that choose or drop when a frame leaves ([`Scheduler`]) need an event
 //! for each departure, as long as frames wait.
+//!
+//! A discipline is a file of this folder, with its parameters and its state, and a line in the list below.
 
 mod codel;
+mod discipline;
 mod drop_tail;
 mod drr;
 mod fifo;
 mod flows;
 mod fq_codel;
+mod limit;
 mod red;
 mod shared_buffer;
-mod spec;
+#[cfg(test)]
+mod two_band;
 
-use headway_engine::Streams;
-use headway_units::{Span, Time};
+use headway_units::{Bytes, Span};
 
-pub(crate) use codel::Chosen;
-use codel::CodelQueue;
+pub use codel::CodelLaw;
+pub use discipline::Verdict;
+pub(crate) use discipline::{Admission, Chosen, PortParameters, Scheduler, Spec, Waiting};
 pub use drop_tail::DropTail;
-use drr::Drr;
-pub(crate) use fifo::{Backlog, mark};
-use fq_codel::FqCodel;
-pub(crate) use red::Red;
-pub(crate) use shared_buffer::SharedBuffer;
-pub use spec::{CodelLaw, CodelSpec, DrrSpec, FqCodelSpec, Limit, QueueSpec, RedSpec, SharedBufferSpec};
+pub(crate) use fifo::Backlog;
+pub use limit::Limit;
+pub use shared_buffer::SharedBufferSpec;
+pub(crate) use shared_buffer::{BufferSlot, SharedBuffer};
 
 use crate::pool::{FrameHandle, Pool};
-use crate::scheduled_port::Managed;
 
-/// What becomes of an arriving frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Queued.
-    Accept,
-    /// Queued and, if its sender understands ECN, marked.
-    Mark,
-    /// Marked and queued if its sender understands ECN, else discarded.
-    Signal,
-    /// Discarded.
-    Drop,
+macro_rules! disciplines {
+    (
+        admission { $($(#[doc = $a_about:literal])* $admission:ident($a_file:ident::$a_spec:ident);)* }
+        scheduler { $($(#[doc = $s_about:literal])* $(#[cfg($cfg:meta)])? $scheduler:ident($s_file:ident::$s_spec:ident);)* }
+    ) => {
+        $(pub use $a_file::$a_spec;)*
+        $($(#[cfg($cfg)])? pub use $s_file::$s_spec;)*
+
+        /// The queue of an output port.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        pub enum QueueSpec {
+            /// First in, first out, with optional ECN threshold marking.
+            DropTail {
+                /// Arrivals that would make the queue exceed this are dropped. `None`: never drops.
+                limit: Option<Limit>,
+                /// Arrivals that find more than this queued are marked CE if ECN-capable (RFC 8257 §3.1). `None`: never
+                /// marks.
+                mark: Option<Limit>,
+            },
+            $($(#[doc = $a_about])* $admission($a_spec),)*
+            $($(#[doc = $s_about])* $(#[cfg($cfg)])? $scheduler($s_spec),)*
+        }
+
+        impl QueueSpec {
+            /// What the queue holds at most, in bytes if there is such a limit; `None` without any.
+            pub fn limit(&self) -> Option<Limit> {
+                match self {
+                    QueueSpec::DropTail { limit, .. } => *limit,
+                    $(QueueSpec::$admission(spec) => Spec::limit(spec),)*
+                    $($(#[cfg($cfg)])? QueueSpec::$scheduler(spec) => Spec::limit(spec),)*
+                }
+            }
+
+            /// The discipline's name in texts for people.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    QueueSpec::DropTail { .. } => "drop-tail",
+                    $(QueueSpec::$admission(_) => <$a_spec as Spec>::NAME,)*
+                    $($(#[cfg($cfg)])? QueueSpec::$scheduler(_) => <$s_spec as Spec>::NAME,)*
+                }
+            }
+
+            /// The state of an empty queue at `port`.
+            pub(crate) fn discipline(&self, port: &PortParameters) -> Discipline {
+                match self {
+                    QueueSpec::DropTail { limit, mark } => {
+                        Discipline::Admission(AnyAdmission::DropTail(DropTail::new(*limit, *mark)))
+                    }
+                    $(QueueSpec::$admission(spec) => {
+                        Discipline::Admission(AnyAdmission::$admission(spec.discipline(port)))
+                    })*
+                    $($(#[cfg($cfg)])? QueueSpec::$scheduler(spec) => {
+                        Discipline::Scheduled(AnyScheduler::$scheduler(spec.discipline(port)))
+                    })*
+                }
+            }
+        }
+
+        /// Any discipline that decides when a frame arrives.
+        #[derive(Debug)]
+        pub(crate) enum AnyAdmission {
+            DropTail(DropTail),
+            $($admission(<$a_spec as Spec>::Discipline),)*
+        }
+
+        impl Admission for AnyAdmission {
+            fn offer(&mut self, bytes: Bytes, frames: u32, size: u16, idle: Span) -> Verdict {
+                match self {
+                    AnyAdmission::DropTail(queue) => queue.offer(bytes, frames, size),
+                    $(AnyAdmission::$admission(queue) => queue.offer(bytes, frames, size, idle),)*
+                }
+            }
+        }
+
+        /// Any discipline that decides when a frame leaves.
+        #[derive(Debug)]
+        pub(crate) enum AnyScheduler {
+            $($(#[cfg($cfg)])? $scheduler(<$s_spec as Spec>::Discipline),)*
+        }
+
+        impl Scheduler for AnyScheduler {
+            fn enqueue<B: Copy>(&mut self, frame: FrameHandle, waiting: &mut Waiting<'_, B>) -> Result<(), FrameHandle> {
+                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.enqueue(frame, waiting),)* }
+            }
+
+            fn dequeue<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) -> Option<Chosen> {
+                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.dequeue(waiting),)* }
+            }
+
+            fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {
+                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.flush(waiting),)* }
+            }
+
+            fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
+                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.count(pool),)* }
+            }
+        }
+    };
 }
 
-/// The queue of a port.
-#[derive(Debug)]
-pub(crate) enum Queue {
-    /// Most ports': decided in a few comparisons.
-    DropTail(DropTail),
-    /// All others, and those with a shared buffer.
-    Managed(Box<Managed>),
+disciplines! {
+    admission {
+        /// Random early detection.
+        Red(red::RedSpec);
+    }
+    scheduler {
+        /// Controlled delay.
+        Codel(codel::CodelSpec);
+        /// Fair queueing by flow with CoDel on each.
+        FqCodel(fq_codel::FqCodelSpec);
+        /// Fair queueing by flow.
+        Drr(drr::DrrSpec);
+        /// A worked example.
+        #[cfg(test)]
+        TwoBand(two_band::TwoBandSpec);
+    }
 }
 
-/// How a port decides.
+/// How a port decides where more than drop-tail arithmetic is needed.
 #[derive(Debug)]
 pub(crate) enum Discipline {
-    DropTail(DropTail),
-    Red(Red),
-    Scheduled(Scheduler),
-}
-
-impl Discipline {
-    /// The discipline of a port that sends so many bytes in `service`, where chance comes from the stream `name`.
-    pub fn new(spec: &QueueSpec, service: impl Fn(u64) -> Span, streams: Streams, name: &str) -> Discipline {
-        let stream = || streams.stream(name);
-        match spec {
-            QueueSpec::DropTail { limit, mark } => Discipline::DropTail(DropTail::new(*limit, *mark)),
-            QueueSpec::Red(red) => Discipline::Red(Red::new(red, service(red.packet.get()), stream())),
-            QueueSpec::Codel(codel) => Discipline::Scheduled(Scheduler::Codel(CodelQueue::new(codel))),
-            QueueSpec::FqCodel(fq) => Discipline::Scheduled(Scheduler::FqCodel(FqCodel::new(fq, stream().next_u64()))),
-            QueueSpec::Drr(drr) => Discipline::Scheduled(Scheduler::Drr(Drr::new(drr, stream().next_u64()))),
-        }
-    }
-}
-
-/// Disciplines that choose among frames that wait, or drop them, when one leaves.
-#[derive(Debug)]
-pub(crate) enum Scheduler {
-    Codel(CodelQueue),
-    FqCodel(FqCodel),
-    Drr(Drr),
-}
-
-impl Scheduler {
-    /// Queues a frame of `size`, or gives it back. Frames that were queued before and make room go to `dropped`.
-    pub fn enqueue<B: Copy>(
-        &mut self,
-        now: Time,
-        frame: FrameHandle,
-        size: u64,
-        backlog: &mut Backlog,
-        pool: &mut Pool<B>,
-        dropped: &mut Vec<FrameHandle>,
-    ) -> Result<(), FrameHandle> {
-        match self {
-            Scheduler::Codel(codel) => codel.enqueue(now, frame, size, backlog, pool),
-            Scheduler::FqCodel(fq) => fq.enqueue(now, frame, size, backlog, pool, dropped),
-            Scheduler::Drr(drr) => drr.enqueue(now, frame, size, backlog, pool, dropped),
-        }
-    }
-
-    /// The frame that is sent next. Frames that are dropped instead go to `dropped`.
-    pub fn dequeue<B: Copy>(
-        &mut self,
-        now: Time,
-        backlog: &mut Backlog,
-        pool: &mut Pool<B>,
-        dropped: &mut Vec<FrameHandle>,
-    ) -> Option<Chosen> {
-        match self {
-            Scheduler::Codel(codel) => codel.dequeue(now, backlog, pool, dropped),
-            Scheduler::FqCodel(fq) => fq.dequeue(now, backlog, pool, dropped),
-            Scheduler::Drr(drr) => drr.dequeue(now, backlog, pool),
-        }
-    }
-
-    /// Takes out all that waits and forgets what was learnt from it, as Linux does when a link goes down
-    /// (`net/sched/sch_generic.c: dev_reset_queue`).
-    pub fn flush<B: Copy>(&mut self, now: Time, pool: &mut Pool<B>, out: &mut Vec<FrameHandle>) {
-        match self {
-            Scheduler::Codel(codel) => codel.flush(now, pool, out),
-            Scheduler::FqCodel(fq) => fq.flush(now, pool, out),
-            Scheduler::Drr(drr) => drr.flush(now, pool, out),
-        }
-    }
-
-    /// What waits, counted anew.
-    pub fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
-        match self {
-            Scheduler::Codel(codel) => codel.count(pool),
-            Scheduler::FqCodel(fq) => fq.count(pool),
-            Scheduler::Drr(drr) => drr.count(pool),
-        }
-    }
+    Admission(AnyAdmission),
+    Scheduled(AnyScheduler),
 }

@@ -12,8 +12,45 @@
 use headway_engine::Stream;
 use headway_units::{Bytes, Span};
 
-use super::Verdict;
-use super::spec::{Limit, RedSpec};
+use super::discipline::{Admission, PortParameters, Spec, Verdict};
+use super::limit::Limit;
+
+/// Random early detection (Floyd & Jacobson 1993).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RedSpec {
+    /// Arrivals that would make the queue exceed this are dropped. `None`: only the average drops.
+    pub limit: Option<Limit>,
+    /// Up to this average nothing is marked or dropped.
+    pub min: Limit,
+    /// Towards this average the probability rises to `probability`; above it everything is marked or dropped, or with
+    /// `gentle` above twice as much. In the unit of `min`, and more than it.
+    pub max: Limit,
+    /// The probability at an average of `max`, from 0 to 1.
+    pub probability: f64,
+    /// The weight of an arrival in the moving average, more than 0 and at most 1.
+    pub weight: f64,
+    /// What is taken for the usual frame when an idle time is counted in frames.
+    pub packet: Bytes,
+    /// Between `max` and twice `max` the probability rises on to 1 (Floyd 2000).
+    pub gentle: bool,
+    /// ECN-capable frames are marked instead of dropped.
+    pub ecn: bool,
+    /// Where everything is marked or dropped, ECN-capable frames too are dropped (RFC 3168 §7).
+    pub hard_drop: bool,
+}
+
+impl Spec for RedSpec {
+    type Discipline = Red;
+    const NAME: &'static str = "RED";
+
+    fn discipline(&self, port: &PortParameters) -> Red {
+        Red::new(self, port.service(self.packet), port.stream())
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        self.limit
+    }
+}
 
 /// State of one queue.
 #[derive(Debug)]
@@ -65,8 +102,23 @@ impl Red {
         }
     }
 
-    /// What becomes of a frame of `size` that finds `bytes` in `frames` frames, the queue having been empty for `idle`.
-    pub fn offer(&mut self, bytes: Bytes, frames: u32, size: u16, idle: Span) -> Verdict {
+    /// p_b of the present average.
+    fn base(&self) -> f64 {
+        let (min, max, most) = (self.min, self.max, self.probability);
+        if self.average < min {
+            0.0
+        } else if self.average < max {
+            most * (self.average - min) / (max - min)
+        } else if self.gentle && self.average < 2.0 * max {
+            most + (1.0 - most) * (self.average - max) / max
+        } else {
+            1.0
+        }
+    }
+}
+
+impl Admission for Red {
+    fn offer(&mut self, bytes: Bytes, frames: u32, size: u16, idle: Span) -> Verdict {
         if frames == 0 {
             self.average *= power(1.0 - self.weight, idle.picos() / self.service.picos());
         } else {
@@ -93,20 +145,6 @@ impl Red {
         }
         self.count = 0;
         self.early
-    }
-
-    /// p_b of the present average.
-    fn base(&self) -> f64 {
-        let (min, max, most) = (self.min, self.max, self.probability);
-        if self.average < min {
-            0.0
-        } else if self.average < max {
-            most * (self.average - min) / (max - min)
-        } else if self.gentle && self.average < 2.0 * max {
-            most + (1.0 - most) * (self.average - max) / max
-        } else {
-            1.0
-        }
     }
 }
 

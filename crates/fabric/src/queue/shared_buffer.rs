@@ -11,9 +11,27 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use headway_units::Time;
+use headway_units::{Bytes, Time};
 
-use super::spec::SharedBufferSpec;
+/// A buffer that all output ports of a switch share (Choudhury & Hahne 1998).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SharedBufferSpec {
+    /// Bytes in it.
+    pub size: Bytes,
+    /// A port may hold up to α times what is free, beyond its reserve; more than 0.
+    pub alpha: f64,
+    /// Bytes of it that are every port's own. All ports' together are less than `size`.
+    pub reserve: Bytes,
+}
+
+/// A port's place in a shared buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BufferSlot {
+    /// Which buffer.
+    pub buffer: u32,
+    /// Which of its ports.
+    pub port: u32,
+}
 
 /// A frame that leaves: when, from which port, and its bytes.
 type Leaving = Reverse<(Time, u32, u16)>;
@@ -80,7 +98,7 @@ impl SharedBuffer {
     }
 
     /// What was to leave `port` later than `free` was dropped.
-    pub fn forget(&mut self, port: u32, free: Time) {
+    pub fn drop_after(&mut self, port: u32, free: Time) {
         let mut dropped = Vec::new();
         self.leaving.retain(|&Reverse((time, of, size))| {
             let stays = of != port || time <= free;
@@ -125,7 +143,6 @@ impl SharedBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_units::Bytes;
 
     fn buffer(size: u64, alpha: f64, reserve: u64, ports: usize) -> SharedBuffer {
         SharedBuffer::new(&SharedBufferSpec { size: Bytes::new(size), alpha, reserve: Bytes::new(reserve) }, ports)

@@ -2,8 +2,9 @@
 
 use headway_units::Span;
 
-use super::{Built, TopologyError, at_least_one, limit, switches};
-use crate::graph::{Graph, Wire};
+use super::inventory::{Role, Tier, Tiers};
+use super::wiring::{Built, TopologyError, Wiring, at_least_one, limit};
+use crate::wire::Wire;
 
 /// BCube_k of n-port switches (Guo et al., SIGCOMM 2009, §3.1, doi:10.1145/1592568.1592577): n^(k+1) servers with k + 1
 /// interfaces and k + 1 levels of n^k switches; `levels` is k + 1. Servers are numbered by k + 1 digits below n; interface
@@ -41,32 +42,43 @@ impl Bcube {
     /// # Errors
     /// Fewer than three ports, no levels, too many links, a wire that [`Graph::connect`] refuses.
     pub fn build(&self) -> Result<Built, TopologyError> {
-        if self.n < 3 {
-            return Err(TopologyError::Parameter { name: "n", value: self.n, allowed: "at least 3" });
-        }
-        at_least_one("levels", self.levels)?;
+        check(self.n, self.levels)?;
         // What does not fit 32 bits is refused by `limit` as well.
         let count = self.n.saturating_pow(self.levels);
         limit(&[[count, self.levels, 1]])?;
-        let mut graph = Graph::new();
-        let mut hosts = Vec::new();
-        for i in 0..count {
-            let host = graph.add_host(format!("host{i}"), self.host_latency)?;
-            graph.let_forward(host);
-            hosts.push(host);
-        }
+        let mut net = Wiring::new(self.host_wire, self.wire, self.host_latency, self.switch_latency);
+        let hosts = (0..count).map(|i| net.forwarding_host(format!("host{i}"))).collect::<Result<Vec<_>, _>>()?;
         let levels = (0..self.levels)
-            .map(|level| switches(&mut graph, &format!("level{level}-switch"), count / self.n, self.switch_latency))
+            .map(|level| net.switches(&format!("level{level}-switch"), count / self.n))
             .collect::<Result<Vec<_>, _>>()?;
         for (number, &host) in (0..).zip(&hosts) {
             let mut place: u32 = 1;
             for switches in &levels {
                 // Without the digit at `place`.
                 let switch = number / (place * self.n) * place + number % place;
-                graph.connect(host, switches[switch as usize], self.host_wire, self.wire)?;
+                net.attach(host, switches[switch as usize])?;
                 place *= self.n;
             }
         }
-        Ok(Built { graph, hosts, top: Vec::new() })
+        Ok(net.finish(Vec::new()))
     }
+}
+
+fn check(n: u32, levels: u32) -> Result<(), TopologyError> {
+    if n < 3 {
+        return Err(TopologyError::Parameter { name: "n", value: n, allowed: "at least 3" });
+    }
+    at_least_one("levels", levels)
+}
+
+/// Hosts of the full size.
+pub(super) fn hosts(n: u32, levels: u32) -> Result<u128, TopologyError> {
+    check(n, levels)?;
+    Ok(u128::from(n).saturating_pow(levels))
+}
+
+/// Switches of the full size.
+pub(super) fn tiers(hosts: u64, n: u32, levels: u32) -> Tiers {
+    let (n, levels) = (u64::from(n), u64::from(levels));
+    Tiers { interfaces: levels, tiers: vec![Tier::new("switch", Role::Edge, levels * (hosts / n), n)] }
 }

@@ -2,8 +2,10 @@
 
 use headway_units::Span;
 
-use super::{Built, TopologyError, at_least_one, core_groups, half, limit, mesh, switches};
-use crate::graph::{Graph, NodeId, Wire};
+use super::inventory::{Role, Tier, Tiers};
+use super::wiring::{Built, TopologyError, Wiring, at_least_one, half, limit};
+use crate::graph::NodeId;
+use crate::wire::Wire;
 
 /// One pod of the dual-homed FatTree (thesis fig. 6.4 with k = 4): k/2 edge and k/2 aggregation switches, fully meshed,
 /// and hosts with k/2 interfaces, interface i on edge switch i.
@@ -39,30 +41,17 @@ impl DualHomedPod {
         let count = self.hosts.unwrap_or_else(|| half.saturating_mul(self.k));
         at_least_one("hosts", count)?;
         limit(&[[count, half, 1], [half, half, 1]])?;
-        let mut graph = Graph::new();
-        let mut hosts = Vec::new();
-        let top = self.pod(&mut graph, 0, count, &mut hosts)?;
-        Ok(Built { graph, hosts, top })
+        let mut net = Wiring::new(self.host_wire, self.wire, self.host_latency, self.switch_latency);
+        let top = self.pod(&mut net, 0, count)?;
+        Ok(net.finish(top))
     }
 
     /// Adds pod number `pod` with `count` hosts and returns its aggregation switches.
-    fn pod(
-        &self,
-        graph: &mut Graph,
-        pod: u32,
-        count: u32,
-        hosts: &mut Vec<NodeId>,
-    ) -> Result<Vec<NodeId>, TopologyError> {
-        let aggregation = switches(graph, &format!("pod{pod}-aggregation"), self.k / 2, self.switch_latency)?;
-        let edges = switches(graph, &format!("pod{pod}-edge"), self.k / 2, self.switch_latency)?;
-        mesh(graph, &edges, &aggregation, self.aggregation_wire)?;
-        for i in 0..count {
-            let host = graph.add_host(format!("pod{pod}-host{i}"), self.host_latency)?;
-            for &edge in &edges {
-                graph.connect(host, edge, self.host_wire, self.wire)?;
-            }
-            hosts.push(host);
-        }
+    fn pod(&self, net: &mut Wiring, pod: u32, count: u32) -> Result<Vec<NodeId>, TopologyError> {
+        let aggregation = net.switches(&format!("pod{pod}-aggregation"), self.k / 2)?;
+        let edges = net.switches(&format!("pod{pod}-edge"), self.k / 2)?;
+        net.mesh(&edges, &aggregation, self.aggregation_wire)?;
+        net.hosts(&format!("pod{pod}-host"), 0..count, &edges)?;
         Ok(aggregation)
     }
 }
@@ -116,14 +105,29 @@ impl DualHomedFatTree {
             host_latency: self.host_latency,
             switch_latency: self.switch_latency,
         };
-        let mut graph = Graph::new();
-        let cores = switches(&mut graph, "core", half * half, self.switch_latency)?;
-        let mut hosts = Vec::new();
+        let mut net = Wiring::new(self.host_wire, self.wire, self.host_latency, self.switch_latency);
+        let cores = net.switches("core", half * half)?;
         for pod in 0..self.k {
-            let aggregation = pods.pod(&mut graph, pod, count, &mut hosts)?;
-            core_groups(&mut graph, &aggregation, &cores, self.core_wire)?;
+            let aggregation = pods.pod(&mut net, pod, count)?;
+            net.core_groups(&aggregation, &cores, self.core_wire)?;
         }
-        let top = cores.iter().copied().step_by(half as usize).collect();
-        Ok(Built { graph, hosts, top })
+        Ok(net.finish(cores.into_iter().step_by(half as usize).collect()))
     }
+}
+
+/// Hosts of a FatTree at its full size.
+pub(super) fn hosts(k: u32) -> Result<u128, TopologyError> {
+    half(k)?;
+    Ok(u128::from(k).pow(3) / 4)
+}
+
+/// Switches of a FatTree at its full size.
+pub(super) fn tiers(_hosts: u64, k: u32) -> Tiers {
+    let k = u64::from(k);
+    let tiers = vec![
+        Tier::new("edge", Role::Edge, k * k / 2, k * k / 4 + k / 2),
+        Tier::new("aggregation", Role::Aggregation, k * k / 2, k),
+        Tier::new("core", Role::Core, k * k / 4, k),
+    ];
+    Tiers { interfaces: k / 2, tiers }
 }

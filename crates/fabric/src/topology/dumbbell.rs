@@ -2,8 +2,8 @@
 
 use headway_units::Span;
 
-use super::{Built, TopologyError, at_least_one, limit};
-use crate::graph::{Graph, Wire};
+use super::wiring::{Built, TopologyError, Wiring, at_least_one, limit};
+use crate::wire::Wire;
 
 /// Hosts on two switches that one cable joins: the bottleneck of the pacing experiment (PSPacer) and of most
 /// studies of congestion control.
@@ -36,18 +36,12 @@ impl Dumbbell {
         at_least_one("left", self.left)?;
         at_least_one("right", self.right)?;
         limit(&[[self.left, 1, 1], [self.right, 1, 1], [1, 1, 1]])?;
-        let mut graph = Graph::new();
-        let left = graph.add_switch("left", self.switch_latency)?;
-        let right = graph.add_switch("right", self.switch_latency)?;
-        graph.connect(left, right, self.bottleneck, self.bottleneck)?;
-        let mut hosts = Vec::new();
-        for (side, switch, count) in [("left", left, self.left), ("right", right, self.right)] {
-            for i in 0..count {
-                let host = graph.add_host(format!("{side}-host{i}"), self.host_latency)?;
-                graph.connect(host, switch, self.host_wire, self.wire)?;
-                hosts.push(host);
-            }
-        }
-        Ok(Built { graph, hosts, top: Vec::new() })
+        let mut net = Wiring::new(self.host_wire, self.wire, self.host_latency, self.switch_latency);
+        let left = net.switch("left")?;
+        let right = net.switch("right")?;
+        net.connect(left, right, self.bottleneck)?;
+        net.hosts("left-host", 0..self.left, &[left])?;
+        net.hosts("right-host", 0..self.right, &[right])?;
+        Ok(net.finish(Vec::new()))
     }
 }

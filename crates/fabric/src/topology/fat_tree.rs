@@ -2,8 +2,9 @@
 
 use headway_units::Span;
 
-use super::{Built, TopologyError, at_least_one, core_groups, half, limit, mesh, switches};
-use crate::graph::{Graph, Wire};
+use super::inventory::{Role, Tier, Tiers};
+use super::wiring::{Built, TopologyError, Wiring, at_least_one, half, limit};
+use crate::wire::Wire;
 
 /// The k-ary FatTree of Al-Fares, Loukissas and Vahdat (SIGCOMM 2008, doi:10.1145/1402958.1402967): k pods of k/2 edge and k/2 aggregation
 /// switches, (k/2)² core switches, k/2 hosts on each edge switch, (k/2)² shortest paths between hosts of two pods.
@@ -43,21 +44,35 @@ impl FatTree {
         at_least_one("hosts_per_edge", hosts_per_edge)?;
         // Host cables, then k/2 · k/2 cables per pod in each of the two upper tiers.
         limit(&[[self.k, half, hosts_per_edge], [self.k, half, half], [self.k, half, half]])?;
-        let mut graph = Graph::new();
-        let cores = switches(&mut graph, "core", half * half, self.switch_latency)?;
-        let mut hosts = Vec::new();
+        let mut net = Wiring::new(self.host_wire, self.wire, self.host_latency, self.switch_latency);
+        let cores = net.switches("core", half * half)?;
         for pod in 0..self.k {
-            let aggregation = switches(&mut graph, &format!("pod{pod}-aggregation"), half, self.switch_latency)?;
-            let edges = switches(&mut graph, &format!("pod{pod}-edge"), half, self.switch_latency)?;
-            core_groups(&mut graph, &aggregation, &cores, self.core_wire)?;
-            mesh(&mut graph, &edges, &aggregation, self.aggregation_wire)?;
-            let places = edges.iter().flat_map(|&edge| (0..hosts_per_edge).map(move |_| edge));
-            for (i, edge) in places.enumerate() {
-                let host = graph.add_host(format!("pod{pod}-host{i}"), self.host_latency)?;
-                graph.connect(host, edge, self.host_wire, self.wire)?;
-                hosts.push(host);
+            let aggregation = net.switches(&format!("pod{pod}-aggregation"), half)?;
+            let edges = net.switches(&format!("pod{pod}-edge"), half)?;
+            net.core_groups(&aggregation, &cores, self.core_wire)?;
+            net.mesh(&edges, &aggregation, self.aggregation_wire)?;
+            for (e, &edge) in (0..).zip(&edges) {
+                let numbers = e * hosts_per_edge..(e + 1) * hosts_per_edge;
+                net.hosts(&format!("pod{pod}-host"), numbers, &[edge])?;
             }
         }
-        Ok(Built { graph, hosts, top: cores })
+        Ok(net.finish(cores))
     }
+}
+
+/// Hosts of the full size.
+pub(super) fn hosts(k: u32) -> Result<u128, TopologyError> {
+    half(k)?;
+    Ok(u128::from(k).pow(3) / 4)
+}
+
+/// Switches of the full size.
+pub(super) fn tiers(_hosts: u64, k: u32) -> Tiers {
+    let k = u64::from(k);
+    let tiers = vec![
+        Tier::new("edge", Role::Edge, k * k / 2, k),
+        Tier::new("aggregation", Role::Aggregation, k * k / 2, k),
+        Tier::new("core", Role::Core, k * k / 4, k),
+    ];
+    Tiers { interfaces: 1, tiers }
 }

@@ -2,8 +2,9 @@
 
 use headway_units::Span;
 
-use super::{Built, TopologyError, at_least_one, half, limit, switches};
-use crate::graph::{Graph, Wire};
+use super::inventory::{Role, Tier, Tiers};
+use super::wiring::{Built, TopologyError, Wiring, at_least_one, half, limit};
+use crate::wire::Wire;
 
 /// The multi-homed FatTree, k-MHFT (thesis §7.2.2, fig. 7.5, table 7.1): k pods of k/2 aggregation and k²/4 edge switches,
 /// k/2 cores, k³/4 hosts with k/2 interfaces. An edge switch has k/2 hosts and one aggregation switch, an aggregation
@@ -53,29 +54,35 @@ impl MultiHomedFatTree {
         // Per pod and plane: k/2 edge switches with their hosts and an uplink each, and the aggregation switch's uplink.
         let planes = self.k.saturating_mul(half);
         limit(&[[planes, half, hosts_per_edge], [planes, half, 1], [planes, 1, 1]])?;
-        let mut graph = Graph::new();
-        let cores = switches(&mut graph, "core", half, self.switch_latency)?;
-        let mut hosts = Vec::new();
+        let mut net = Wiring::new(self.host_wire, self.wire, self.host_latency, self.switch_latency);
+        let cores = net.switches("core", half)?;
         for pod in 0..self.k {
-            let aggregation = switches(&mut graph, &format!("pod{pod}-aggregation"), half, self.switch_latency)?;
-            let edges = switches(&mut graph, &format!("pod{pod}-edge"), half * half, self.switch_latency)?;
-            for (&switch, &core) in aggregation.iter().zip(&cores) {
-                graph.connect(switch, core, self.core_wire, self.core_wire)?;
-            }
+            let aggregation = net.switches(&format!("pod{pod}-aggregation"), half)?;
+            let edges = net.switches(&format!("pod{pod}-edge"), half * half)?;
+            net.pairs(&aggregation, &cores, self.core_wire)?;
             for (rack, edges) in (0..).zip(edges.chunks(half as usize)) {
-                for (&edge, &switch) in edges.iter().zip(&aggregation) {
-                    graph.connect(edge, switch, self.aggregation_wire, self.aggregation_wire)?;
-                }
-                for i in 0..hosts_per_edge {
-                    let name = format!("pod{pod}-host{}", rack * hosts_per_edge + i);
-                    let host = graph.add_host(name, self.host_latency)?;
-                    for &edge in edges {
-                        graph.connect(host, edge, self.host_wire, self.wire)?;
-                    }
-                    hosts.push(host);
-                }
+                net.pairs(edges, &aggregation, self.aggregation_wire)?;
+                let numbers = rack * hosts_per_edge..(rack + 1) * hosts_per_edge;
+                net.hosts(&format!("pod{pod}-host"), numbers, edges)?;
             }
         }
-        Ok(Built { graph, hosts, top: cores })
+        Ok(net.finish(cores))
     }
+}
+
+/// Hosts of the full size.
+pub(super) fn hosts(k: u32) -> Result<u128, TopologyError> {
+    half(k)?;
+    Ok(u128::from(k).pow(3) / 4)
+}
+
+/// Switches of the full size.
+pub(super) fn tiers(hosts: u64, k: u32) -> Tiers {
+    let k = u64::from(k);
+    let tiers = vec![
+        Tier::new("edge", Role::Edge, hosts, k / 2 + 1),
+        Tier::new("aggregation", Role::Aggregation, k * k / 2, k / 2 + 1),
+        Tier::new("core", Role::Core, k / 2, k),
+    ];
+    Tiers { interfaces: k / 2, tiers }
 }

@@ -2,8 +2,8 @@
 
 use headway_units::Span;
 
-use super::{Built, TopologyError, at_least_one, limit};
-use crate::graph::{Graph, Wire};
+use super::wiring::{Built, TopologyError, Wiring, at_least_one, limit};
+use crate::wire::Wire;
 
 /// Two groups of hosts and several paths between them that share nothing; interface `i` of every host is on path `i`
 /// (the thesis's lanes, fig. 5.3). Each path has a switch at either end, so that its middle can be the bottleneck.
@@ -39,24 +39,16 @@ impl ParallelPaths {
         at_least_one("right", self.right)?;
         at_least_one("paths", paths)?;
         limit(&[[self.left, paths, 1], [self.right, paths, 1], [paths, 1, 1]])?;
-        let mut graph = Graph::new();
+        let mut net = Wiring::new(self.host_wire, self.wire, self.host_latency, self.switch_latency);
         let mut left = Vec::new();
         let mut right = Vec::new();
         for (i, &middle) in self.paths.iter().enumerate() {
-            left.push(graph.add_switch(format!("path{i}-left"), self.switch_latency)?);
-            right.push(graph.add_switch(format!("path{i}-right"), self.switch_latency)?);
-            graph.connect(left[i], right[i], middle, middle)?;
+            left.push(net.switch(format!("path{i}-left"))?);
+            right.push(net.switch(format!("path{i}-right"))?);
+            net.connect(left[i], right[i], middle)?;
         }
-        let mut hosts = Vec::new();
-        for (side, switches, count) in [("left", &left, self.left), ("right", &right, self.right)] {
-            for i in 0..count {
-                let host = graph.add_host(format!("{side}-host{i}"), self.host_latency)?;
-                for &switch in switches {
-                    graph.connect(host, switch, self.host_wire, self.wire)?;
-                }
-                hosts.push(host);
-            }
-        }
-        Ok(Built { graph, hosts, top: left })
+        net.hosts("left-host", 0..self.left, &left)?;
+        net.hosts("right-host", 0..self.right, &right)?;
+        Ok(net.finish(left))
     }
 }

@@ -1,8 +1,9 @@
-use headway_units::Rate;
+use headway_units::{Rate, Span};
 
 use super::*;
-use crate::graph::NodeKind;
+use crate::graph::{Graph, GraphError, NodeId, NodeKind};
 use crate::path::tests::{shortest, wire};
+use crate::wire::Wire;
 
 fn mbps(n: u64) -> Wire {
     Wire { rate: Rate::from_mbps(n), ..wire() }

@@ -2,8 +2,8 @@
 
 use headway_units::Span;
 
-use super::{Built, TopologyError, at_least_one, limit, switches};
-use crate::graph::{Graph, Wire};
+use super::wiring::{Built, TopologyError, Wiring, at_least_one, limit};
+use crate::wire::Wire;
 
 /// The hierarchical tree of data centres before FatTrees (thesis fig. 3.1): one core switch, aggregation switches below
 /// it, edge switches below each of them, hosts below each of these. Between two hosts there is one path.
@@ -43,24 +43,15 @@ impl Tree {
         at_least_one("hosts_per_edge", self.hosts_per_edge)?;
         let (aggregations, edges_each) = (self.aggregations, self.edges_per_aggregation);
         limit(&[[aggregations, edges_each, self.hosts_per_edge], [aggregations, edges_each, 1], [aggregations, 1, 1]])?;
-        let mut graph = Graph::new();
-        let core = graph.add_switch("core", self.switch_latency)?;
-        let aggregation = switches(&mut graph, "aggregation", aggregations, self.switch_latency)?;
-        let edges = switches(&mut graph, "edge", aggregations * edges_each, self.switch_latency)?;
+        let mut net = Wiring::new(self.host_wire, self.wire, self.host_latency, self.switch_latency);
+        let core = net.switch("core")?;
+        let aggregation = net.switches("aggregation", aggregations)?;
+        let edges = net.switches("edge", aggregations * edges_each)?;
         for (&switch, below) in aggregation.iter().zip(edges.chunks(edges_each as usize)) {
-            graph.connect(switch, core, self.core_wire, self.core_wire)?;
-            for &edge in below {
-                graph.connect(edge, switch, self.aggregation_wire, self.aggregation_wire)?;
-            }
+            net.connect(switch, core, self.core_wire)?;
+            net.mesh(below, &[switch], self.aggregation_wire)?;
         }
-        let mut hosts = Vec::new();
-        for (e, &edge) in edges.iter().enumerate() {
-            for i in 0..self.hosts_per_edge {
-                let host = graph.add_host(format!("edge{e}-host{i}"), self.host_latency)?;
-                graph.connect(host, edge, self.host_wire, self.wire)?;
-                hosts.push(host);
-            }
-        }
-        Ok(Built { graph, hosts, top: vec![core] })
+        net.hosts_on_each("edge", &edges, self.hosts_per_edge)?;
+        Ok(net.finish(vec![core]))
     }
 }

@@ -2,8 +2,9 @@
 
 use headway_units::Span;
 
-use super::{Built, TopologyError, at_least_one, limit, mesh, switches};
-use crate::graph::{Graph, Wire};
+use super::inventory::{Role, Tier, Tiers};
+use super::wiring::{Built, TopologyError, Wiring, at_least_one, limit};
+use crate::wire::Wire;
 
 /// Leaf switches with hosts, each connected to every spine switch. pFabric's network is 9 leaves of 16 hosts and
 /// 4 spines (Alizadeh et al., SIGCOMM 2013).
@@ -36,22 +37,33 @@ impl TwoTier {
     /// # Errors
     /// A count of zero, too many links, a wire that [`Graph::connect`] refuses.
     pub fn build(&self) -> Result<Built, TopologyError> {
-        at_least_one("leaves", self.leaves)?;
-        at_least_one("spines", self.spines)?;
-        at_least_one("hosts_per_leaf", self.hosts_per_leaf)?;
+        check(self.leaves, self.spines, self.hosts_per_leaf)?;
         limit(&[[self.leaves, self.spines, 1], [self.leaves, self.hosts_per_leaf, 1]])?;
-        let mut graph = Graph::new();
-        let spines = switches(&mut graph, "spine", self.spines, self.switch_latency)?;
-        let leaves = switches(&mut graph, "leaf", self.leaves, self.switch_latency)?;
-        mesh(&mut graph, &leaves, &spines, self.spine_wire)?;
-        let mut hosts = Vec::new();
-        for (l, &leaf) in leaves.iter().enumerate() {
-            for i in 0..self.hosts_per_leaf {
-                let host = graph.add_host(format!("leaf{l}-host{i}"), self.host_latency)?;
-                graph.connect(host, leaf, self.host_wire, self.wire)?;
-                hosts.push(host);
-            }
-        }
-        Ok(Built { graph, hosts, top: spines })
+        let mut net = Wiring::new(self.host_wire, self.wire, self.host_latency, self.switch_latency);
+        let spines = net.switches("spine", self.spines)?;
+        let leaves = net.switches("leaf", self.leaves)?;
+        net.mesh(&leaves, &spines, self.spine_wire)?;
+        net.hosts_on_each("leaf", &leaves, self.hosts_per_leaf)?;
+        Ok(net.finish(spines))
     }
+}
+
+fn check(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Result<(), TopologyError> {
+    at_least_one("leaves", leaves)?;
+    at_least_one("spines", spines)?;
+    at_least_one("hosts_per_leaf", hosts_per_leaf)
+}
+
+/// Hosts of the full size.
+pub(super) fn hosts(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Result<u128, TopologyError> {
+    check(leaves, spines, hosts_per_leaf)?;
+    Ok(u128::from(leaves) * u128::from(hosts_per_leaf))
+}
+
+/// Switches of the full size.
+pub(super) fn tiers(_hosts: u64, leaves: u32, spines: u32, hosts_per_leaf: u32) -> Tiers {
+    let [leaves, spines, each] = [leaves, spines, hosts_per_leaf].map(u64::from);
+    let tiers =
+        vec![Tier::new("leaf", Role::Edge, leaves, each + spines), Tier::new("spine", Role::Core, spines, leaves)];
+    Tiers { interfaces: 1, tiers }
 }

@@ -2,8 +2,8 @@
 
 use headway_units::Span;
 
-use super::{Built, TopologyError, at_least_one, limit, mesh, switches};
-use crate::graph::{Graph, Wire};
+use super::wiring::{Built, TopologyError, Wiring, at_least_one, limit};
+use crate::wire::Wire;
 
 /// The Clos network of VL2 (Greenberg et al., SIGCOMM 2009, §4.1, doi:10.1145/1592568.1592576): D_I aggregation switches of
 /// D_A ports, each connected to all D_A/2 intermediate switches of D_I ports, and D_A·D_I/4 top-of-rack switches with two
@@ -60,22 +60,15 @@ impl Vl2 {
             [pairs, intermediates, 2],
             [self.intermediate_ports, intermediates, 1],
         ])?;
-        let mut graph = Graph::new();
-        let intermediate = switches(&mut graph, "intermediate", intermediates, self.switch_latency)?;
-        let aggregation = switches(&mut graph, "aggregation", self.intermediate_ports, self.switch_latency)?;
-        let tors = switches(&mut graph, "tor", pairs * intermediates, self.switch_latency)?;
-        mesh(&mut graph, &aggregation, &intermediate, self.intermediate_wire)?;
+        let mut net = Wiring::new(self.host_wire, self.wire, self.host_latency, self.switch_latency);
+        let intermediate = net.switches("intermediate", intermediates)?;
+        let aggregation = net.switches("aggregation", self.intermediate_ports)?;
+        let tors = net.switches("tor", pairs * intermediates)?;
+        net.mesh(&aggregation, &intermediate, self.intermediate_wire)?;
         for (pair, racks) in aggregation.chunks(2).zip(tors.chunks(intermediates as usize)) {
-            mesh(&mut graph, racks, pair, self.aggregation_wire)?;
+            net.mesh(racks, pair, self.aggregation_wire)?;
         }
-        let mut hosts = Vec::new();
-        for (t, &tor) in tors.iter().enumerate() {
-            for i in 0..self.hosts_per_tor {
-                let host = graph.add_host(format!("tor{t}-host{i}"), self.host_latency)?;
-                graph.connect(host, tor, self.host_wire, self.wire)?;
-                hosts.push(host);
-            }
-        }
-        Ok(Built { graph, hosts, top: intermediate })
+        net.hosts_on_each("tor", &tors, self.hosts_per_tor)?;
+        Ok(net.finish(intermediate))
     }
 }

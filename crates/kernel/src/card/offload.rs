@@ -4,6 +4,8 @@
 //! segment carries the headers and options of the whole; lengths, sequence numbers and IPv4 identifications move on;
 //! CWR stays with the first segment, FIN and PSH with the last.
 
+use headway_engine::splitmix64;
+
 /// The header before every frame in a ring (`struct virtio_net_hdr_v1`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Header {
@@ -210,17 +212,9 @@ pub(crate) fn addressed(frame: &[u8]) -> Option<Addressed> {
     };
     let mut hash = u64::from(protocol) << 32 | u64::from(ports);
     for word in [from as u64, (from >> 64) as u64, destination as u64, (destination >> 64) as u64] {
-        hash = mix(hash ^ word);
+        hash = splitmix64(hash ^ word);
     }
     Some(Addressed { to, tos, hash })
-}
-
-/// One step of SplitMix64 (doi:10.1145/2660193.2660195).
-const fn mix(x: u64) -> u64 {
-    let z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -209,7 +209,8 @@ impl Lab {
         let guests = Guests::boot(&plan, &Arc::new(AtomicBool::new(false)))?;
         let measure =
             Measure { interval: Span::from_secs(1), kinds: Vec::new(), traffics: Vec::new(), links: Vec::new() };
-        let mut simulation = Simulation::new(self.graph.clone(), Vec::new(), measure, Streams::new(1));
+        let mut simulation =
+            Simulation::new(self.graph.clone(), Vec::<headway_transport::Transport>::new(), measure, Streams::new(1));
         let watched: Vec<LinkId> = guests.watched_links().collect();
         simulation.attach(Box::new(guests));
         for link in watched {

@@ -34,12 +34,12 @@ pub(super) fn check(
         without_reports(transport, own, at)?;
     }
     let name = control.name();
-    if own.modern.is_none() && (control.owns_window() || control.wants_delivery()) {
-        let needs = if control.owns_window() { "sets its window itself" } else { "measures delivery" };
+    if own.modern.is_none() && (control.manages_cwnd() || control.wants_delivery()) {
+        let needs = if control.manages_cwnd() { "sets its window itself" } else { "measures delivery" };
         let message = format!("`{name}` {needs}, which a sender by the letter of the RFCs has no place for");
         return Err(fault("control", message).help("stack = \"linux\", or recovery = \"rack\""));
     }
-    if control.counts_marks() && !own.ecn {
+    if control.dctcp_ecn() && !own.ecn {
         let message = format!("`{name}` counts marks, and without ECN no packet is marked");
         return Err(fault("ecn", message).help("put ecn = true into the transport"));
     }

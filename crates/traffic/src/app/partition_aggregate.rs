@@ -22,8 +22,9 @@ use headway_units::{Bytes, Span, Time};
 use thiserror::Error;
 
 use crate::arrival::Arrival;
+use crate::ends::Ends;
 use crate::flows::{Flows, Traffic, TrafficError};
-use crate::pairs::{Ends, MAX_GENERATORS, Pattern};
+use crate::pairs::{MAX_GENERATORS, Pattern};
 use crate::share::Shares;
 use crate::size::Size;
 
@@ -526,14 +527,14 @@ impl Requests {
         let generator = (2 * (root * self.places.len() + node) + usize::from(way == Way::Answer)) as u32;
         let Place { level, host, asker, .. } = self.places[node];
         let own = self.running(root, number).nodes[node];
-        let left = |limit: Time| Span::from_picos(limit.picos().saturating_sub(now.picos()).max(1));
+        let remaining = |limit: Time| Span::from_picos(limit.picos().saturating_sub(now.picos()).max(1));
         Message {
             way,
             level,
             host,
             asker: if level == 0 { root } else { asker },
             size: if way == Way::Query { own.query } else { own.answer },
-            deadline: own.waiting.limit.filter(|_| way == Way::Answer).map(left),
+            deadline: own.waiting.limit.filter(|_| way == Way::Answer).map(remaining),
             generator,
             number,
         }

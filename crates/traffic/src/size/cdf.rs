@@ -4,7 +4,7 @@ use headway_engine::Stream;
 use headway_units::Bytes;
 use thiserror::Error;
 
-use super::whole;
+use super::{Distribution, whole};
 
 /// The most rows of a table.
 const MAX_ROWS: usize = 65_536;
@@ -166,8 +166,10 @@ impl Cdf {
     pub fn builtin_names() -> impl Iterator<Item = &'static str> {
         BUILTIN.iter().map(|&(name, _)| name)
     }
+}
 
-    pub(super) fn draw(&self, stream: &mut Stream) -> Bytes {
+impl Distribution for Cdf {
+    fn draw(&self, stream: &mut Stream) -> Bytes {
         let share = stream.unit();
         // The last row is at 1 and above every draw.
         let above = self.rows.partition_point(|&(_, cumulative)| cumulative <= share);
@@ -178,7 +180,7 @@ impl Cdf {
         whole(bytes_before + (bytes - bytes_before) * ((share - before) / (cumulative - before)))
     }
 
-    pub(super) fn mean(&self) -> Bytes {
+    fn mean(&self) -> Bytes {
         let mut mean = self.rows[0].0 * self.rows[0].1;
         for pair in self.rows.windows(2) {
             mean += (pair[1].1 - pair[0].1) * f64::midpoint(pair[0].0, pair[1].0);

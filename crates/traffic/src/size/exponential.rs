@@ -3,7 +3,7 @@
 use headway_engine::Stream;
 use headway_units::Bytes;
 
-use super::{SizeError, not_zero, whole};
+use super::{Distribution, SizeError, not_zero, whole};
 
 /// Exponentially distributed sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +20,14 @@ impl Exponential {
         not_zero("mean", mean)?;
         Ok(Exponential { mean })
     }
+}
 
-    pub(super) fn draw(self, stream: &mut Stream) -> Bytes {
+impl Distribution for Exponential {
+    fn draw(&self, stream: &mut Stream) -> Bytes {
         whole(stream.exponential(self.mean.get() as f64))
     }
 
-    pub(super) const fn mean(self) -> Bytes {
+    fn mean(&self) -> Bytes {
         self.mean
     }
 }

@@ -1,8 +1,9 @@
 //! Flows of one size.
 
+use headway_engine::Stream;
 use headway_units::Bytes;
 
-use super::{SizeError, not_zero};
+use super::{Distribution, SizeError, not_zero};
 
 /// Always the same size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,8 +18,14 @@ impl Fixed {
         not_zero("size", size)?;
         Ok(Fixed(size))
     }
+}
 
-    pub(super) const fn draw(self) -> Bytes {
+impl Distribution for Fixed {
+    fn draw(&self, _stream: &mut Stream) -> Bytes {
+        self.0
+    }
+
+    fn mean(&self) -> Bytes {
         self.0
     }
 }

@@ -4,60 +4,69 @@
 //! in rare cases), so a change of parameters scales sizes and shifts none. Continuous distributions are rounded up to whole
 //! bytes: the share of flows above any whole number of bytes is exactly that of the distribution, and the mean is half a
 //! byte higher.
+//!
+//! A distribution is a file of this folder and a line in the list below.
 
 mod cdf;
 mod exponential;
 mod fixed;
 mod pareto;
+#[cfg(test)]
+mod two_sizes;
 mod uniform;
 
-pub use cdf::{Cdf, CdfError};
-pub use exponential::Exponential;
-pub use fixed::Fixed;
-pub use pareto::Pareto;
-pub use uniform::Uniform;
-
+pub use cdf::CdfError;
 use headway_engine::Stream;
 use headway_units::Bytes;
 use thiserror::Error;
 
-/// A distribution of flow sizes. Sizes are at least one byte.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Size {
-    /// Always the same.
-    Fixed(Fixed),
-    /// Equally likely between two sizes.
-    Uniform(Uniform),
-    /// Exponential.
-    Exponential(Exponential),
-    /// Heavy-tailed.
-    Pareto(Pareto),
-    /// As measured.
-    Cdf(Cdf),
+/// What a distribution of flow sizes gives.
+trait Distribution {
+    /// The size of one flow, at least one byte.
+    fn draw(&self, stream: &mut Stream) -> Bytes;
+
+    /// The mean, to the nearest byte.
+    fn mean(&self) -> Bytes;
 }
 
-impl Size {
-    /// The size of one flow.
-    pub fn draw(&self, stream: &mut Stream) -> Bytes {
-        match self {
-            Size::Fixed(fixed) => fixed.draw(),
-            Size::Uniform(uniform) => uniform.draw(stream),
-            Size::Exponential(exponential) => exponential.draw(stream),
-            Size::Pareto(pareto) => pareto.draw(stream),
-            Size::Cdf(cdf) => cdf.draw(stream),
-        }
-    }
+macro_rules! distributions {
+    ($($(#[doc = $about:literal])* $(#[cfg($cfg:meta)])? $file:ident::$distribution:ident;)+) => {
+        $($(#[cfg($cfg)])? pub use $file::$distribution;)+
 
-    /// The mean of the distribution, to the nearest byte.
-    pub fn mean(&self) -> Bytes {
-        match self {
-            Size::Fixed(fixed) => fixed.draw(),
-            Size::Uniform(uniform) => uniform.mean(),
-            Size::Exponential(exponential) => exponential.mean(),
-            Size::Pareto(pareto) => pareto.mean(),
-            Size::Cdf(cdf) => cdf.mean(),
+        /// A distribution of flow sizes. Sizes are at least one byte.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Size {
+            $($(#[doc = $about])* $(#[cfg($cfg)])? $distribution($distribution),)+
         }
-    }
+
+        impl Size {
+            /// The size of one flow.
+            pub fn draw(&self, stream: &mut Stream) -> Bytes {
+                match self { $($(#[cfg($cfg)])? Size::$distribution(own) => Distribution::draw(own, stream),)+ }
+            }
+
+            /// The mean of the distribution, to the nearest byte.
+            pub fn mean(&self) -> Bytes {
+                match self { $($(#[cfg($cfg)])? Size::$distribution(own) => Distribution::mean(own),)+ }
+            }
+        }
+    };
+}
+
+distributions! {
+    /// Always the same.
+    fixed::Fixed;
+    /// Equally likely between two sizes.
+    uniform::Uniform;
+    /// Exponential.
+    exponential::Exponential;
+    /// Heavy-tailed.
+    pareto::Pareto;
+    /// As measured.
+    cdf::Cdf;
+    /// A worked example.
+    #[cfg(test)]
+    two_sizes::TwoSizes;
 }
 
 /// Why there is no such distribution.

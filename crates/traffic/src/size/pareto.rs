@@ -3,7 +3,7 @@
 use headway_engine::Stream;
 use headway_units::Bytes;
 
-use super::{SizeError, not_zero, whole};
+use super::{Distribution, SizeError, not_zero, whole};
 
 /// Pareto-distributed sizes: P(size > x) = (scale / x)^shape from the scale on, which is the least size.
 ///
@@ -32,15 +32,17 @@ impl Pareto {
         }
         Ok(Pareto { shape, scale, cap })
     }
+}
 
-    pub(super) fn draw(self, stream: &mut Stream) -> Bytes {
+impl Distribution for Pareto {
+    fn draw(&self, stream: &mut Stream) -> Bytes {
         // 1 - unit() is in (0, 1].
         let size = whole(self.scale * libm::pow(1.0 - stream.unit(), -1.0 / self.shape));
         self.cap.map_or(size, |cap| size.min(cap))
     }
 
     /// Uncapped: scale · shape / (shape − 1). The cap takes ∫ (scale/x)^shape dx from the cap on away.
-    pub(super) fn mean(self) -> Bytes {
+    fn mean(&self) -> Bytes {
         let beyond = self.cap.map_or(0.0, |cap| libm::pow(self.scale / cap.get() as f64, self.shape - 1.0));
         let mean = self.scale * (self.shape - beyond) / (self.shape - 1.0);
         Bytes::new((mean + 0.5) as u64)

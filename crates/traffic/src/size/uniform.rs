@@ -3,7 +3,7 @@
 use headway_engine::Stream;
 use headway_units::Bytes;
 
-use super::{SizeError, not_zero};
+use super::{Distribution, SizeError, not_zero};
 
 /// Every whole number of bytes between two sizes, both included, equally likely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,13 +24,15 @@ impl Uniform {
         }
         Ok(Uniform { least: least.get(), most: most.get() })
     }
+}
 
-    pub(super) fn draw(self, stream: &mut Stream) -> Bytes {
+impl Distribution for Uniform {
+    fn draw(&self, stream: &mut Stream) -> Bytes {
         // Cannot overflow: the least size is at least 1.
         Bytes::new(self.least + stream.below(self.most - self.least + 1))
     }
 
-    pub(super) const fn mean(self) -> Bytes {
+    fn mean(&self) -> Bytes {
         Bytes::new(self.least + (self.most - self.least) / 2)
     }
 }

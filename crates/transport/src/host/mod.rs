@@ -30,7 +30,7 @@
 //! counts what has reached it, not what waits for the core; caches, memory bandwidth, PCIe. RSS and RPS take a hash of
 //! our own and not Toeplitz over addresses.
 
-use headway_engine::{EventClass, EventQueue, Source};
+use headway_engine::{EventClass, EventQueue, Source, mix64};
 use headway_fabric::{Endpoint, Graph, LinkId, NodeId};
 use headway_units::{Span, Time};
 
@@ -223,12 +223,10 @@ pub(crate) struct Hosts {
     current: Option<u32>,
 }
 
-/// The finaliser of `SplitMix64` (doi:10.1145/2714064.2660195): the switches choose by the same hash of the flow, and
-/// what they choose must not decide what the card does.
+/// The hash of the card: the switches choose by the same hash of the flow, and what they choose must not decide what the
+/// card does.
 fn mix(hash: u64) -> u32 {
-    let a = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let b = (a ^ (a >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((b ^ (b >> 31)) >> 32) as u32
+    (mix64(hash) >> 32) as u32
 }
 
 impl Hosts {

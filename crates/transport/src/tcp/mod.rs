@@ -75,7 +75,7 @@ fn deadline(flows: &Flows, connection: &Connection) -> Option<FlowDeadline> {
     }
     let start = &flows[connection.flow].start;
     start.deadline.map(|after| FlowDeadline {
-        left: connection.total.saturating_sub(connection.una),
+        remaining: connection.total.saturating_sub(connection.una),
         deadline: start.time.saturating_add(after),
     })
 }

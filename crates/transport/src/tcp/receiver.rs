@@ -113,7 +113,7 @@ impl Receiver {
             pending: 0,
             quick: if profile.delayed_ack.adaptive { 0 } else { profile.delayed_ack.quick },
             echo: false,
-            counts_marks: profile.ecn && profile.control.counts_marks(),
+            counts_marks: profile.ecn && profile.control.dctcp_ecn(),
             timer,
             syn_timeout: profile.initial_rto,
             more: More::new(profile),

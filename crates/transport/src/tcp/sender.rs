@@ -372,7 +372,7 @@ impl Sender {
     fn restart(&mut self, now: Time, profile: &Profile) {
         let initial = u64::from(profile.initial_window) * u64::from(profile.mss);
         let (idle, rto) = (now.since(self.last_sent), self.rtt.rto());
-        if idle > rto && !self.control.owns_window() {
+        if idle > rto && !self.control.manages_cwnd() {
             match profile.idle_restart {
                 IdleRestart::Keep => {}
                 // RFC 5681 §4.1
@@ -399,7 +399,7 @@ impl Sender {
     /// was found lost, Linux' controls take it for a start as well (`tcp_output.c: tcp_event_data_sent`).
     fn note_start(&mut self, now: Time) {
         let start = self.modern.is_some() && self.outstanding() > 0 && self.pipe() == 0;
-        if start && !self.control.owns_window() {
+        if start && !self.control.manages_cwnd() {
             self.control.on_restart(now, now.since(self.last_sent), &mut self.window);
         }
     }
@@ -478,7 +478,7 @@ impl Sender {
         tag |= flag::ACK;
         // RFC 3168 §6.1.2, §6.1.5: retransmissions carry neither CWR nor an ECT codepoint; RFC 8257 §3.5 has all
         // segments carry one.
-        let capable = profile.ecn && (new || self.control.counts_marks());
+        let capable = profile.ecn && (new || self.control.dctcp_ecn());
         if new && self.reduced {
             self.reduced = false;
             tag |= if profile.ecn { flag::CWR } else { 0 };
@@ -618,12 +618,12 @@ impl Sender {
             rtt,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
-            echo: false,
-            limited: self.limited,
+            ece: false,
+            cwnd_limited: self.limited,
             state: self.state(),
             delivery: None,
             departure: None,
-            goal: context.goal,
+            deadline: context.goal,
             siblings: context.siblings,
         }
     }
@@ -646,10 +646,10 @@ impl Sender {
             cause,
             flight: self.flight_size(profile),
             una: self.una,
-            goal: context.goal,
+            deadline: context.goal,
             siblings: context.siblings,
         };
-        if cause != Cause::Echo {
+        if cause != Cause::Ece {
             self.losses_at = (self.una, self.una - self.losses_at.0);
         }
         self.control.on_congestion(&event, &mut self.window);

@@ -1,7 +1,7 @@
 //! BBR's model of the path: rate, bandwidth-delay product, aggregation.
 
 use super::policer::{Tally, Verdict};
-use super::{BW_UNIT, Bbr, EPOCH_MOST, EXTRA_MOST_US, EXTRA_ROUNDS, INITIAL, Mode, Sample, UNIT};
+use super::{BW_UNIT, Bbr, EXTRA_ROUNDS, INITIAL, MAX_EPOCH, MAX_EXTRA_US, Mode, Sample, UNIT};
 
 impl Bbr {
     /// The rate that counts, in segments per µs times 2²⁴.
@@ -50,19 +50,19 @@ impl Bbr {
             self.round_start = true;
             self.conserving = false;
         }
-        self.watch_policer(s.lost > 0, s.limited);
+        self.watch_policer(s.lost > 0, s.app_limited);
         let bw = delivered * BW_UNIT / interval;
         // What the application limited tells of the path only if it is more than was known.
-        if !s.limited || bw >= self.bw.get() {
+        if !s.app_limited || bw >= self.bw.get() {
             self.bw.update(self.settings.bw_rounds, self.round, bw);
         }
     }
 
-    pub(super) fn watch_policer(&mut self, loss: bool, limited: bool) {
+    pub(super) fn watch_policer(&mut self, loss: bool, app_limited: bool) {
         let verdict = self.policer.update(&Tally {
             round_start: self.round_start,
             loss,
-            limited,
+            app_limited,
             probing: self.mode == Mode::ProbeBw,
             totals: self.totals,
             mss: self.mss,
@@ -91,12 +91,12 @@ impl Bbr {
         }
         let elapsed = now.saturating_sub(extra.epoch_us);
         let mut expected = ((u128::from(rate) * u128::from(elapsed)) >> 24) as u64;
-        if extra.epoch_acked <= expected || extra.epoch_acked + s.acked >= EPOCH_MOST {
+        if extra.epoch_acked <= expected || extra.epoch_acked + s.acked >= MAX_EPOCH {
             extra.epoch_acked = 0;
             extra.epoch_us = now;
             expected = 0;
         }
-        extra.epoch_acked = (extra.epoch_acked + s.acked).min(EPOCH_MOST - 1);
+        extra.epoch_acked = (extra.epoch_acked + s.acked).min(MAX_EPOCH - 1);
         let most = &mut extra.most[extra.current];
         *most = (*most).max((extra.epoch_acked - expected).min(cwnd));
     }
@@ -106,7 +106,7 @@ impl Bbr {
         if !self.full {
             return 0;
         }
-        let most = (u128::from(self.rate()) * u128::from(EXTRA_MOST_US)) >> 24;
+        let most = (u128::from(self.rate()) * u128::from(MAX_EXTRA_US)) >> 24;
         self.extra.most[0].max(self.extra.most[1]).min(most as u64)
     }
 }

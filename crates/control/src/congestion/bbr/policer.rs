@@ -23,7 +23,7 @@ pub(super) struct Tally {
     pub(super) round_start: bool,
     /// Segments were found lost by this acknowledgement.
     pub(super) loss: bool,
-    pub(super) limited: bool,
+    pub(super) app_limited: bool,
     pub(super) probing: bool,
     pub(super) totals: Totals,
     pub(super) mss: u64,
@@ -92,7 +92,7 @@ impl Policer {
             self.restart(tally.totals);
             self.sampling = true;
         }
-        if tally.limited {
+        if tally.app_limited {
             self.reset(tally.totals);
             return Verdict::Unchanged;
         }
@@ -150,8 +150,14 @@ mod tests {
             totals.at_us += 100_000;
             totals.delivered += 10;
             totals.lost += lost;
-            let tally =
-                Tally { round_start: true, loss: lost > 0, limited: false, probing: true, totals: *totals, mss: 1000 };
+            let tally = Tally {
+                round_start: true,
+                loss: lost > 0,
+                app_limited: false,
+                probing: true,
+                totals: *totals,
+                mss: 1000,
+            };
             verdict = policer.update(&tally);
             if verdict != Verdict::Unchanged {
                 break;

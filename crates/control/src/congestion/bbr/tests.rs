@@ -64,7 +64,7 @@ fn ack(state: State, total: u64, acked: u64, lost: u64, flight: u64) -> Ack<'sta
             before: 0,
             bytes: total * MSS,
             interval: Some(Span::from_millis(10)),
-            limited: false,
+            app_limited: false,
         }),
         ..Ack::of(Time::ZERO + Span::from_millis(total), acked * MSS)
     }
@@ -208,7 +208,7 @@ impl Path {
                 before,
                 bytes: self.delivered - before,
                 interval: (interval >= self.min_rtt).then(|| Span::from_nanos(interval)),
-                limited: false,
+                app_limited: false,
             }),
             ..Ack::of(at(self.now), MSS)
         };
@@ -284,7 +284,7 @@ fn after_ten_seconds_without_a_shorter_round_trip_the_window_is_cut_for_200_ms()
     let (first, last) = (probing[0].at, probing.last().unwrap().at);
     assert!((10_000 * MS..10_300 * MS).contains(&first), "{first}");
     assert!((200 * MS..300 * MS).contains(&(last - first)), "{}", last - first);
-    assert!(probing.iter().all(|p| p.cwnd == LEAST));
+    assert!(probing.iter().all(|p| p.cwnd == MIN_CWND));
     // The rate is not forgotten for the little that was sent meanwhile.
     let after: Vec<_> = path.between(last + 200 * MS, 10_600 * MS).collect();
     let rate = (after.last().unwrap().delivered - after[0].delivered) * MS / (after.last().unwrap().at - after[0].at);

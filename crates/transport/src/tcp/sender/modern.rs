@@ -264,7 +264,7 @@ impl Sender {
         if facts.echo {
             self.counters.marks += 1;
         }
-        if !self.control.owns_window() {
+        if !self.control.manages_cwnd() {
             let told = self.told(now, rtt, &facts, context);
             self.control.observe(&told, &mut self.window);
         }
@@ -381,10 +381,10 @@ impl Sender {
     }
 
     fn told<'a>(&self, now: Time, rtt: Option<Span>, facts: &Facts, context: &Context<'a>) -> Ack<'a> {
-        let limited = self.is_window_limited();
+        let cwnd_limited = self.is_window_limited();
         let delivery = self.delivery(now, facts);
         let departure = self.modern.as_ref().map(|modern| modern.output.departure());
-        Ack { echo: facts.echo, limited, delivery, departure, ..self.account(now, facts.before, rtt, context) }
+        Ack { ece: facts.echo, cwnd_limited, delivery, departure, ..self.account(now, facts.before, rtt, context) }
     }
 
     /// A rate sample (draft-cheng-iccrg-delivery-rate-estimation §3.3; `tcp_rate_gen`).
@@ -398,7 +398,7 @@ impl Sender {
             before: stamp.delivered,
             bytes: self.total() - stamp.delivered,
             interval: valid.then_some(interval),
-            limited: stamp.limited,
+            app_limited: stamp.limited,
         })
     }
 
@@ -479,7 +479,7 @@ impl Sender {
                     }
                     if facts.echo && self.repair == Repair::None {
                         self.more().undo_from = None;
-                        self.begin_reduction(now, Cause::Echo, context, profile);
+                        self.begin_reduction(now, Cause::Ece, context, profile);
                         self.repair = Repair::Reducing;
                     }
                 }
@@ -544,13 +544,13 @@ impl Sender {
                 self.more().prior_ssthresh = Some(self.current_ssthresh());
             }
             self.begin_reduction(now, Cause::Loss, context, profile);
-        } else if self.control.counts_marks() {
+        } else if self.control.dctcp_ecn() {
             // `dctcp_state`: loss weighs more than the marks for which the window is coming down
             self.congested(now, Cause::Loss, context, profile);
         }
         self.repair = Repair::Fast;
         // A control that owns the window leaves room for what this acknowledgement tells to have arrived.
-        self.force = !self.control.owns_window();
+        self.force = !self.control.manages_cwnd();
     }
 
     /// `tcp_current_ssthresh`: what an undo returns to.
@@ -579,7 +579,7 @@ impl Sender {
         modern.delivered = 0;
         modern.out = 0;
         self.congested(now, cause, context, profile);
-        if profile.modern.is_some_and(|m| m.reduction == Reduction::AtOnce) && !self.control.owns_window() {
+        if profile.modern.is_some_and(|m| m.reduction == Reduction::AtOnce) && !self.control.manages_cwnd() {
             self.window.cwnd = self.window.ssthresh.min(cwnd);
         }
         self.note_reduction();
@@ -587,7 +587,7 @@ impl Sender {
 
     /// `tcp_end_cwnd_reduction`; `down`: cwnd is now ssthresh.
     fn end_reduction(&mut self, now: Time, down: bool) {
-        if self.control.owns_window() {
+        if self.control.manages_cwnd() {
             self.control.on_recovered(now, &mut self.window);
             return;
         }

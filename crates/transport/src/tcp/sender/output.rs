@@ -54,7 +54,7 @@ impl Output {
 
     /// Whether a sender with this profile needs the state.
     pub fn needed(profile: &Profile) -> bool {
-        profile.offload.is_some() || profile.pacing == Pacing::Always || profile.control.owns_window()
+        profile.offload.is_some() || profile.pacing == Pacing::Always || profile.control.manages_cwnd()
     }
 }
 
@@ -117,7 +117,7 @@ impl Sender {
     /// The application's buffer has been drained by an acknowledgement: `tcp_check_space`.
     pub fn make_room(&self, writer: &mut Writer, una: u64, total: u64, profile: &Profile) {
         let cwnd = self.window.cwnd;
-        let times = if self.control.owns_window() { 3 } else { 2 };
+        let times = if self.control.manages_cwnd() { 3 } else { 2 };
         let is_full = self.pipe() + u64::from(profile.mss) > cwnd;
         writer.make_room(una, total, cwnd, is_full, times, profile);
     }
@@ -131,7 +131,7 @@ impl Sender {
         let halvings = self.rtt.min().map_or(64, |min| min.picos() / 1_000_000 / 512);
         let near = if halvings < 32 { most >> halvings } else { 0 };
         let bytes = ((modern.output.rate >> 10) + near).min(most);
-        let least = if self.control.owns_window() && modern.output.rate < 150_000 { 1 } else { 2 };
+        let least = if self.control.manages_cwnd() && modern.output.rate < 150_000 { 1 } else { 2 };
         (bytes / mss).max(least) * mss
     }
 

@@ -53,7 +53,7 @@ impl Sender {
             };
             if self.control.observes() {
                 let told = self.account(now, before, None, context);
-                self.control.observe(&headway_control::congestion::Ack { echo, ..told }, &mut self.window);
+                self.control.observe(&headway_control::congestion::Ack { ece: echo, ..told }, &mut self.window);
             }
         }
         self.detect_loss(now, context, profile);
@@ -93,7 +93,7 @@ impl Sender {
         self.duplicates = 0;
         if self.control.observes() {
             let told = self.account(now, before, rtt, context);
-            self.control.observe(&headway_control::congestion::Ack { echo, ..told }, &mut self.window);
+            self.control.observe(&headway_control::congestion::Ack { ece: echo, ..told }, &mut self.window);
         }
         let mss = u64::from(self.window.mss);
         match self.repair {
@@ -123,10 +123,10 @@ impl Sender {
                     self.control.on_recovered(now, &mut self.window);
                 }
                 self.departed = self.departed.saturating_sub(acked.div_ceil(mss) as u32);
-                if (self.limited || self.control.always_asked()) && self.permit == Permit::Normal {
+                if (self.limited || self.control.grows_app_limited()) && self.permit == Permit::Normal {
                     // in sequence only: RFC 5681 and RFC 6675 know no other growth
                     let mut told = self.account(now, before, rtt, context);
-                    (told.acked, told.echo) = (acked, echo);
+                    (told.acked, told.ece) = (acked, echo);
                     self.control.on_ack(&told, &mut self.window);
                 }
             }
@@ -182,7 +182,7 @@ impl Sender {
     fn on_echo(&mut self, now: Time, context: &Context<'_>, profile: &Profile) {
         self.counters.marks += 1;
         if self.una > self.ecn_point && self.repair == Repair::None {
-            self.congested(now, Cause::Echo, context, profile);
+            self.congested(now, Cause::Ece, context, profile);
             self.window.cwnd = self.window.ssthresh;
             self.note_reduction();
         }

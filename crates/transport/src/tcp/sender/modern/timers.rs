@@ -101,7 +101,7 @@ impl Sender {
         self.rack(now);
         if self.pipe() != before.0 && self.repair != Repair::Fast {
             self.enter_recovery(now, false, context, profile);
-            if !self.control.owns_window() {
+            if !self.control.manages_cwnd() {
                 let lost = self.board.lost_ever() - before.1;
                 self.reduce(self.mss(), lost, false, profile);
             }

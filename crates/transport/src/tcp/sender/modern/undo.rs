@@ -52,7 +52,7 @@ impl Sender {
         modern.advanced = true;
         modern.validated = now;
         if let Some(ssthresh) = prior_ssthresh {
-            if !self.control.owns_window() {
+            if !self.control.manages_cwnd() {
                 self.window.cwnd = self.window.cwnd.max(prior_cwnd);
             }
             if ssthresh > self.window.ssthresh {

@@ -29,7 +29,7 @@ impl Sender {
                 modern.first_sent = sent;
             }
         }
-        if self.control.owns_window() {
+        if self.control.manages_cwnd() {
             told.state = self.state();
             self.control.observe(&told, &mut self.window);
             return;
@@ -39,9 +39,9 @@ impl Sender {
             return;
         }
         let raises = facts.advanced || self.more().reordering > profile.duplicate_threshold && facts.sacked;
-        let asked = told.limited || self.control.always_asked();
+        let asked = told.cwnd_limited || self.control.grows_app_limited();
         if raises && told.acked > 0 && asked && self.permit == Permit::Normal {
-            told.echo = facts.echo;
+            told.ece = facts.echo;
             self.control.on_ack(&told, &mut self.window);
         }
     }
@@ -100,7 +100,7 @@ impl Sender {
         // `tcp_cwnd_application_limited` (RFC 2861): a window of which the application used less for an RTO comes half
         // way down.
         let decay =
-            drained && profile.idle_restart == crate::tcp::profile::IdleRestart::Decay && !self.control.owns_window();
+            drained && profile.idle_restart == crate::tcp::profile::IdleRestart::Decay && !self.control.manages_cwnd();
         if decay && now.since(self.more().validated) >= rto {
             let initial = u64::from(profile.initial_window) * self.mss();
             let used = self.more().used.max(initial);

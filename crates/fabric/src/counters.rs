@@ -1,0 +1,64 @@
+//! What is counted at a port.
+
+use std::ops::Add;
+
+/// A number of frames and their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Frames.
+    pub frames: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+}
+
+impl Tally {
+    #[inline]
+    pub(crate) fn count(&mut self, size: u64) {
+        self.frames += 1;
+        self.bytes += size;
+    }
+}
+
+impl Add for Tally {
+    type Output = Tally;
+    fn add(self, other: Tally) -> Tally {
+        Tally { frames: self.frames + other.frames, bytes: self.bytes + other.bytes }
+    }
+}
+
+/// What passed a port since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PortCounters {
+    /// Taken into the queue.
+    pub accepted: Tally,
+    /// Reached the far end undamaged.
+    pub delivered: Tally,
+    /// Dropped by the queue: refused, or evicted later.
+    pub dropped: Tally,
+    /// Those of the dropped that had been accepted before.
+    pub evicted: Tally,
+    /// Damaged on the wire.
+    pub lost: Tally,
+    /// Lost because the link is down: refused since it is, or cut off when it went down.
+    pub down: Tally,
+    /// Those of `down` that had been accepted before.
+    pub severed: Tally,
+    /// Frames marked CE here.
+    pub marked: u64,
+}
+
+impl Add for PortCounters {
+    type Output = PortCounters;
+    fn add(self, other: PortCounters) -> PortCounters {
+        PortCounters {
+            accepted: self.accepted + other.accepted,
+            delivered: self.delivered + other.delivered,
+            dropped: self.dropped + other.dropped,
+            evicted: self.evicted + other.evicted,
+            lost: self.lost + other.lost,
+            down: self.down + other.down,
+            severed: self.severed + other.severed,
+            marked: self.marked + other.marked,
+        }
+    }
+}
