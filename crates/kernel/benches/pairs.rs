@@ -115,7 +115,7 @@ fn run(image: &Image, hosts: usize, fast_path: bool, threads: usize) {
     let guests = Guests::boot(&plan, &Arc::new(AtomicBool::new(false))).expect("guests that boot");
     let boot = began.elapsed().as_secs_f64();
     let measure = Measure { interval: Span::from_secs(1), kinds: vec![], traffics: vec![], links: vec![] };
-    let mut simulation = Simulation::new(graph, vec![], measure, Streams::new(1));
+    let mut simulation = Simulation::new(graph, Vec::<headway_transport::Transport>::new(), measure, Streams::new(1));
     simulation.attach(Box::new(guests));
     let end = Time::ZERO + Span::from_secs(SECONDS);
     let began = Instant::now();
