@@ -439,7 +439,7 @@ impl Sender {
         self.send_again(now, index, segment, profile, net);
     }
 
-    /// Sends the segment again without counting it as on its way twice.
+    /// Sends the segment again, as a probe or RFC 6675's rescue, without counting it as on its way twice.
     fn resend_probe(&mut self, now: Time, index: usize, profile: &Profile, net: &mut Network) {
         let segment = self.board.probed(index, now);
         self.send_again(now, index, segment, profile, net);

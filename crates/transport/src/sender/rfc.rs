@@ -208,7 +208,8 @@ impl Sender {
                 && let Some(index) = self.board.last_unsacked()
             {
                 self.rescue_beyond = self.point;
-                self.resend(now, index, profile, net);
+                // "HighRxt MUST NOT be updated" (§4 rule 4): SetPipe counts the segment once, and rule 1 may send it again.
+                self.resend_probe(now, index, profile, net);
             }
         }
     }

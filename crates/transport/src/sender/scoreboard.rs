@@ -621,7 +621,7 @@ impl Scoreboard {
         }
     }
 
-    /// As [`resent`](Self::resent), for a probe: it is not counted as sent again, but gives no sample either.
+    /// As [`resent`](Self::resent), for a probe or a rescue: it is not counted as sent again, but gives no sample either.
     pub fn probed(&mut self, index: usize, now: Time) -> (u64, u64, u32, bool) {
         let segment = &mut self.segments[index];
         segment.state |= state::AMBIGUOUS;

@@ -7,7 +7,7 @@ use headway_units::{Bytes, Rate};
 
 use super::*;
 use crate::network::SackPool;
-use crate::profile::{DelayedAck, Recovery};
+use crate::profile::{DelayedAck, Offload, Recovery};
 
 mod worked;
 
@@ -239,6 +239,28 @@ fn a_partial_acknowledgement_waits_for_its_share() {
     assert_eq!(s.segments(), [2]);
     s.ack(13, &[], 0);
     assert_eq!((s.segments(), s.cwnd()), (vec![13, 14, 15, 16, 17], 5));
+}
+
+/// The letter of RFC 6675 without bursts and with them: what hosts hand to their card has no part in SetPipe.
+fn reports() -> [Profile; 2] {
+    [None, Some(Offload { most: 65_160, small_queues: false })]
+        .map(|offload| Profile { offload, ..profile(Recovery::Sack) })
+}
+
+/// RFC 6675 §4 SetPipe with NextSeg rule 4: the rescue leaves HighRxt where it is, so its segment is not below it (b) and
+/// counts once, as one that is not lost (a).
+#[test]
+fn a_rescue_counts_once_in_the_pipe() {
+    for profile in reports() {
+        let mut s = Script::of(profile, 0, 10 * MSS);
+        assert_eq!(s.segments().len(), 10);
+        // the first and the last two are lost
+        s.ack(0, &[(1, 8)], 0);
+        assert_eq!((s.segments(), s.sender.repair), (vec![0], Repair::Fast));
+        s.ack(8, &[], 0);
+        assert_eq!(s.segments(), [9]);
+        assert_eq!(s.sender.pipe(), 2 * MSS, "{:?}", s.profile.offload);
+    }
 }
 
 /// RFC 5681 §3.1: after a time-out the window is one segment and grows by acknowledgements of new data alone. Duplicates
