@@ -296,9 +296,9 @@ impl Sender {
     /// Bytes in the network as far as is known.
     fn pipe(&self) -> u64 {
         let departed = u64::from(self.departed) * u64::from(self.window.mss);
-        // What is twice on its way counts twice in Linux (`tcp_packets_in_flight`).
-        let twice = if self.modern.is_some() { self.board.twice() } else { 0 };
-        (self.outstanding() + twice).saturating_sub(self.board.sacked() + self.board.lost() + departed)
+        // RFC 6675 §4, SetPipe: "octets retransmitted without being considered lost are counted twice"; so they are in Linux
+        // (`tcp_packets_in_flight`).
+        (self.outstanding() + self.board.twice()).saturating_sub(self.board.sacked() + self.board.lost() + departed)
     }
 
     /// Whether `len` more bytes of new data fit the window.

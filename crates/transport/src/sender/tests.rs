@@ -263,6 +263,23 @@ fn a_rescue_counts_once_in_the_pipe() {
     }
 }
 
+/// RFC 6675 §4 SetPipe with NextSeg rule 3: what is sent again without being known lost counts as not lost (a) and as sent
+/// again (b), "twice by the above mechanism"; once its first copy is known lost, once.
+#[test]
+fn a_retransmission_of_what_may_not_be_lost_counts_twice_in_the_pipe() {
+    for profile in reports() {
+        let mut s = Script::of(profile, 0, 10 * MSS);
+        assert_eq!(s.segments().len(), 10);
+        // 0 is lost; above 5 only 6 and 7 have arrived, which is not more than two segments' worth
+        s.ack(0, &[(1, 5), (6, 7)], 0);
+        assert_eq!((s.segments(), s.sender.pipe()), (vec![0], 5 * MSS));
+        s.ack(0, &[(1, 5), (6, 8)], 0);
+        assert_eq!((s.segments(), s.sender.pipe()), (vec![5], 5 * MSS), "0, 5 twice, 8, 9");
+        s.ack(0, &[(1, 5), (6, 9)], 0);
+        assert_eq!((s.segments(), s.sender.pipe()), (vec![], 3 * MSS), "0, 5, 9");
+    }
+}
+
 /// RFC 5681 §3.1: after a time-out the window is one segment and grows by acknowledgements of new data alone. Duplicates
 /// then stand for segments sent again in vain, which are no part of what is outstanding.
 #[test]
