@@ -6,7 +6,7 @@
 //!
 //! Left out, on purpose: data in both directions of one connection (open two), window updates by slow readers
 //! (receivers read at once), path MTU discovery, resets. The reverse direction is closed only where loss recovery is
-//! Linux' (`Profile::modern`) and the connection has one path; its FIN is not repaired.
+//! Linux' (`Recovery::Linux`) and the connection has one path; its FIN is not repaired.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod application;
@@ -31,7 +31,7 @@ pub use external::{Departure, External, ExternalError};
 pub use host::{Costs, HostCounters, HostModel};
 pub use ports::Ports;
 pub use profile::{
-    AddressPairs, DelayedAck, HistoryPlan, IdleRestart, LanePlan, Modern, Multipath, Offload, Pacing, Profile,
+    AddressPairs, DelayedAck, HistoryPlan, IdleRestart, LanePlan, LinuxRecovery, Multipath, Offload, Pacing, Profile,
     Recovery, Reduction, RtoRule, Scheduler,
 };
 pub use rtt::RttEstimator;

@@ -4,15 +4,45 @@ use headway_control::congestion::AnyController;
 use headway_control::lanes;
 use headway_units::{Bytes, Span};
 
-/// How lost segments are found.
+/// How lost segments are found and sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
     /// RFC 6582: duplicate acknowledgements, one repair per round trip.
-    NewReno,
+    NewReno {
+        /// The window comes down by proportional rate reduction (RFC 6937), and retransmissions wait for their share of it:
+        /// Linux without selective acknowledgements.
+        prr: bool,
+    },
     /// RFC 6675: selective acknowledgements (RFC 2018), so many of them above a segment.
     Sack,
-    /// RFC 8985: selective acknowledgements of what was sent later (RACK). Implies [`Modern`].
-    Rack,
+    /// Linux' state machine, with selective acknowledgements.
+    Linux(LinuxRecovery),
+}
+
+impl Recovery {
+    /// RFC 6582 by the letter.
+    pub const NEW_RENO: Recovery = Recovery::NewReno { prr: false };
+
+    /// Linux' choices, if it is Linux'.
+    #[inline]
+    pub fn linux(self) -> Option<LinuxRecovery> {
+        match self {
+            Recovery::Linux(linux) => Some(linux),
+            Recovery::NewReno { .. } | Recovery::Sack => None,
+        }
+    }
+
+    /// Whether it is Linux'.
+    #[inline]
+    pub fn is_linux(self) -> bool {
+        matches!(self, Recovery::Linux(_))
+    }
+
+    /// Whether receivers acknowledge selectively.
+    #[inline]
+    pub fn uses_sack(self) -> bool {
+        !matches!(self, Recovery::NewReno { .. })
+    }
 }
 
 /// How the window comes down to ssthresh when there is congestion.
@@ -27,9 +57,13 @@ pub enum Reduction {
 }
 
 /// Loss recovery as Linux does it: one state machine for what is found by acknowledgements, by time and by probes, with
-/// a way back. Without it a sender follows the letter of RFC 6582 or RFC 6675.
+/// a way back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Modern {
+#[expect(clippy::struct_excessive_bools, reason = "each switches one part, as Linux' settings do")]
+pub struct LinuxRecovery {
+    /// Losses are found by the delivery of later segments (RACK, RFC 8985), else by so many reports above a segment
+    /// (RFC 6675).
+    pub rack: bool,
     /// How the window comes down.
     pub reduction: Reduction,
     /// Tail loss probes (RFC 8985 §7).
@@ -136,7 +170,7 @@ pub struct Multipath {
     pub syn_fallback: bool,
     /// Short- and long-flow lanes, if any.
     pub lanes: Option<LanePlan>,
-    /// Who gets what; subflows have queues by [`Scheduler::Linux`] and senders with [`Profile::modern`] only. Permits of
+    /// Who gets what; subflows have queues by [`Scheduler::Linux`] and senders with [`Recovery::Linux`] only. Permits of
     /// lanes are then backup marks and not windows, as those of a path manager are.
     pub scheduler: Scheduler,
 }
@@ -235,13 +269,8 @@ pub struct HistoryPlan {
 pub struct Profile {
     /// A fresh congestion control, copied for each subflow.
     pub control: AnyController,
-    /// How loss is found.
+    /// How loss is found and repaired.
     pub recovery: Recovery,
-    /// How it is repaired, if not by the letter of RFC 6582 or RFC 6675.
-    pub modern: Option<Modern>,
-    /// NewReno's window comes down in proportion to what leaves (RFC 6937), and retransmissions wait for that: Linux without
-    /// selective acknowledgements. Only with [`Recovery::NewReno`] and without `modern`.
-    pub proportional: bool,
     /// Duplicate acknowledgements, or segments' worth of selectively acknowledged bytes, that mean loss.
     pub duplicate_threshold: u32,
     /// RFC 3042.
@@ -304,8 +333,6 @@ impl Default for Profile {
         Profile {
             control: AnyController::by_name("new-reno").expect("the first of all"),
             recovery: Recovery::Sack,
-            modern: None,
-            proportional: false,
             duplicate_threshold: 3,
             limited_transmit: true,
             mss: 1460,
@@ -340,8 +367,13 @@ impl Profile {
     /// bytes: set `control`, `mss` and `overhead`.
     pub fn linux() -> Profile {
         Profile {
-            recovery: Recovery::Rack,
-            modern: Some(Modern { reduction: Reduction::Proportional, tail_loss_probe: true, f_rto: true, undo: true }),
+            recovery: Recovery::Linux(LinuxRecovery {
+                rack: true,
+                reduction: Reduction::Proportional,
+                tail_loss_probe: true,
+                f_rto: true,
+                undo: true,
+            }),
             growth_limit: u32::MAX,
             reduces_cwnd: true,
             idle_restart: IdleRestart::Decay,

@@ -7,7 +7,7 @@
 
 use headway_units::{Bytes, Span};
 
-use crate::profile::{DelayedAck, IdleRestart, Modern, Offload, Pacing, Profile, Recovery, Reduction, RtoRule};
+use crate::profile::{DelayedAck, IdleRestart, LinuxRecovery, Offload, Pacing, Profile, Recovery, Reduction, RtoRule};
 
 /// A TCP as standards or an operating system define it, with its defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,9 +57,9 @@ impl Stack {
 /// Sources are files of Linux 2.6.32 unless they say otherwise.
 fn linux_26() -> Profile {
     Profile {
-        // net/ipv4/tcp_recovery.c came with 4.4
-        recovery: Recovery::Sack,
-        modern: Some(Modern {
+        recovery: Recovery::Linux(LinuxRecovery {
+            // net/ipv4/tcp_recovery.c came with 4.4
+            rack: false,
             // tcp_input.c: tcp_cwnd_down; proportional since 3.2
             reduction: Reduction::Halving,
             // since 3.10
@@ -100,7 +100,6 @@ fn windows_xp() -> Profile {
     Profile {
         // SackOpts = 1
         recovery: Recovery::Sack,
-        modern: None,
         // TcpMaxDupAcks = 2
         duplicate_threshold: 2,
         // in no list of what these versions support; RFC 3517, RFC 2883 and F-RTO came with Windows Vista
@@ -151,8 +150,6 @@ mod tests {
         for stack in Stack::ALL {
             let profile = stack.profile();
             assert!(profile.min_rto <= profile.initial_rto && profile.initial_rto <= profile.max_rto, "{stack:?}");
-            assert!(profile.recovery != Recovery::Rack || profile.modern.is_some(), "{stack:?}");
-            assert!(profile.recovery != Recovery::NewReno || profile.modern.is_none(), "{stack:?}");
             assert!(stack.window_scaling() || profile.receive_window <= Bytes::new(65_535), "{stack:?}");
             assert!(profile.autotuning.is_none_or(|first| first <= profile.receive_window), "{stack:?}");
         }

@@ -172,10 +172,10 @@ impl Adaptive {
         self.last_arrival = now;
     }
 
-    /// The first data that a retransmission may not say of itself: see `__tcp_ecn_check_ce`. `news` says that this mark
-    /// begins an echo.
-    pub fn see_codepoint(&mut self, capable: bool, news: bool, window: u64) {
-        if news || !capable && self.capable {
+    /// The first data that a retransmission may not say of itself: see `__tcp_ecn_check_ce`. `begins`: this mark begins an
+    /// echo.
+    pub fn see_codepoint(&mut self, capable: bool, begins: bool, window: u64) {
+        if begins || !capable && self.capable {
             self.enter_quick(2, window);
         }
         self.capable |= capable;

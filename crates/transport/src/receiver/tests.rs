@@ -7,7 +7,7 @@ use headway_units::{Bytes, Rate};
 use super::*;
 use crate::connection::{Connection, UNLIMITED};
 use crate::network::{Fired, SackPool};
-use crate::profile::{DelayedAck, Multipath};
+use crate::profile::{DelayedAck, Multipath, Recovery};
 
 const MSS: u64 = 1460;
 const ROUND_TRIP: Span = Span::from_millis(10);
@@ -498,7 +498,7 @@ fn the_window_of_a_steady_sender_stops_growing() {
 fn data_beyond_a_hole_takes_room_without_moving_the_edge() {
     // without Linux' second look at how much payload a buffer holds, so that all of it is offered from the start
     let first = Some(Bytes::new(40 * MSS));
-    let mut s = Script::new(Profile { autotuning: first, modern: None, ..quick(Profile::linux(), 0) });
+    let mut s = Script::new(Profile { autotuning: first, recovery: Recovery::Sack, ..quick(Profile::linux(), 0) });
     s.segments(0..2);
     let offered = s.answers().last().map(|ack| ack.ack + ack.window).unwrap();
     assert_eq!(offered, 42 * MSS);
@@ -529,7 +529,7 @@ fn a_syn_offers_no_more_than_16_bits_say() {
 #[test]
 fn the_receiver_measures_the_round_trip() {
     let mut s = Script::new(Profile::linux());
-    let estimate = |s: &Script| s.receiver.more.as_ref().unwrap().round.estimate;
+    let estimate = |s: &Script| s.receiver.linux.as_ref().unwrap().rtt.estimate;
     s.segment(0);
     assert_eq!(estimate(&s), ROUND_TRIP);
     s.spin = s.heard;

@@ -88,7 +88,7 @@ impl Offer {
         Some(Offer {
             clamp: initial,
             // of MPTCP's connections `Shared` decides
-            unmeasured: profile.modern.is_some() && profile.multipath.is_none(),
+            unmeasured: profile.recovery.is_linux() && profile.multipath.is_none(),
             threshold: initial,
             edge: 0,
             space,

@@ -2,12 +2,13 @@
 
 use headway_control::congestion::AnyController;
 use headway_engine::{EventQueue, Streams};
-use headway_fabric::{ARRIVALS, Endpoint, Fabric, Graph, QueueSpec, Step, Wire};
+use headway_fabric::{ARRIVALS, Endpoint, Fabric, Graph, QueueSpec, Step, Wire, ecn};
 use headway_units::{Bytes, Rate};
 
 use super::*;
 use crate::network::SackPool;
 use crate::profile::{DelayedAck, Offload, Recovery};
+use crate::segment::{NO_EXTRA, Segment};
 
 mod worked;
 
@@ -164,7 +165,7 @@ impl Script {
     }
 }
 
-const BOTH: [Recovery; 2] = [Recovery::NewReno, Recovery::Sack];
+const BOTH: [Recovery; 2] = [Recovery::NEW_RENO, Recovery::Sack];
 
 /// RFC 6298 §5.7: "If the timer expires awaiting the ACK of a SYN segment and the TCP implementation is using an RTO
 /// less than 3 seconds, the RTO MUST be re-initialized to 3 seconds when data transmission begins".
@@ -181,7 +182,7 @@ fn after_a_lost_syn_data_waits_three_seconds() {
 /// what it acknowledged and adds one; the last one deflates.
 #[test]
 fn new_reno_inflates_and_deflates_as_the_rfc_says() {
-    let mut s = Script::new(Recovery::NewReno);
+    let mut s = Script::new(Recovery::NEW_RENO);
     assert_eq!(s.segments(), (0..10).collect::<Vec<_>>());
     // segments 0 and 4 are lost: eight duplicates in all; two let one go each by limited transmit
     s.ack(0, &[], 0);
@@ -212,15 +213,15 @@ fn new_reno_inflates_and_deflates_as_the_rfc_says() {
 /// of waits, where RFC 6582 §3.2 step 5 sends at once.
 #[test]
 fn a_partial_acknowledgement_waits_for_its_share() {
-    let script = |proportional| Script::after(Profile { proportional, ..profile(Recovery::NewReno) }, 0);
-    for (proportional, answer) in [(false, &[1][..]), (true, &[])] {
-        let mut s = script(proportional);
+    let script = |prr| Script::after(profile(Recovery::NewReno { prr }), 0);
+    for (prr, answer) in [(false, &[1][..]), (true, &[])] {
+        let mut s = script(prr);
         for _ in 0..3 {
             s.ack(0, &[], 0);
         }
         assert_eq!(s.segments(), (0..12).chain([0]).collect::<Vec<_>>());
         s.ack(1, &[], 0);
-        assert_eq!(s.segments(), answer, "{proportional}");
+        assert_eq!(s.segments(), answer, "{prr}");
     }
     let mut s = script(true);
     s.ack(0, &[], 0);
@@ -284,7 +285,7 @@ fn a_retransmission_of_what_may_not_be_lost_counts_twice_in_the_pipe() {
 /// then stand for segments sent again in vain, which are no part of what is outstanding.
 #[test]
 fn duplicates_after_a_time_out_send_nothing() {
-    let mut s = Script::new(Recovery::NewReno);
+    let mut s = Script::new(Recovery::NEW_RENO);
     s.frames();
     s.time_out();
     assert_eq!(s.segments(), [0]);
@@ -412,22 +413,22 @@ fn a_loss_within_a_recovery_begins_the_next() {
     for last in 2..=4 {
         s.ack(0, &[(1, last)], 0);
     }
-    assert_eq!((s.sender.repair, s.sender.point), (Repair::Fast, s.sender.nxt));
-    let end = (s.sender.point - 1) / MSS;
+    assert_eq!((s.sender.repair, s.sender.recovery_point), (Repair::Fast, s.sender.nxt));
+    let end = (s.sender.recovery_point - 1) / MSS;
     for last in 5..=end {
         s.ack(0, &[(1, last)], 0);
     }
     // the reduction lets new segments go, and of these the first is lost, too, and sent again
     s.ack(0, &[(1, end), (end + 1, end + 2)], 0);
-    assert!(s.sender.nxt >= s.sender.point + 2 * MSS && s.sender.board.missing() > 0);
-    while s.sender.board.lost() > 0 {
+    assert!(s.sender.nxt >= s.sender.recovery_point + 2 * MSS && s.sender.board.lost_out() > 0);
+    while s.sender.board.lost_pending() > 0 {
         s.now += ROUND_TRIP;
-        s.sender.force = true;
+        s.sender.retransmit_now = true;
         s.pump();
     }
     let nxt = s.sender.nxt;
     s.ack(end, &[(end + 1, end + 2)], 0);
-    assert_eq!((s.sender.repair, s.sender.point), (Repair::Fast, nxt));
+    assert_eq!((s.sender.repair, s.sender.recovery_point), (Repair::Fast, nxt));
     s.ack((s.sender.nxt - 1) / MSS, &[], 0);
     assert_eq!(s.sender.repair, Repair::None);
 }

@@ -9,7 +9,7 @@ use headway_units::{Bytes, Span};
 use super::path::{DELAY, FULL_TIME, RATE, empty_time, handshake, round_trip, segments, short_queue};
 use crate::common::{EMPTY, Outcome, Setup, profile, transmission};
 
-const BOTH: [Recovery; 2] = [Recovery::NewReno, Recovery::Sack];
+const BOTH: [Recovery; 2] = [Recovery::NEW_RENO, Recovery::Sack];
 
 /// A flow of `size` segments over a queue of `queue`; its window is sampled every millisecond.
 fn run(profile: &Profile, queue: u32, size: u64) -> Outcome {
@@ -42,8 +42,8 @@ fn windows(outcome: &Outcome) -> Vec<f64> {
 /// of Ethernet's least, 64.
 fn report(recovery: Recovery) -> Span {
     match recovery {
-        Recovery::NewReno => Span::ZERO,
-        Recovery::Sack | Recovery::Rack => transmission(RATE, EMPTY + 6) - empty_time(),
+        Recovery::NewReno { .. } => Span::ZERO,
+        Recovery::Sack | Recovery::Linux(_) => transmission(RATE, EMPTY + 6) - empty_time(),
     }
 }
 
@@ -91,7 +91,7 @@ fn limited_transmit_saves_a_time_out_for_a_window_of_three() {
 fn new_reno_repairs_one_segment_a_round_trip_and_sack_all_in_one() {
     // The third duplicate: 2 ms after the first acknowledgement the 23rd segment is sent.
     let third = handshake() + round_trip() + FULL_TIME * 2 + round_trip();
-    let outcome = run(&avoiding(20, Recovery::NewReno), 10, 30);
+    let outcome = run(&avoiding(20, Recovery::NEW_RENO), 10, 30);
     assert_eq!((outcome.ends[0].retransmissions, outcome.ends[0].timeouts), (10, 0));
     assert_eq!(outcome.fct(0), third + round_trip() * 9 + FULL_TIME + DELAY);
 

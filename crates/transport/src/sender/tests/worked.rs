@@ -1,7 +1,7 @@
 //! Worked cases of the standards for loss recovery as Linux does it.
 
 use super::*;
-use crate::profile::{Modern, Reduction, RtoRule};
+use crate::profile::{LinuxRecovery, Reduction, RtoRule};
 
 /// Linux' sender with segments of [`MSS`], one by one, no timestamps, in congestion avoidance from `window` on.
 fn linux(window: u32) -> Profile {
@@ -35,7 +35,8 @@ fn answers(s: &mut Script, arrived: std::ops::Range<u64>) -> String {
 }
 
 fn reducing(reduction: Reduction) -> Profile {
-    Profile { modern: linux(20).modern.map(|m| Modern { reduction, ..m }), ..linux(20) }
+    let own = linux(20).recovery.linux().unwrap();
+    Profile { recovery: Recovery::Linux(LinuxRecovery { reduction, ..own }), ..linux(20) }
 }
 
 /// RFC 6937 §3 for acknowledgements 1 to 19 of 20 segments without the first, and limited transmit: what each lets go if
@@ -270,8 +271,8 @@ fn a_real_time_out_is_not_undone() {
 }
 
 fn without_probes(window: u32) -> Profile {
-    let modern = linux(window).modern.map(|m| Modern { tail_loss_probe: false, ..m });
-    Profile { modern, ..linux(window) }
+    let own = linux(window).recovery.linux().unwrap();
+    Profile { recovery: Recovery::Linux(LinuxRecovery { tail_loss_probe: false, ..own }), ..linux(window) }
 }
 
 /// RFC 6298 §5.5 and Linux' time-out: srtt + 200 ms, doubled each time, at the grain of its timers.
