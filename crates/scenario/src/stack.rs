@@ -133,7 +133,7 @@ impl Repair {
     }
 
     /// The keys whose values need selective acknowledgements, each with the value that does not.
-    pub fn needing_sack(&self) -> Vec<(&'static str, &'static str)> {
+    pub fn needing_sack(self) -> Vec<(&'static str, &'static str)> {
         let parts = [
             (self.reduction == Reduction::Halving, "reduction", "reduction = \"at-once\""),
             (self.tail_loss_probe, "tail-loss-probe", "tail-loss-probe = false"),

@@ -4,13 +4,13 @@ use headway_control::congestion::AnyController;
 use headway_control::lanes;
 use headway_units::{Bytes, Span};
 
-/// How lost segments are found and sent again.
+/// How lost segments are found and retransmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
     /// RFC 6582: duplicate acknowledgements, one repair per round trip.
     NewReno {
-        /// The window comes down by proportional rate reduction (RFC 6937), and retransmissions wait for their share of it:
-        /// Linux without selective acknowledgements.
+        /// The window comes down by proportional rate reduction (RFC 6937), and retransmissions wait for their share
+        /// of it: Linux without selective acknowledgements.
         prr: bool,
     },
     /// RFC 6675: selective acknowledgements (RFC 2018), so many of them above a segment.
@@ -85,7 +85,7 @@ pub enum RtoRule {
     Linux,
 }
 
-/// What happens to a window that was not used.
+/// The fate of a window that was not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleRestart {
     /// Nothing.
@@ -170,8 +170,8 @@ pub struct Multipath {
     pub syn_fallback: bool,
     /// Short- and long-flow lanes, if any.
     pub lanes: Option<LanePlan>,
-    /// Who gets what; subflows have queues by [`Scheduler::Linux`] and senders with [`Recovery::Linux`] only. Permits of
-    /// lanes are then backup marks and not windows, as those of a path manager are.
+    /// Who gets what; subflows have queues by [`Scheduler::Linux`] and senders with [`Recovery::Linux`] only. Permits
+    /// of lanes are then backup marks and not windows, as those of a path manager are.
     pub scheduler: Scheduler,
 }
 
@@ -218,19 +218,19 @@ impl Multipath {
 pub struct LanePlan {
     /// The sender's first so many interfaces are short-flow lanes, the others long-flow lanes.
     pub short: usize,
-    /// What decides that a connection is long.
+    /// The judge that decides that a connection is long.
     pub judge: lanes::Judge,
     /// On which short lane a connection starts.
     pub start: lanes::Start,
     /// Further subflows open only when the connection wants a long lane; they then begin with the initial window.
     pub late: bool,
-    /// What hosts remember of their connections.
+    /// The hosts' memory of their connections.
     pub history: Option<HistoryPlan>,
     /// When a long connection comes back.
     pub back: Option<lanes::Return>,
     /// For so long a long connection without a live long lane is content with two packets per round trip on a short one.
     pub patience: Span,
-    /// What a long connection takes of its short lanes.
+    /// Leftover capacity of its short lanes that a long connection takes.
     pub leftovers: Option<lanes::Leftovers>,
 }
 
@@ -252,7 +252,7 @@ impl LanePlan {
     }
 }
 
-/// What hosts remember of their connections, for later ones.
+/// The hosts' memory of their connections, for later ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryPlan {
     /// The memory before the first connection.
@@ -292,7 +292,7 @@ pub struct Profile {
     /// Congestion reduces cwnd rather than what is in flight, and a window grows while at least half of it was used in
     /// slow start (Linux: `tcp_is_cwnd_limited`).
     pub reduces_cwnd: bool,
-    /// What becomes of an unused window.
+    /// The fate of an unused window.
     pub idle_restart: IdleRestart,
     /// How the time-out is computed.
     pub rto_rule: RtoRule,
@@ -309,7 +309,7 @@ pub struct Profile {
     /// The window offered first, which then follows what arrives (Linux: `tcp_rcv_space_adjust`); `None`: all of it
     /// from the start, since receivers read at once.
     pub autotuning: Option<Bytes>,
-    /// What a sender may have written and not had acknowledged; `None` is no limit.
+    /// The most bytes that an application may have written without an acknowledgement; `None` is no limit.
     pub send_buffer: Option<Bytes>,
     /// Bursts, as a card with segmentation offload makes them; without, segments are sent one by one.
     pub offload: Option<Offload>,

@@ -24,7 +24,7 @@ mod window;
 use linux::LinuxReceiver;
 pub(crate) use window::{Shared, first as first_window};
 
-/// What a connection's receiver has.
+/// Data that a connection's receiver has.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Inflow {
     /// Bytes in order.
@@ -35,7 +35,7 @@ pub(crate) struct Inflow {
     pub total: u64,
 }
 
-/// What a segment was to its receiver.
+/// A segment's meaning to its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// No payload.
@@ -119,12 +119,12 @@ impl Receiver {
         &mut self.timer
     }
 
-    /// What it measured of its round trip: zero before that.
+    /// Its estimate of the round trip; zero before the first.
     pub fn round_trip(&self) -> Span {
         self.linux.as_ref().map_or(Span::ZERO, |linux| linux.rtt.estimate)
     }
 
-    /// What it offers, for the connection's other subflows.
+    /// The part of its window that the connection's other subflows share.
     pub fn share(&self) -> Option<Shared> {
         self.linux.as_ref()?.offer.as_ref().map(window::Offer::share)
     }
@@ -326,7 +326,7 @@ impl Receiver {
         let mut duplicate = None;
         let finished = self.finished();
         if let Some(linux) = &mut self.linux {
-            // The application closes its side as soon as the other has; a lost FIN of this side is not sent again.
+            // The application closes its side as soon as the other has; a lost FIN of this side is not retransmitted.
             if finished && !linux.closed && profile.recovery.is_linux() && profile.multipath.is_none() {
                 linux.closed = true;
                 tag |= flag::FIN;
@@ -337,9 +337,9 @@ impl Receiver {
                 tag |= linux.recent | linux.rtt.bit(now, syn);
             }
             if let Some(offer) = &mut linux.offer {
-                window = offer.offer(inflow, linux.acks.full, syn);
+                window = offer.offer(inflow, linux.acks.rcv_mss, syn);
                 if offer.is_short(inflow.held) {
-                    linux.acks.quick = 0;
+                    linux.acks.quick_acks = 0;
                 }
             }
         }

@@ -1,10 +1,10 @@
 //! The sending half of a subflow: windows, acknowledgements, time-outs.
 //!
-//! Loss recovery has two engines: the letter of RFC 6582 and RFC 6675 ([`rfc`]), and Linux' state machine with RACK, tail
-//! loss probes, proportional rate reduction and undo ([`linux`]). Both share the scoreboard and RFC 6675's *pipe*, the
-//! estimate of the bytes in the network. Parts that only some senders have: [`output`] (bursts, pacing, the host's card,
-//! use of the window) and [`rate`] (samples of the delivery rate). The handshake is in [`handshake`], the way of a segment
-//! out in [`transmit`].
+//! Loss recovery has two engines: the letter of RFC 6582 and RFC 6675 ([`rfc`]), and Linux' state machine with RACK,
+//! tail loss probes, proportional rate reduction and undo ([`linux`]). Both share the scoreboard and RFC 6675's
+//! *pipe*, the estimate of the bytes in the network. Parts that only some senders have: [`output`] (bursts, pacing,
+//! the host's card, use of the window) and [`rate`] (samples of the delivery rate). The handshake is in
+//! [`handshake`], the way of a segment out in [`transmit`].
 
 use std::collections::VecDeque;
 
@@ -71,7 +71,7 @@ pub(crate) struct Progress {
     pub closed: bool,
     /// There is a new round-trip estimate.
     pub sampled: bool,
-    /// The subflow had timed out and is heard of again.
+    /// The subflow had timed out, and an acknowledgement has come.
     pub revived: bool,
 }
 
@@ -264,10 +264,10 @@ impl Sender {
         self.una + self.board.sacked()
     }
 
-    /// What congestion halves. Linux: cwnd. RFC 5681 §3.2 step 2: the bytes outstanding without what limited transmit
-    /// sent, so at most a window. That a long recovery's new data does not count either is a deviation from its §2:
-    /// while an acknowledgement is missing, every duplicate lets a segment go, and half of all that would be no
-    /// estimate of the path.
+    /// The bytes that congestion halves. Linux: cwnd. RFC 5681 §3.2 step 2: the bytes outstanding without what
+    /// limited transmit sent, so at most a window. That a long recovery's new data does not count either is a
+    /// deviation from its §2: while an acknowledgement is missing, every duplicate lets a segment go, and half of all
+    /// that would be no estimate of the path.
     fn flight_size(&self, profile: &Profile) -> u64 {
         if profile.reduces_cwnd { self.window.cwnd } else { self.outstanding().min(self.window.cwnd) }
     }
@@ -298,8 +298,8 @@ impl Sender {
         })
     }
 
-    /// Bytes in the network as far as is known: outstanding, less those selectively acknowledged, less those known lost and
-    /// not retransmitted, less those that duplicate acknowledgements tell to have left (NewReno).
+    /// Bytes in the network as far as is known: outstanding, less those selectively acknowledged, less those known
+    /// lost and not retransmitted, less those that duplicate acknowledgements tell to have left (NewReno).
     fn pipe(&self) -> u64 {
         let left = u64::from(self.rfc.dupack_inflation) * u64::from(self.window.mss);
         // RFC 6675 §4, SetPipe: "octets retransmitted without being considered lost are counted twice"; so they are in Linux

@@ -1,8 +1,8 @@
 //! TCP as operating systems have it: named sets of choices.
 //!
-//! A scenario takes one of them and may change any part. What an operating system does that no choice of [`Profile`]
-//! stands for is left out, above all: forward acknowledgements and the burst moderation of old Linux kernels, bursts by
-//! the pace of Linux 3.12 in older ones, limits of how often a segment is sent again (`TcpMaxDataRetransmissions`: 5;
+//! A scenario takes one of them and may change any part. Behaviour for which [`Profile`] has no choice is left out,
+//! above all: forward acknowledgements and the burst moderation of old Linux kernels, bursts by the pace of Linux
+//! 3.12 in older ones, limits of how often a segment is retransmitted (`TcpMaxDataRetransmissions`: 5;
 //! `tcp_retries2`: 15), and Windows' send window of its socket layer.
 
 use headway_units::{Bytes, Span};
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(Stack::Rfc.control(), "new-reno");
     }
 
-    /// What is combined is what senders can do: the rules of the parts of `Profile`.
+    /// The values of every stack fit each other.
     #[test]
     fn every_stack_is_one_that_senders_know() {
         for stack in Stack::ALL {

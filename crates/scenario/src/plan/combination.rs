@@ -52,17 +52,16 @@ fn without_sack(transport: &TransportRecord, at: &[&str]) -> Result<(), PlanErro
     // the place is a key of the file, not one that the stack brings along
     let of_stack = Repair::of_stack(transport.stack).needing_sack();
     let written = needing.iter().find(|part| !of_stack.contains(part)).map(|(key, _)| *key);
-    let message = match written {
-        Some(key) => format!("`{key}` needs selective acknowledgements, and recovery = \"new-reno\" has none"),
-        None => {
-            let keys: Vec<String> = needing.iter().map(|(key, _)| format!("`{key}`")).collect();
-            format!(
-                "recovery = \"new-reno\" has no selective acknowledgements, and stack = \"{}\" has {}, which {} them",
-                transport.stack.as_str(),
-                keys.join(", "),
-                if keys.len() == 1 { "needs" } else { "need" }
-            )
-        }
+    let message = if let Some(key) = written {
+        format!("`{key}` needs selective acknowledgements, and recovery = \"new-reno\" has none")
+    } else {
+        let keys: Vec<String> = needing.iter().map(|(key, _)| format!("`{key}`")).collect();
+        format!(
+            "recovery = \"new-reno\" has no selective acknowledgements, and stack = \"{}\" has {}, which {} them",
+            transport.stack.as_str(),
+            keys.join(", "),
+            if keys.len() == 1 { "needs" } else { "need" }
+        )
     };
     let off: Vec<&str> = needing.iter().map(|(_, without)| *without).collect();
     Err(PlanError::new(&[at, &[written.unwrap_or("recovery")]].concat(), message)

@@ -91,7 +91,7 @@ impl Receiver {
             if seq <= linux.last_ack_sent {
                 linux.recent = frame.tag & flag::EPOCH; // RFC 7323 §4.3
             }
-            linux.rtt.echoed(now, frame.tag, len >= linux.acks.full);
+            linux.rtt.echoed(now, frame.tag, len >= linux.acks.rcv_mss);
         }
         linux.duplicate = None;
         linux.delivered = place == Place::Next;
@@ -122,8 +122,8 @@ impl Receiver {
         {
             linux.acks.window_grew();
         }
-        // What is held back leaves before its report is pushed out of the first two blocks (`tcp_sack_new_ofo_skb`). That
-        // was this segment's acknowledgement, too, though it says nothing of it.
+        // A compressed acknowledgement leaves before its report is pushed out of the first two blocks
+        // (`tcp_sack_new_ofo_skb`). That was this segment's acknowledgement, too, though it says nothing of it.
         if place == Place::Beyond && linux.acks.compressed > 0 && self.ranges.place(seq, end) >= 2 {
             self.acknowledge(now, flag::ACK, before, profile, net);
         }
@@ -133,10 +133,10 @@ impl Receiver {
     /// at once, and reading acknowledges without looking.
     pub(super) fn answer_adaptively(&mut self, now: Time, inflow: Inflow, profile: &Profile, net: &mut Network) {
         let Some(linux) = &mut self.linux else { return };
-        let full = u64::from(linux.acks.full) * u64::from(profile.delayed_ack.packets.saturating_sub(1));
+        let limit = u64::from(linux.acks.rcv_mss) * u64::from(profile.delayed_ack.packets.saturating_sub(1));
         let wait = if self.unacknowledged == 0 {
             Wait::AsSet // it has just been acknowledged
-        } else if self.next - linux.last_ack_sent > full || linux.acks.quick > 0 {
+        } else if self.next - linux.last_ack_sent > limit || linux.acks.quick_acks > 0 {
             Wait::Over
         } else if self.ranges.is_empty() {
             linux.acks.delay(now)
@@ -166,7 +166,7 @@ impl Receiver {
             profile.delayed_ack.adaptive && self.unacknowledged > 0 && linux.acks.pushed && inflow.held == 0;
         if let Some(offer) = &mut linux.offer {
             offer.adjust(now, inflow.in_order, linux.rtt.estimate, profile);
-            at_once |= !closed && offer.has_news(inflow, linux.acks.full);
+            at_once |= !closed && offer.is_worth_an_update(inflow, linux.acks.rcv_mss);
         }
         if at_once {
             self.acknowledge(now, flag::ACK, inflow, profile, net);

@@ -20,7 +20,7 @@ impl Sender {
     /// Handles the answer to SYN.
     pub fn on_syn_ack(&mut self, now: Time, profile: &Profile, net: &mut Network) -> Progress {
         if self.phase != Phase::Opening {
-            // our ACK was lost: say it again
+            // our ACK was lost
             self.control_segment(now, self.nxt, flag::ACK, profile, net);
             return Progress::default();
         }
@@ -59,7 +59,7 @@ impl Sender {
         self.phase = Phase::Established;
         self.timer.cancel();
         if profile.recovery.is_linux() {
-            // Linux answers before the application is told, so no data rides on it.
+            // Linux answers before the application can write, so no data rides on it.
             self.control_segment(now, 1, flag::ACK, profile, net);
         }
         Progress { established: true, sampled: self.rtt.srtt().is_some(), ..Progress::default() }
@@ -93,8 +93,8 @@ impl Sender {
         self.failed = true;
     }
 
-    /// The carrier is back, or another interface is taken: what is outstanding is tried at once, with the time-out as it
-    /// was before the back-off.
+    /// The carrier is back, or another interface is taken: what is outstanding is tried at once, with the time-out as
+    /// it was before the back-off.
     pub fn regain_carrier(&mut self, now: Time, profile: &Profile, net: &mut Network) {
         self.carrier_down = false;
         self.rtt.end_back_off();

@@ -74,7 +74,7 @@ impl LinuxState {
         self.timeouts
     }
 
-    /// What stands for the timestamp of a segment that leaves now.
+    /// The substitute for the timestamp of a segment that leaves now.
     pub fn epoch_bits(&self) -> u8 {
         self.undo.epoch << flag::EPOCH_SHIFT
     }

@@ -49,12 +49,12 @@ pub(super) struct Output {
     /// When the last burst left, or the next may if paced (`tcp_wstamp_ns`).
     stamp: Time,
     segments: u64,
-    /// Bursts in the host's card: when they have left, and what they take.
+    /// Bursts in the host's card: when they will have left, and their bytes.
     held: VecDeque<(Time, u64)>,
     held_bytes: u64,
-    /// What is sent next ends a burst of several segments.
+    /// The next segment ends a burst of several.
     ends: bool,
-    /// What is sent next begins a burst.
+    /// The next segment begins a burst.
     fresh: bool,
     /// The window was full but for a burst that waits for more room.
     deferred: bool,
@@ -104,7 +104,8 @@ impl Sender {
         self.output.is_some()
     }
 
-    /// How many of the bytes written may leave now, of which `head` is the first piece and `room` what the receiver takes.
+    /// How many of the bytes written may leave now, of which `head` is the first piece and `room` what the receiver
+    /// takes.
     pub fn burst(&mut self, now: Time, head: Head, room: u64, profile: &Profile, net: &mut Network) -> Burst {
         let mss = u64::from(profile.mss);
         if self.phase != Phase::Established || head.unsent.min(room) == 0 {

@@ -1,9 +1,9 @@
 //! Proportional rate reduction (RFC 6937), for both engines of loss recovery.
 //!
-//! With [`Recovery::NewReno { prr: true }`](crate::profile::Recovery::NewReno) it is NewReno as Linux has it: RFC 6582
-//! answers every partial acknowledgement with a retransmission (§3.2 step 5). Linux marks the segment as lost and sends
-//! when the reduction allows it, so it may wait for the next acknowledgement; where none is on its way, for the time-out.
-//! Sources: `net/ipv4/tcp_input.c` of Linux 6.12 (`tcp_cwnd_reduction`, `tcp_remove_reno_sacks`,
+//! With [`Recovery::NewReno { prr: true }`](crate::profile::Recovery::NewReno) it is NewReno as Linux has it: RFC
+//! 6582 answers every partial acknowledgement with a retransmission (§3.2 step 5). Linux marks the segment as lost
+//! and sends when the reduction allows it, so it may wait for the next acknowledgement; where none is on its way, for
+//! the time-out. Sources: `net/ipv4/tcp_input.c` of Linux 6.12 (`tcp_cwnd_reduction`, `tcp_remove_reno_sacks`,
 //! `tcp_end_cwnd_reduction`).
 
 use super::{Repair, Sender};
@@ -33,8 +33,8 @@ impl Prr {
             let share = u128::from(ssthresh) * u128::from(self.delivered) / u128::from(self.prior_cwnd.max(1));
             (share as u64).next_multiple_of(mss).saturating_sub(self.out)
         } else {
-            // RFC 6937 §3, PRR-SSRB: "limit = MAX(prr_delivered - prr_out, DeliveredData) + MSS", of which Linux adds the
-            // segment only where no loss is found; "sndcnt = MIN(ssthresh - pipe, limit)"
+            // RFC 6937 §3, PRR-SSRB: "limit = MAX(prr_delivered - prr_out, DeliveredData) + MSS", of which Linux adds
+            // the segment only where no loss is found; "sndcnt = MIN(ssthresh - pipe, limit)"
             let limit = self.delivered.saturating_sub(self.out).max(newly_delivered) + if no_loss { mss } else { 0 };
             limit.min(ssthresh - flight)
         };
@@ -53,13 +53,13 @@ impl Sender {
         }
     }
 
-    /// Sets the window after an acknowledgement in NewReno's fast recovery. `una` was the first byte missing before it, and
-    /// `inflation` segments counted as having left.
+    /// Sets the window after an acknowledgement in NewReno's fast recovery. `una` was the first byte missing before
+    /// it, and `inflation` segments counted as having left.
     pub(super) fn reduce_without_sack(&mut self, una: u64, inflation: u32) {
         let mss = u64::from(self.window.mss);
         let (flight, ssthresh) = (self.pipe(), self.window.ssthresh);
         let advanced = self.una > una;
-        // one acknowledgement is of the hole; what is behind it was told by duplicates
+        // one acknowledgement is of the hole; segments behind it were counted by duplicates
         let segments = if advanced { ((self.una - una) / mss).saturating_sub(inflation.into()).max(1) } else { 1 };
         let prr = &mut self.rfc.prr;
         prr.delivered += segments * mss;

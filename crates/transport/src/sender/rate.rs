@@ -15,8 +15,8 @@ pub(super) struct RateSampler {
     delivered_at: Time,
     /// When the first segment of the flight was sent (`first_tx_mstamp`).
     first_sent: Time,
-    /// Until so many bytes are delivered, samples say more of the application than of the path (`app_limited`); zero: none
-    /// does.
+    /// Until so many bytes are delivered, samples say more of the application than of the path (`app_limited`); zero:
+    /// none does.
     app_limited_until: u64,
 }
 

@@ -59,14 +59,14 @@ impl Sender {
     fn on_duplicate(&mut self, context: &AckContext<'_>) {
         let profile = context.event.profile;
         self.rfc.dup_acks += 1;
-        let more = self.rfc.dupack_inflation + 1;
+        let inflation = self.rfc.dupack_inflation + 1;
         self.rfc.dupack_inflation = match self.repair {
             _ if profile.recovery.uses_sack() => 0,
-            // What arrives after a time-out was mostly retransmitted in vain and is outstanding no longer.
+            // Segments that arrive after a time-out were mostly retransmitted in vain and are outstanding no longer.
             Repair::Timeout => 0,
             // RFC 3042: no more than two segments beyond the window.
-            Repair::None | Repair::Reducing => more.min(profile.duplicate_threshold - 1).min(self.not_lost()),
-            Repair::Fast => more.min(self.not_lost()),
+            Repair::None | Repair::Reducing => inflation.min(profile.duplicate_threshold - 1).min(self.not_lost()),
+            Repair::Fast => inflation.min(self.not_lost()),
         };
         if self.control.observes() {
             let info = self.ack_info(context, None);
@@ -214,7 +214,8 @@ impl Sender {
                 && let Some(index) = self.board.last_unsacked()
             {
                 self.rfc.rescue_rxt = self.recovery_point;
-                // "HighRxt MUST NOT be updated" (§4 rule 4): SetPipe counts the segment once, and rule 1 may retransmit it.
+                // "HighRxt MUST NOT be updated" (§4 rule 4): SetPipe counts the segment once, and rule 1 may
+                // retransmit it.
                 self.retransmit_once_counted(now, index, profile, net);
             }
         }

@@ -42,7 +42,7 @@ pub(super) struct Scoreboard {
     last_blocks: [(u64, u64); 4],
     /// FIN was sent.
     fin: bool,
-    /// What only some senders keep.
+    /// Present if RACK or rate samples need it.
     timed: Option<Box<Timed>>,
 }
 
@@ -122,13 +122,13 @@ impl Scoreboard {
 
     /// When the first outstanding segment was last sent.
     pub fn head_sent_at(&self) -> Option<Time> {
-        self.segments.front().map(|s| s.sent_at)
+        self.segments.front().map(|s| s.at)
     }
 
     #[inline]
     pub fn push(&mut self, seq: u64, sent_at: Time, data: u64, len: u32, fin: bool) {
         self.fin |= fin;
-        self.segments.push_back(Sent { seq, sent_at, data, len, state: if fin { bit::FIN } else { 0 } });
+        self.segments.push_back(Sent { seq, at: sent_at, data, len, state: if fin { bit::FIN } else { 0 } });
     }
 
     /// Notes the stamp of the segment just pushed, or retransmitted (`index`).
@@ -183,11 +183,9 @@ impl Scoreboard {
             }
             if segment.state & (bit::EVER_RETRANS | bit::SACKED) == 0 {
                 sample = match sample {
-                    None if first || state.is_some() => {
-                        Some(RttSample { first: segment.sent_at, last: segment.sent_at })
-                    }
+                    None if first || state.is_some() => Some(RttSample { first: segment.at, last: segment.at }),
                     None => None,
-                    Some(sample) => Some(RttSample { last: segment.sent_at, ..sample }),
+                    Some(sample) => Some(RttSample { last: segment.at, ..sample }),
                 };
             }
             // Linux: nothing is measured by an acknowledgement that covers a retransmission.
@@ -282,7 +280,7 @@ impl Scoreboard {
         self.uncount(&before);
         let segment = &mut self.segments[index];
         segment.state |= bit::RETRANS | bit::EVER_RETRANS;
-        segment.sent_at = now;
+        segment.at = now;
         let segment = *segment;
         if segment.has_retransmission_in_flight() {
             self.retrans_out += segment.span();
@@ -305,7 +303,7 @@ impl Scoreboard {
     pub fn probed(&mut self, index: usize, now: Time) -> Payload {
         let segment = &mut self.segments[index];
         segment.state |= bit::EVER_RETRANS;
-        segment.sent_at = now;
+        segment.at = now;
         let segment = *segment;
         self.note_retransmission(now, segment.seq);
         segment.payload()

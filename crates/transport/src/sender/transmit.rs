@@ -36,8 +36,8 @@ impl Sender {
         self.data_segment(now, payload, bits, true, profile, net);
     }
 
-    /// Data flows again after nothing was outstanding. A window that has not been used for an RTO says nothing about the
-    /// path any more.
+    /// Data flows again after nothing was outstanding. A window that has not been used for an RTO says nothing about
+    /// the path any more.
     fn restart(&mut self, now: Time, profile: &Profile) {
         let initial = u64::from(profile.initial_window) * u64::from(profile.mss);
         let (idle, rto) = (now.since(self.last_sent), self.rtt.rto());

@@ -1,4 +1,4 @@
-//! The state machine (`tcp_fastretrans_alert`): what an acknowledgement begins, goes on with and ends.
+//! The state machine (`tcp_fastretrans_alert`): how acknowledgements begin, continue and end repairs.
 
 use headway_control::congestion::Cause;
 use headway_units::Time;
@@ -9,7 +9,7 @@ use crate::network::Network;
 use crate::sender::{AckContext, EventContext, Repair, Sender};
 
 impl Sender {
-    /// A recovery that ends while something is still lost, though sent again since, is followed by the next at once
+    /// A recovery that ends while something is still lost, though retransmitted since, is followed by the next at once
     /// (`tcp_time_to_recover`).
     pub(super) fn alert(&mut self, context: &AckContext<'_>, flags: &mut AckFlags, net: &mut Network) {
         let now = context.event.now;

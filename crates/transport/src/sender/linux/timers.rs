@@ -82,7 +82,8 @@ impl Sender {
         match linux.pending {
             Pending::Reordering => self.on_reordering_timeout(context, net),
             Pending::Probe if linux.probe.end_seq.is_none() => {
-                // new data if there is some, else the last segment again: decided in the connection's turn
+                // new data if there is some, else a retransmission of the last segment: decided in the connection's
+                // turn
                 linux.probe.probing = true;
                 linux.probe.due = true;
             }
@@ -96,8 +97,9 @@ impl Sender {
         self.linux.as_ref().is_some_and(|linux| linux.probe.probing)
     }
 
-    /// Ends a turn with a probe if one is due; says whether it was (`tcp_send_loss_probe`). New data had its chance; if
-    /// there was none, the last segment goes out again. It is no retransmission to the accounts (`__tcp_retransmit_skb`).
+    /// Ends a turn with a probe if one is due; says whether it was (`tcp_send_loss_probe`). New data had its chance;
+    /// if there was none, the last segment is retransmitted. It is no retransmission to the accounts
+    /// (`__tcp_retransmit_skb`).
     pub(in crate::sender) fn send_due_probe(&mut self, now: Time, profile: &Profile, net: &mut Network) -> bool {
         let Some(linux) = &mut self.linux else { return false };
         if !std::mem::take(&mut linux.probe.due) {

@@ -37,8 +37,8 @@ impl Sender {
         linux.undo.note_retransmission(now, span);
     }
 
-    /// Retransmits lost segments, as far as the window and the pace allow: neighbours that left in one burst and were lost
-    /// leave in one burst again (`tcp_xmit_retransmit_queue`, which goes by `sk_buff`).
+    /// Retransmits lost segments, as far as the window and the pace allow: neighbours that left in one burst and were
+    /// lost leave in one burst again (`tcp_xmit_retransmit_queue`, which goes by `sk_buff`).
     pub(in crate::sender) fn repair_linux(&mut self, now: Time, more_data: bool, profile: &Profile, net: &mut Network) {
         if std::mem::take(&mut self.linux_mut().new_data_first) {
             if more_data {

@@ -52,8 +52,8 @@ impl Sender {
         undo.retrans = (retrans_out > 0).then_some(retrans_out);
     }
 
-    /// The Eifel test: the acknowledged segment was sent before this repair retransmitted anything (RFC 3522 §3.2). Linux'
-    /// timestamps count milliseconds, so shorter round trips tell nothing unless a tick lies between.
+    /// The Eifel test: the acknowledged segment was sent before this repair retransmitted anything (RFC 3522 §3.2).
+    /// Linux' timestamps count milliseconds, so shorter round trips tell nothing unless a tick lies between.
     pub(super) fn is_early(&self, context: &AckContext<'_>) -> bool {
         let event = &context.event;
         let Some(linux) = self.linux.as_ref().filter(|_| event.profile.timestamps) else { return false };

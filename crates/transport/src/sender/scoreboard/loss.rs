@@ -25,7 +25,7 @@ impl Scoreboard {
     /// (`tcp_timeout_mark_lost`).
     pub fn mark_old_lost(&mut self, now: Time, rtt: Span) {
         for index in 0..self.segments.len() {
-            if index == 0 || now.since(self.segments[index].sent_at) >= rtt {
+            if index == 0 || now.since(self.segments[index].at) >= rtt {
                 self.lose(index);
             }
         }
@@ -143,7 +143,8 @@ impl Scoreboard {
         Some(first..end)
     }
 
-    /// RFC 6675 §4 NextSeg rule 3: the first segment never retransmitted, not known lost, below the highest acknowledged one.
+    /// RFC 6675 §4 NextSeg rule 3: the first segment never retransmitted, not known lost, below the highest
+    /// acknowledged one.
     pub fn next_unproven(&self) -> Option<usize> {
         let top = self.index_of(self.highest_sacked);
         (0..top).find(|&i| self.segments[i].state & (bit::SACKED | bit::EVER_RETRANS) == 0)

@@ -6,25 +6,26 @@ use super::Scoreboard;
 use super::sent::{Sent, bit};
 
 impl Scoreboard {
-    /// RFC 8985 §6.2 step 5: what was sent before the segment `(at, end)`, by more than `wait`, and was not reported
-    /// until now is lost. `rtt` is what that segment took. Returns how long to wait for those not yet lost, if any.
+    /// RFC 8985 §6.2 step 5: segments sent before the one that ends with `(at, end)`, by more than `wait`, and not
+    /// reported until now are lost. `rtt` is that segment's round trip. Returns how long to wait for those not yet
+    /// lost, if any.
     pub fn rack(&mut self, now: Time, (at, end): (Time, u64), rtt: Span, wait: Span) -> Span {
         let Some(mut timed) = self.timed.take() else { return Span::ZERO };
         let mut longest = Span::ZERO;
-        // What is left until a segment sent then is lost; zero if it is.
+        // The time until a segment sent then is lost; zero if it is.
         let remaining = |sent: Time| (rtt + wait).saturating_sub(now.since(sent));
         let mut passed = true;
         for index in self.index_of(timed.first)..self.segments.len() {
             let segment = self.segments[index];
             if segment.state & (bit::SACKED | bit::LOST | bit::EVER_RETRANS) == 0 {
-                if (at, end) <= (segment.sent_at, segment.end()) {
+                if (at, end) <= (segment.at, segment.end()) {
                     break;
                 }
-                let left = remaining(segment.sent_at);
-                if left.is_zero() {
+                let after = remaining(segment.at);
+                if after.is_zero() {
                     self.lose(index);
                 } else {
-                    longest = longest.max(left);
+                    longest = longest.max(after);
                     passed = false;
                 }
             }
@@ -37,7 +38,7 @@ impl Scoreboard {
         while let Some(&(sent, seq)) = retransmissions.get(kept) {
             let index = self.index_of(seq);
             let open = |s: &&Sent| s.state & bit::SACKED == 0 && !s.awaits_retransmission();
-            let current = self.segments.get(index).filter(|s| s.seq == seq && s.sent_at == sent).filter(open);
+            let current = self.segments.get(index).filter(|s| s.seq == seq && s.at == sent).filter(open);
             let Some(segment) = current else {
                 retransmissions.remove(kept);
                 continue;
@@ -45,12 +46,12 @@ impl Scoreboard {
             if (at, end) <= (sent, segment.end()) {
                 break;
             }
-            let left = remaining(sent);
-            if left.is_zero() {
+            let after = remaining(sent);
+            if after.is_zero() {
                 self.lose(index);
                 retransmissions.remove(kept);
             } else {
-                longest = longest.max(left);
+                longest = longest.max(after);
                 kept += 1;
             }
         }

@@ -1,10 +1,10 @@
-//! What acknowledgements tell of segments: for round-trip samples, RACK, undo and rate samples.
+//! Reports of segments by acknowledgements, for round-trip samples, RACK, undo and rate samples.
 
 use headway_units::Time;
 
 use super::sent::{Sent, bit};
 
-/// What a rate sample needs to know of the moment when a segment was sent
+/// The state of delivery when a segment was sent, for rate samples
 /// (draft-cheng-iccrg-delivery-rate-estimation §3.2).
 #[derive(Debug, Clone, Copy)]
 pub(in crate::sender) struct Stamp {
@@ -25,7 +25,8 @@ pub(in crate::sender) struct SackState {
     /// The segment sent last of those newly reported: when, and where it ends. Not one that was retransmitted, if what
     /// was acknowledged may have been the first copy (RFC 8985 §6.2 step 2).
     pub rack_latest: Option<(Time, u64)>,
-    /// When the last of them that was looked at was sent, selectively acknowledged ones first: of the kind of `rack_latest`.
+    /// When the last of them that was looked at was sent, selectively acknowledged ones first: of the kind of
+    /// `rack_latest`.
     pub rack_sent: Option<Time>,
     /// When the first and the last of those selectively acknowledged were sent; never retransmitted ones only.
     pub sacked: Option<(Time, Time)>,
@@ -54,7 +55,7 @@ pub(in crate::sender) struct SackContext {
 impl SackState {
     #[inline]
     pub(super) fn take(&mut self, segment: &Sent, stamp: Option<Stamp>, context: &SackContext, selectively: bool) {
-        let (at, end) = (segment.sent_at, segment.end());
+        let (at, end) = (segment.at, segment.end());
         let once = segment.state & bit::EVER_RETRANS == 0;
         if once {
             self.original |= end <= context.recovery_point;

@@ -41,7 +41,7 @@ impl Payload {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent {
     pub seq: u64,
-    pub sent_at: Time,
+    pub at: Time,
     pub data: u64,
     pub len: u32,
     pub state: u8,
