@@ -264,8 +264,8 @@ fn a_rescue_counts_once_in_the_pipe() {
     }
 }
 
-/// RFC 6675 §4 SetPipe with NextSeg rule 3: what is sent again without being known lost counts as not lost (a) and as sent
-/// again (b), "twice by the above mechanism"; once its first copy is known lost, once.
+/// RFC 6675 §4 SetPipe with NextSeg rule 3: a retransmission of what is not known lost counts as not lost (a) and as
+/// retransmitted (b), "twice by the above mechanism"; once its first copy is known lost, once.
 #[test]
 fn a_retransmission_of_what_may_not_be_lost_counts_twice_in_the_pipe() {
     for profile in reports() {
@@ -282,7 +282,7 @@ fn a_retransmission_of_what_may_not_be_lost_counts_twice_in_the_pipe() {
 }
 
 /// RFC 5681 §3.1: after a time-out the window is one segment and grows by acknowledgements of new data alone. Duplicates
-/// then stand for segments sent again in vain, which are no part of what is outstanding.
+/// then stand for segments retransmitted in vain, which are no part of what is outstanding.
 #[test]
 fn duplicates_after_a_time_out_send_nothing() {
     let mut s = Script::new(Recovery::NEW_RENO);
@@ -310,7 +310,7 @@ fn duplicates_never_let_more_than_two_segments_go_beyond_the_window() {
         }
         s.frames();
         for _ in 0..8 {
-            s.ack(10, &[], 0); // for what was sent again
+            s.ack(10, &[], 0); // for the retransmissions
         }
         let new = s.segments().len();
         assert!(new <= 2, "{recovery:?}: {new} beyond the window");
@@ -405,7 +405,7 @@ fn the_first_block_makes_nothing_late() {
     assert_eq!(s.sender.repair, Repair::None);
 }
 
-/// `tcp_time_to_recover` asks for all that is lost, sent again or not (`lost_out`): what was lost after a recovery began
+/// `tcp_time_to_recover` asks for all that is lost, retransmitted or not (`lost_out`): what was lost after a recovery began
 /// keeps the sender in recovery when the end of that one is acknowledged, in a new one that ends later.
 #[test]
 fn a_loss_within_a_recovery_begins_the_next() {
@@ -418,7 +418,7 @@ fn a_loss_within_a_recovery_begins_the_next() {
     for last in 5..=end {
         s.ack(0, &[(1, last)], 0);
     }
-    // the reduction lets new segments go, and of these the first is lost, too, and sent again
+    // the reduction lets new segments go, and of these the first is lost, too, and retransmitted
     s.ack(0, &[(1, end), (end + 1, end + 2)], 0);
     assert!(s.sender.nxt >= s.sender.recovery_point + 2 * MSS && s.sender.board.lost_out() > 0);
     while s.sender.board.lost_pending() > 0 {

@@ -58,7 +58,7 @@ fn three_duplicate_acknowledgements_are_a_loss_and_two_are_not() {
         let end = &outcome.ends[0];
         assert_eq!((end.retransmissions, end.timeouts), (1, 0), "{recovery:?}");
         // The ninth leaves the queue 3 ms after the first acknowledgement; what it tells comes back 1 round trip less
-        // its own sending later; then the sixth is sent again.
+        // its own sending later; then the sixth is retransmitted.
         let expected = handshake() + round_trip() + FULL_TIME * 2 + round_trip() + FULL_TIME + DELAY;
         assert_eq!(outcome.fct(0), expected + report(recovery), "{recovery:?}");
 
@@ -114,7 +114,7 @@ fn the_window_is_halved_once_and_without_what_limited_transmit_sent() {
     assert_eq!(windows(&outcome)[..3], [20.0, 10.0, 11.0]);
 }
 
-/// RFC 6675 §5 step 4.3 sets `RescueRxt` to what is sent again first, "to prevent […] a premature rescue retransmission"
+/// RFC 6675 §5 step 4.3 sets `RescueRxt` to the first retransmission, "to prevent […] a premature rescue retransmission"
 /// while nothing says that it was in vain. One loss, then, is one retransmission, however many duplicates follow.
 #[test]
 fn a_single_loss_is_repaired_by_a_single_retransmission() {

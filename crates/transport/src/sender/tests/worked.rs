@@ -20,7 +20,7 @@ fn linux(window: u32) -> Profile {
 }
 
 /// Acknowledgements of segments `arrived`, the first of which was sent with those before it that are lost: what each
-/// lets go, N for new, R for sent again.
+/// lets go, N for new, R for retransmitted.
 fn answers(s: &mut Script, arrived: std::ops::Range<u64>) -> String {
     let first = arrived.start;
     let mut new = s.data / MSS;
@@ -194,7 +194,7 @@ fn a_lost_retransmission_is_found_within_a_round_trip() {
 }
 
 /// RFC 8985 §6.2 step 4, §3.2: before reordering is seen three segments beyond are a loss; afterwards what comes within
-/// min_RTT/4 costs nothing, however many are beyond it, and what does not is sent again by a timer (two ticks are added
+/// min_RTT/4 costs nothing, however many are beyond it, and what does not is retransmitted by a timer (two ticks are added
 /// in Linux).
 #[test]
 fn reordering_within_a_quarter_of_the_round_trip_costs_nothing() {
@@ -250,7 +250,7 @@ fn a_spurious_time_out_is_undone() {
     assert!(s.segments().iter().all(|&n| n >= 12), "nothing more is sent again");
 }
 
-/// The same with a real loss of all ten: the first acknowledgement is for what was sent again, then come duplicates for
+/// The same with a real loss of all ten: the first acknowledgement is for retransmissions, then come duplicates for
 /// the two new ones (step 3.a): repair goes on in slow start from where it was, and nothing is undone.
 #[test]
 fn a_real_time_out_is_not_undone() {
