@@ -1,6 +1,6 @@
 //! What a transport is with all that its stack gives it, as a record and as what connections are set up with.
 
-use headway_transport::{self as transport, DelayedAck, Modern, Offload, Profile};
+use headway_transport::{self as transport, DelayedAck, LinuxRecovery, Offload, Profile};
 use headway_units::Bytes;
 
 use crate::schema::{
@@ -31,7 +31,6 @@ macro_rules! same {
 }
 same! {
     Stack = Stack { Rfc, Linux, Linux26, WindowsXp }
-    Recovery = Recovery { NewReno, Sack, Rack }
     Reduction = Reduction { AtOnce, Proportional, Halving }
     IdleRestart = IdleRestart { Keep, Restart, Decay }
     RtoRule = RtoRule { Rfc6298, Linux }
@@ -50,12 +49,12 @@ pub(crate) fn resolve(scenario: &mut ScenarioRecord) {
 fn complete(record: &mut TransportRecord) {
     let stack = transport::Stack::from(record.stack);
     let own = stack.profile();
-    let modern = modern(&own);
-    record.recovery.get_or_insert(own.recovery.into());
-    record.reduction.get_or_insert(modern.reduction.into());
-    record.tail_loss_probe.get_or_insert(modern.tail_loss_probe);
-    record.f_rto.get_or_insert(modern.f_rto);
-    record.undo.get_or_insert(modern.undo);
+    let repair = Repair::from(own.recovery);
+    record.recovery.get_or_insert(repair.recovery);
+    record.reduction.get_or_insert(repair.reduction);
+    record.tail_loss_probe.get_or_insert(repair.tail_loss_probe);
+    record.f_rto.get_or_insert(repair.f_rto);
+    record.undo.get_or_insert(repair.undo);
     record.duplicate_threshold.get_or_insert(own.duplicate_threshold);
     record.initial_window.get_or_insert(own.initial_window);
     let growth = Some(own.growth_limit).filter(|&most| most < u32::MAX);
@@ -85,17 +84,83 @@ fn complete(record: &mut TransportRecord) {
     }
 }
 
-/// What a sender does without [`Modern`].
-pub(crate) const LETTER: Modern =
-    Modern { reduction: transport::Reduction::AtOnce, tail_loss_probe: false, f_rto: false, undo: false };
+/// The keys of loss recovery, complete. A file can combine them in ways that no modelled sender has:
+/// [`needing_sack`](Self::needing_sack).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Repair {
+    pub recovery: Recovery,
+    pub reduction: Reduction,
+    pub tail_loss_probe: bool,
+    pub f_rto: bool,
+    pub undo: bool,
+}
 
-/// As [`LETTER`], but the window comes down as Linux' does: without selective acknowledgements, too.
-const PROPORTIONAL: Modern = Modern { reduction: transport::Reduction::Proportional, ..LETTER };
+impl From<transport::Recovery> for Repair {
+    fn from(recovery: transport::Recovery) -> Repair {
+        let letter =
+            |recovery, reduction| Repair { recovery, reduction, tail_loss_probe: false, f_rto: false, undo: false };
+        match recovery {
+            transport::Recovery::NewReno { prr: false } => letter(Recovery::NewReno, Reduction::AtOnce),
+            transport::Recovery::NewReno { prr: true } => letter(Recovery::NewReno, Reduction::Proportional),
+            transport::Recovery::Sack => letter(Recovery::Sack, Reduction::AtOnce),
+            transport::Recovery::Linux(linux) => Repair {
+                recovery: if linux.rack { Recovery::Rack } else { Recovery::Sack },
+                reduction: linux.reduction.into(),
+                tail_loss_probe: linux.tail_loss_probe,
+                f_rto: linux.f_rto,
+                undo: linux.undo,
+            },
+        }
+    }
+}
 
-/// How `profile` repairs losses.
-pub(crate) fn modern(profile: &Profile) -> Modern {
-    let letter = if profile.proportional { PROPORTIONAL } else { LETTER };
-    profile.modern.unwrap_or(letter)
+impl Repair {
+    /// As `stack` has them.
+    pub fn of_stack(stack: Stack) -> Repair {
+        transport::Stack::from(stack).profile().recovery.into()
+    }
+
+    /// As `record` says, and its stack where that says nothing.
+    pub fn of(record: &TransportRecord) -> Repair {
+        let own = Repair::of_stack(record.stack);
+        Repair {
+            recovery: record.recovery.unwrap_or(own.recovery),
+            reduction: record.reduction.unwrap_or(own.reduction),
+            tail_loss_probe: record.tail_loss_probe.unwrap_or(own.tail_loss_probe),
+            f_rto: record.f_rto.unwrap_or(own.f_rto),
+            undo: record.undo.unwrap_or(own.undo),
+        }
+    }
+
+    /// The keys whose values need selective acknowledgements, each with the value that does not.
+    pub fn needing_sack(self) -> Vec<(&'static str, &'static str)> {
+        let parts = [
+            (self.reduction == Reduction::Halving, "reduction", "reduction = \"at-once\""),
+            (self.tail_loss_probe, "tail-loss-probe", "tail-loss-probe = false"),
+            (self.f_rto, "f-rto", "f-rto = false"),
+            (self.undo, "undo", "undo = false"),
+        ];
+        parts.into_iter().filter(|(needs, ..)| *needs).map(|(_, key, without)| (key, without)).collect()
+    }
+}
+
+impl From<Repair> for transport::Recovery {
+    /// Without selective acknowledgements all that needs them is left out.
+    fn from(repair: Repair) -> transport::Recovery {
+        let by_the_letter = repair.reduction == Reduction::AtOnce && repair.needing_sack().is_empty();
+        match repair.recovery {
+            Recovery::NewReno => transport::Recovery::NewReno { prr: repair.reduction == Reduction::Proportional },
+            Recovery::Sack if by_the_letter => transport::Recovery::Sack,
+            // any part of Linux' recovery brings its state machine
+            Recovery::Sack | Recovery::Rack => transport::Recovery::Linux(LinuxRecovery {
+                rack: repair.recovery == Recovery::Rack,
+                reduction: repair.reduction.into(),
+                tail_loss_probe: repair.tail_loss_probe,
+                f_rto: repair.f_rto,
+                undo: repair.undo,
+            }),
+        }
+    }
 }
 
 const NO_RULES: DelayedAckRecord = DelayedAckRecord { packets: None, timeout: None, quick: None, adaptive: None };
@@ -130,15 +195,6 @@ fn complete_window(window: &mut Option<ReceiveWindow>, own: &Profile) {
 /// The profile of a complete record, but for its control and what depends on packets.
 pub(crate) fn profile(record: &TransportRecord) -> Profile {
     let own = transport::Stack::from(record.stack).profile();
-    let letter = modern(&own);
-    let recovery = record.recovery.map_or(own.recovery, Into::into);
-    let modern = Modern {
-        reduction: record.reduction.map_or(letter.reduction, Into::into),
-        tail_loss_probe: record.tail_loss_probe.unwrap_or(letter.tail_loss_probe),
-        f_rto: record.f_rto.unwrap_or(letter.f_rto),
-        undo: record.undo.unwrap_or(letter.undo),
-    };
-    let proportional = recovery == transport::Recovery::NewReno && modern == PROPORTIONAL;
     let scaling = record.window_scaling.unwrap_or(true);
     let scaled = |window: Bytes| if scaling { window } else { window.min(UNSCALED) };
     let (first, most) = match &record.receive_window {
@@ -151,9 +207,7 @@ pub(crate) fn profile(record: &TransportRecord) -> Profile {
         small_queues: record.small_queues.unwrap_or(false),
     });
     Profile {
-        recovery,
-        modern: (recovery == transport::Recovery::Rack || modern != LETTER && !proportional).then_some(modern),
-        proportional,
+        recovery: Repair::of(record).into(),
         duplicate_threshold: record.duplicate_threshold.unwrap_or(own.duplicate_threshold),
         limited_transmit: record.limited_transmit.unwrap_or(own.limited_transmit),
         timestamps: record.timestamps.unwrap_or(own.timestamps),
@@ -223,16 +277,28 @@ mod tests {
     fn each_part_can_be_set_by_itself() {
         let of = |keys: &str| profile(&record(&format!("{{ kind = \"tcp\", {keys} }}")));
         let linux = |keys: &str| of(&format!("stack = \"linux\", {keys}"));
-        let modern = Modern { tail_loss_probe: false, ..Profile::linux().modern.unwrap() };
-        assert_eq!(linux("tail-loss-probe = false").modern, Some(modern));
-        let modern = Modern { reduction: transport::Reduction::Halving, ..LETTER };
-        assert_eq!(of("reduction = \"halving\"").modern, Some(modern));
-        assert_eq!(of("recovery = \"rack\"").modern, Some(LETTER));
-        let reno = of("recovery = \"new-reno\", reduction = \"proportional\"");
-        assert_eq!((reno.modern, reno.proportional), (None, true));
+        let whole = Profile::linux().recovery.linux().unwrap();
+        let expected = LinuxRecovery { tail_loss_probe: false, ..whole };
+        assert_eq!(linux("tail-loss-probe = false").recovery.linux(), Some(expected));
+        let least = LinuxRecovery {
+            rack: false,
+            reduction: transport::Reduction::AtOnce,
+            tail_loss_probe: false,
+            f_rto: false,
+            undo: false,
+        };
+        let expected = LinuxRecovery { reduction: transport::Reduction::Halving, ..least };
+        assert_eq!(of("reduction = \"halving\"").recovery.linux(), Some(expected));
+        assert_eq!(of("recovery = \"rack\"").recovery.linux(), Some(LinuxRecovery { rack: true, ..least }));
+        let reno = of("recovery = \"new-reno\", reduction = \"proportional\"").recovery;
+        assert_eq!(reno, transport::Recovery::NewReno { prr: true });
         let own = linux("recovery = \"new-reno\", tail-loss-probe = false, f-rto = false, undo = false");
-        assert_eq!((own.modern, own.proportional), (None, true));
-        assert!(!of("recovery = \"sack\", reduction = \"proportional\"").proportional);
+        assert_eq!(own.recovery, transport::Recovery::NewReno { prr: true });
+        let sack = of("recovery = \"sack\", reduction = \"proportional\"").recovery;
+        let expected = LinuxRecovery { reduction: transport::Reduction::Proportional, ..least };
+        assert_eq!(sack, transport::Recovery::Linux(expected));
+        assert_eq!(of("recovery = \"new-reno\"").recovery, transport::Recovery::NEW_RENO);
+        assert_eq!(of("recovery = \"sack\"").recovery, transport::Recovery::Sack);
         assert_eq!(of("duplicate-threshold = 2").duplicate_threshold, 2);
         assert_eq!(of("slow-start-growth = 2").growth_limit, 2);
         assert_eq!(of("slow-start-growth = \"unlimited\"").growth_limit, u32::MAX);

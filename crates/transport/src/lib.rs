@@ -34,7 +34,7 @@ pub use ports::Ports;
 pub use simulation::{Failure, FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};
 pub use socket::{End, Socket, SocketEvent, Sockets};
 pub use tcp::profile::{
-    AddressPairs, DelayedAck, HistoryPlan, IdleRestart, LanePlan, Modern, Multipath, Offload, Pacing, Profile,
+    AddressPairs, DelayedAck, HistoryPlan, IdleRestart, LanePlan, LinuxRecovery, Multipath, Offload, Pacing, Profile,
     Recovery, Reduction, RtoRule, Scheduler,
 };
 pub use tcp::rtt::RttEstimator;

@@ -2,7 +2,7 @@
 
 use headway_fabric::Packet;
 
-use crate::tcp::profile::Profile;
+use crate::tcp::profile::{Profile, Recovery};
 
 /// What a frame means to the transport: 16 bytes.
 ///
@@ -48,10 +48,10 @@ const MIN_FRAME: u32 = 64;
 /// What options take in a SYN beyond those that every segment has: as Linux sends it, 20 bytes with the segment size,
 /// permission for selective acknowledgements, timestamps and window scale. By the letter of the RFCs, nothing.
 pub(crate) fn syn_options(profile: &Profile) -> u32 {
-    match profile.modern {
-        Some(_) if profile.timestamps => 8,
-        Some(_) => 12,
-        None => 0,
+    match profile.recovery {
+        Recovery::Linux(_) if profile.timestamps => 8,
+        Recovery::Linux(_) => 12,
+        Recovery::NewReno { .. } | Recovery::Sack => 0,
     }
 }
 

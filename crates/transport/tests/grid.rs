@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use common::{FULL, Setup, dumbbell, limited, lossy, parallel, wire};
 use headway_control::congestion::AnyController;
 use headway_fabric::{Limit, Wire};
-use headway_transport::{Modern, Multipath, Profile, Reduction, SampleKind, Scheduler};
+use headway_transport::{LinuxRecovery, Multipath, Profile, Recovery, Reduction, SampleKind, Scheduler};
 use headway_units::{Rate, Span};
 
 const RATE: Rate = Rate::from_mbps(20);
@@ -40,7 +40,7 @@ fn goodput(profile: &Profile, loss: f64, buffer: f64) -> f64 {
         let net = dumbbell(&[access], link);
         (net.net, net.pairs[0])
     };
-    let scheduler = if profile.modern.is_some() { Scheduler::Linux } else { Scheduler::LowestRtt };
+    let scheduler = if profile.recovery.is_linux() { Scheduler::Linux } else { Scheduler::LowestRtt };
     let multipath = Multipath { subflows: Some(2), scheduler, ..Multipath::default() };
     let profile = Profile { multipath: coupled.then_some(multipath), ..profile.clone() };
     let payload = f64::from(profile.mss) / f64::from(profile.mss + profile.overhead + 20);
@@ -52,14 +52,16 @@ fn goodput(profile: &Profile, loss: f64, buffer: f64) -> f64 {
 }
 
 /// The stack under a control. One that sets its window or measures delivery has no place in a sender by the letter of the
-/// RFCs (a scenario refuses it): it gets the state machine of modern ones with all their other parts off.
+/// RFCs (a scenario refuses it): it gets Linux' state machine with all their other parts off.
 fn under(control: &str, stack: &Profile) -> Profile {
     let control = AnyController::by_name(control).expect("a known control");
     let measures = control.manages_cwnd() || control.wants_delivery();
-    let least = Modern { reduction: Reduction::AtOnce, tail_loss_probe: false, f_rto: false, undo: false };
+    let least =
+        LinuxRecovery { rack: false, reduction: Reduction::AtOnce, tail_loss_probe: false, f_rto: false, undo: false };
+    let recovery = if measures && !stack.recovery.is_linux() { Recovery::Linux(least) } else { stack.recovery };
     // without ECN Linux would run Reno in DCTCP's place; no queue here marks
     let ecn = control.dctcp_ecn();
-    Profile { control, ecn, modern: stack.modern.or(measures.then_some(least)), ..stack.clone() }
+    Profile { control, ecn, recovery, ..stack.clone() }
 }
 
 /// A table per buffer, a row per control, a column per loss.

@@ -160,7 +160,7 @@ impl Connection {
     /// Gives the subflows queues of their own, if the scheduler has them.
     pub fn with_queues(mut self, profile: &Profile) -> Connection {
         let wanted = profile.multipath.as_ref().is_some_and(|m| m.scheduler == Scheduler::Linux);
-        self.queued = (wanted && profile.modern.is_some()).then(Queued::new);
+        self.queued = (wanted && profile.recovery.is_linux()).then(Queued::new);
         self
     }
 
@@ -426,7 +426,7 @@ impl Connection {
         let backups = profile.multipath.as_ref().map_or(&[][..], |m| &m.backup);
         let class =
             |position: usize, sender: &Sender| (sender.failed, backups.contains(&usize::from(self.numbers[position])));
-        let usable = |s: &Sender| s.phase == Phase::Established && s.permit != Permit::Hold && !s.dark;
+        let usable = |s: &Sender| s.phase == Phase::Established && s.permit != Permit::Hold && !s.carrier_down;
         let each = || self.subflows.as_slice().iter().map(|&id| &senders[id as usize]).enumerate();
         let best = each().filter(|(_, s)| usable(s)).map(|(i, s)| class(i, s)).min()?;
         each()

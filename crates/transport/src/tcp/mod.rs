@@ -69,7 +69,7 @@ pub(crate) struct Tcp {
 
 /// What a connection has left to do by when, if its flow has a deadline.
 #[inline]
-fn deadline(flows: &Flows, connection: &Connection) -> Option<FlowDeadline> {
+fn flow_deadline(flows: &Flows, connection: &Connection) -> Option<FlowDeadline> {
     if !flows.deadlines {
         return None;
     }
@@ -212,7 +212,7 @@ impl Tcp {
         } else {
             let ack = unwrap(connection.una, frame.body.data_number);
             connection.acknowledge(ack, frame.body.amount);
-            let goal = deadline(&env.flows, connection);
+            let deadline = flow_deadline(&env.flows, connection);
             let mut room;
             let siblings: &[Sibling] = if sender.is_coupled() {
                 room = [NO_SIBLING; MAX_SUBFLOWS];
@@ -221,7 +221,7 @@ impl Tcp {
             } else {
                 &[]
             };
-            let context = Context { siblings, goal };
+            let context = Context { siblings, deadline };
             let sender = &mut self.senders[subflow as usize];
             sender.on_ack(now, frame, blocks, &context, profile, &mut env.net)
         };
@@ -285,10 +285,10 @@ impl Tcp {
         let connection = &mut self.connections[place as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
         let coupled = sender.is_coupled();
-        let goal = deadline(&env.flows, connection);
+        let deadline = flow_deadline(&env.flows, connection);
         let mut siblings = [NO_SIBLING; MAX_SUBFLOWS];
         let count = if coupled { connection.siblings(subflow, &self.senders, &mut siblings) } else { 0 };
-        let context = Context { siblings: &siblings[..count], goal };
+        let context = Context { siblings: &siblings[..count], deadline };
         let sender = &mut self.senders[subflow as usize];
         let failed = sender.counters.timeouts;
         sender.on_timeout(now, &context, profile, &mut env.net);

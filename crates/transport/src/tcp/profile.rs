@@ -4,15 +4,45 @@ use headway_control::congestion::AnyController;
 use headway_control::lanes;
 use headway_units::{Bytes, Span};
 
-/// How lost segments are found.
+/// How lost segments are found and retransmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
     /// RFC 6582: duplicate acknowledgements, one repair per round trip.
-    NewReno,
+    NewReno {
+        /// The window comes down by proportional rate reduction (RFC 6937), and retransmissions wait for their share
+        /// of it: Linux without selective acknowledgements.
+        prr: bool,
+    },
     /// RFC 6675: selective acknowledgements (RFC 2018), so many of them above a segment.
     Sack,
-    /// RFC 8985: selective acknowledgements of what was sent later (RACK). Implies [`Modern`].
-    Rack,
+    /// Linux' state machine, with selective acknowledgements.
+    Linux(LinuxRecovery),
+}
+
+impl Recovery {
+    /// RFC 6582 by the letter.
+    pub const NEW_RENO: Recovery = Recovery::NewReno { prr: false };
+
+    /// Linux' choices, if it is Linux'.
+    #[inline]
+    pub fn linux(self) -> Option<LinuxRecovery> {
+        match self {
+            Recovery::Linux(linux) => Some(linux),
+            Recovery::NewReno { .. } | Recovery::Sack => None,
+        }
+    }
+
+    /// Whether it is Linux'.
+    #[inline]
+    pub fn is_linux(self) -> bool {
+        matches!(self, Recovery::Linux(_))
+    }
+
+    /// Whether receivers acknowledge selectively.
+    #[inline]
+    pub fn uses_sack(self) -> bool {
+        !matches!(self, Recovery::NewReno { .. })
+    }
 }
 
 /// How the window comes down to ssthresh when there is congestion.
@@ -27,9 +57,13 @@ pub enum Reduction {
 }
 
 /// Loss recovery as Linux does it: one state machine for what is found by acknowledgements, by time and by probes, with
-/// a way back. Without it a sender follows the letter of RFC 6582 or RFC 6675.
+/// a way back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Modern {
+#[expect(clippy::struct_excessive_bools, reason = "each switches one part, as Linux' settings do")]
+pub struct LinuxRecovery {
+    /// Losses are found by the delivery of later segments (RACK, RFC 8985), else by so many reports above a segment
+    /// (RFC 6675).
+    pub rack: bool,
     /// How the window comes down.
     pub reduction: Reduction,
     /// Tail loss probes (RFC 8985 §7).
@@ -51,7 +85,7 @@ pub enum RtoRule {
     Linux,
 }
 
-/// What happens to a window that was not used.
+/// The fate of a window that was not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleRestart {
     /// Nothing.
@@ -136,8 +170,8 @@ pub struct Multipath {
     pub syn_fallback: bool,
     /// Short- and long-flow lanes, if any.
     pub lanes: Option<LanePlan>,
-    /// Who gets what; subflows have queues by [`Scheduler::Linux`] and senders with [`Profile::modern`] only. Permits of
-    /// lanes are then backup marks and not windows, as those of a path manager are.
+    /// Who gets what; subflows have queues by [`Scheduler::Linux`] and senders with [`Recovery::Linux`] only. Permits
+    /// of lanes are then backup marks and not windows, as those of a path manager are.
     pub scheduler: Scheduler,
 }
 
@@ -184,19 +218,19 @@ impl Multipath {
 pub struct LanePlan {
     /// The sender's first so many interfaces are short-flow lanes, the others long-flow lanes.
     pub short: usize,
-    /// What decides that a connection is long.
+    /// The judge that decides that a connection is long.
     pub judge: lanes::Judge,
     /// On which short lane a connection starts.
     pub start: lanes::Start,
     /// Further subflows open only when the connection wants a long lane; they then begin with the initial window.
     pub late: bool,
-    /// What hosts remember of their connections.
+    /// The hosts' memory of their connections.
     pub history: Option<HistoryPlan>,
     /// When a long connection comes back.
     pub back: Option<lanes::Return>,
     /// For so long a long connection without a live long lane is content with two packets per round trip on a short one.
     pub patience: Span,
-    /// What a long connection takes of its short lanes.
+    /// Leftover capacity of its short lanes that a long connection takes.
     pub leftovers: Option<lanes::Leftovers>,
 }
 
@@ -218,7 +252,7 @@ impl LanePlan {
     }
 }
 
-/// What hosts remember of their connections, for later ones.
+/// The hosts' memory of their connections, for later ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryPlan {
     /// The memory before the first connection.
@@ -235,13 +269,8 @@ pub struct HistoryPlan {
 pub struct Profile {
     /// A fresh congestion control, copied for each subflow.
     pub control: AnyController,
-    /// How loss is found.
+    /// How loss is found and repaired.
     pub recovery: Recovery,
-    /// How it is repaired, if not by the letter of RFC 6582 or RFC 6675.
-    pub modern: Option<Modern>,
-    /// NewReno's window comes down in proportion to what leaves (RFC 6937), and retransmissions wait for that: Linux without
-    /// selective acknowledgements. Only with [`Recovery::NewReno`] and without `modern`.
-    pub proportional: bool,
     /// Duplicate acknowledgements, or segments' worth of selectively acknowledged bytes, that mean loss.
     pub duplicate_threshold: u32,
     /// RFC 3042.
@@ -263,7 +292,7 @@ pub struct Profile {
     /// Congestion reduces cwnd rather than what is in flight, and a window grows while at least half of it was used in
     /// slow start (Linux: `tcp_is_cwnd_limited`).
     pub reduces_cwnd: bool,
-    /// What becomes of an unused window.
+    /// The fate of an unused window.
     pub idle_restart: IdleRestart,
     /// How the time-out is computed.
     pub rto_rule: RtoRule,
@@ -280,7 +309,7 @@ pub struct Profile {
     /// The window offered first, which then follows what arrives (Linux: `tcp_rcv_space_adjust`); `None`: all of it
     /// from the start, since receivers read at once.
     pub autotuning: Option<Bytes>,
-    /// What a sender may have written and not had acknowledged; `None` is no limit.
+    /// The most bytes that an application may have written without an acknowledgement; `None` is no limit.
     pub send_buffer: Option<Bytes>,
     /// Bursts, as a card with segmentation offload makes them; without, segments are sent one by one.
     pub offload: Option<Offload>,
@@ -304,8 +333,6 @@ impl Default for Profile {
         Profile {
             control: AnyController::by_name("new-reno").expect("the first of all"),
             recovery: Recovery::Sack,
-            modern: None,
-            proportional: false,
             duplicate_threshold: 3,
             limited_transmit: true,
             mss: 1460,
@@ -340,8 +367,13 @@ impl Profile {
     /// bytes: set `control`, `mss` and `overhead`.
     pub fn linux() -> Profile {
         Profile {
-            recovery: Recovery::Rack,
-            modern: Some(Modern { reduction: Reduction::Proportional, tail_loss_probe: true, f_rto: true, undo: true }),
+            recovery: Recovery::Linux(LinuxRecovery {
+                rack: true,
+                reduction: Reduction::Proportional,
+                tail_loss_probe: true,
+                f_rto: true,
+                undo: true,
+            }),
             growth_limit: u32::MAX,
             reduces_cwnd: true,
             idle_restart: IdleRestart::Decay,

@@ -1,7 +1,7 @@
 //! The receiving half of a subflow: reassembly, acknowledgements (RFC 5681 §4.2, RFC 2018), ECN echo (RFC 3168, RFC 8257).
 //!
-//! What only some stacks have beyond that is in [`more`], [`adaptive`] (when Linux acknowledges) and [`window`] (what it
-//! offers), with reports of duplicates (RFC 2883) and what stands for timestamps (RFC 7323).
+//! Linux' additions are in [`linux`], [`adaptive`] (when it acknowledges) and [`window`] (the window it offers), with
+//! reports of duplicates (RFC 2883) and the substitute for timestamps (RFC 7323).
 //!
 //! Leaves out: segments beyond the window, which senders never send, and old duplicates that PAWS would drop, since the
 //! frames of a path stay in order.
@@ -14,21 +14,21 @@ use crate::endpoint::{Side, endpoint};
 use crate::network::Network;
 use crate::sack_pool::SackBlocks;
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, syn_options, unwrap};
-use crate::tcp::profile::{Profile, Recovery};
+use crate::tcp::profile::Profile;
 use crate::tcp::ranges::Ranges;
 use crate::timer::Timer;
 
 mod adaptive;
-mod more;
+mod linux;
 #[cfg(test)]
 mod tests;
 mod two_way;
 mod window;
 
-use more::More;
+use linux::LinuxReceiver;
 pub(crate) use window::{Shared, first as first_window};
 
-/// What a connection's receiver has.
+/// Data that a connection's receiver has.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Inflow {
     /// Bytes in order.
@@ -41,7 +41,7 @@ pub(crate) struct Inflow {
     pub total: u64,
 }
 
-/// What a segment was to its receiver.
+/// A segment's meaning to its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// No payload.
@@ -75,7 +75,7 @@ pub(crate) struct Receiver {
     pub route: u32,
     id: u32,
     /// The third packet of the handshake is acknowledged.
-    answers: bool,
+    acknowledges_join: bool,
     /// It belongs to a two-way connection.
     two_way: bool,
     /// Of a two-way connection, the right edge of a window of fixed size.
@@ -85,38 +85,45 @@ pub(crate) struct Receiver {
     fin: Option<u64>,
     established: bool,
     /// Segments since the last acknowledgement.
-    pending: u32,
+    unacknowledged: u32,
     /// Segments still to be acknowledged at once, by the letter of [`profile::DelayedAck`](crate::tcp::profile::DelayedAck).
-    quick: u32,
+    quick_acks: u32,
     /// Acknowledgements echo congestion; RFC 8257's DCTCP.CE.
-    echo: bool,
+    ece: bool,
     /// Marks are echoed one by one.
     counts_marks: bool,
     timer: Timer,
     syn_timeout: Span,
-    more: Option<Box<More>>,
+    linux: Option<Box<LinuxReceiver>>,
 }
 
 impl Receiver {
-    pub fn new(id: u32, connection: u32, route: u32, answers: bool, profile: &Profile, timer: Timer) -> Receiver {
+    pub fn new(
+        id: u32,
+        connection: u32,
+        route: u32,
+        acknowledges_join: bool,
+        profile: &Profile,
+        timer: Timer,
+    ) -> Receiver {
         Receiver {
             connection,
             route,
             id,
-            answers,
+            acknowledges_join,
             two_way: false,
             edge: 0,
             next: 0,
             ranges: Ranges::default(),
             fin: None,
             established: false,
-            pending: 0,
-            quick: if profile.delayed_ack.adaptive { 0 } else { profile.delayed_ack.quick },
-            echo: false,
+            unacknowledged: 0,
+            quick_acks: if profile.delayed_ack.adaptive { 0 } else { profile.delayed_ack.quick },
+            ece: false,
             counts_marks: profile.ecn && profile.control.dctcp_ecn(),
             timer,
             syn_timeout: profile.initial_rto,
-            more: More::new(profile),
+            linux: LinuxReceiver::new(profile),
         }
     }
 
@@ -124,19 +131,19 @@ impl Receiver {
         &mut self.timer
     }
 
-    /// What it measured of its round trip: zero before that.
+    /// Its estimate of the round trip; zero before the first.
     pub fn round_trip(&self) -> Span {
-        self.more.as_ref().map_or(Span::ZERO, |more| more.round.estimate)
+        self.linux.as_ref().map_or(Span::ZERO, |linux| linux.rtt.estimate)
     }
 
-    /// What it offers, for the connection's other subflows.
+    /// The part of its window that the connection's other subflows share.
     pub fn share(&self) -> Option<Shared> {
-        self.more.as_ref()?.offer.as_ref().map(window::Offer::share)
+        self.linux.as_ref()?.offer.as_ref().map(window::Offer::share)
     }
 
     /// Offers what the connection's other subflows do, of which `others` is the longest round trip.
     pub fn adopt(&mut self, shared: Option<Shared>, others: Span) {
-        if let (Some(shared), Some(offer)) = (shared, self.more.as_mut().and_then(|more| more.offer.as_mut())) {
+        if let (Some(shared), Some(offer)) = (shared, self.linux.as_mut().and_then(|linux| linux.offer.as_mut())) {
             offer.adopt(shared, others);
         }
     }
@@ -166,22 +173,23 @@ impl Receiver {
         if !self.established {
             self.established = true;
             self.timer.cancel();
-            if let Some(more) = &mut self.more {
-                more.established(now, before, profile);
+            if let Some(linux) = &mut self.linux {
+                linux.established(now, before, profile);
             }
         }
         let len = u64::from(frame.body.amount);
         if len == 0 && tag & flag::FIN == 0 {
             // The third packet of a join is acknowledged (RFC 8684 §3.2), and a probe of the window.
-            let now = self.answers || self.two_way && self.is_probe(frame);
+            let now = self.acknowledges_join || self.two_way && self.is_probe(frame);
             return (Arrival::Control, if now { Answer::Now } else { Answer::None });
         }
         let seq = unwrap(self.next, frame.body.number);
         let end = seq + len;
         // FIN takes a number of the sequence and is reported like any other, but is no data.
         let fin = u64::from(tag & flag::FIN != 0);
-        let news = frame.tos & ecn::MASK == ecn::CE || tag & flag::CWR != 0;
-        let mut at_once = (news || self.echo || profile.ecn) && self.note_congestion(now, frame, before, profile, net);
+        let congestion = frame.tos & ecn::MASK == ecn::CE || tag & flag::CWR != 0;
+        let mut at_once =
+            (congestion || self.ece || profile.ecn) && self.note_congestion(now, frame, before, profile, net);
         let place = if seq > self.next {
             Place::Beyond
         } else if end + fin > self.next {
@@ -189,15 +197,15 @@ impl Receiver {
         } else {
             Place::Old
         };
-        self.pending += 1;
-        if self.more.is_some() {
-            self.take_more(now, frame, (seq, end + fin, place), before, profile, net);
+        self.unacknowledged += 1;
+        if self.linux.is_some() {
+            self.take_linux(now, frame, (seq, end + fin, place), before, profile, net);
         }
         if fin > 0 {
             self.fin = Some(end);
         }
-        at_once |= fin > 0 || self.quick > 0;
-        self.quick = self.quick.saturating_sub(1);
+        at_once |= fin > 0 || self.quick_acks > 0;
+        self.quick_acks = self.quick_acks.saturating_sub(1);
         let mut new = 0;
         if place == Place::Beyond {
             at_once |= !profile.delayed_ack.adaptive; // RFC 5681 §4.2: out of order
@@ -239,28 +247,28 @@ impl Receiver {
         if self.counts_marks {
             // RFC 8257 §3.2: every acknowledgement says of all that it acknowledges whether it was marked. So what waits
             // leaves with the old state first (`net/ipv4/tcp_dctcp.h: dctcp_ece_ack_update`).
-            if codepoint != 0 && marked != self.echo {
-                let waiting = match &self.more {
-                    Some(more) if profile.delayed_ack.adaptive => more.acks.is_waiting(),
-                    _ => self.pending > 0,
+            if codepoint != 0 && marked != self.ece {
+                let waiting = match &self.linux {
+                    Some(linux) if profile.delayed_ack.adaptive => linux.acks.is_waiting(),
+                    _ => self.unacknowledged > 0,
                 };
                 if waiting {
                     self.emit(now, flag::ACK, before, profile, net);
                 }
-                self.echo = marked;
+                self.ece = marked;
                 at_once = true;
             }
             return at_once;
         }
         // RFC 3168 §6.1.3: echo until told that the window was reduced.
-        let news = marked && (!self.echo || reduced);
-        self.echo = marked || self.echo && !reduced;
+        let begins = marked && (!self.ece || reduced);
+        self.ece = marked || self.ece && !reduced;
         if profile.ecn
             && profile.delayed_ack.adaptive
-            && let Some(more) = &mut self.more
+            && let Some(linux) = &mut self.linux
         {
-            let window = more.open(before, profile);
-            more.acks.see_codepoint(codepoint != 0, news, window);
+            let window = linux.open(before, profile);
+            linux.acks.see_codepoint(codepoint != 0, begins, window);
         }
         at_once
     }
@@ -272,8 +280,8 @@ impl Receiver {
         match answer {
             Answer::None => {}
             Answer::SynAck => {
-                if let Some(more) = &mut self.more {
-                    more.handshake = (more.handshake.0 + 1, now);
+                if let Some(linux) = &mut self.linux {
+                    linux.handshake = (linux.handshake.0 + 1, now);
                 }
                 self.acknowledge(now, flag::SYN | flag::ACK, inflow, profile, net);
                 if !self.established {
@@ -281,15 +289,15 @@ impl Receiver {
                 }
             }
             Answer::Delayed if profile.delayed_ack.adaptive => self.answer_adaptively(now, inflow, profile, net),
-            Answer::Delayed if self.pending < profile.delayed_ack.packets => {
-                if self.pending == 1 {
+            Answer::Delayed if self.unacknowledged < profile.delayed_ack.packets => {
+                if self.unacknowledged == 1 {
                     let deadline = now + profile.delayed_ack.timeout;
                     self.timer.set(deadline, &mut net.queue, self.timer_source());
                 }
             }
             Answer::Delayed | Answer::Now => self.acknowledge(now, flag::ACK, inflow, profile, net),
         }
-        if self.more.as_ref().is_some_and(|more| more.delivered) {
+        if self.linux.as_ref().is_some_and(|linux| linux.delivered) {
             self.read(now, inflow, profile, net);
         }
     }
@@ -297,9 +305,9 @@ impl Receiver {
     /// Handles the timer: a delayed or compressed acknowledgement is due, or SYN-ACK was not answered.
     pub fn on_timeout(&mut self, now: Time, inflow: Inflow, profile: &Profile, net: &mut Network) {
         if self.established {
-            if self.pending > 0 {
-                if let Some(more) = self.more.as_mut().filter(|more| !more.acks.compressing) {
-                    more.acks.timed_out();
+            if self.unacknowledged > 0 {
+                if let Some(linux) = self.linux.as_mut().filter(|linux| !linux.acks.compressing) {
+                    linux.acks.timed_out();
                 }
                 self.acknowledge(now, flag::ACK, inflow, profile, net);
             }
@@ -318,31 +326,31 @@ impl Receiver {
 
     #[inline]
     fn note_acknowledged(&mut self) {
-        if let Some(more) = &mut self.more {
-            more.acks.acknowledged(self.pending > 0);
-            more.acked = self.next;
-            more.duplicate = None;
+        if let Some(linux) = &mut self.linux {
+            linux.acks.acknowledged(self.unacknowledged > 0);
+            linux.last_ack_sent = self.next;
+            linux.duplicate = None;
         }
-        self.pending = 0;
+        self.unacknowledged = 0;
         if self.established {
             self.timer.cancel();
         }
     }
 
-    /// The window that an acknowledgement offers which leaves now with `tag`; adds what stands for timestamps to that.
+    /// The window that an acknowledgement offers which leaves now with `tag`; adds the stand-in for timestamps to the tag.
     #[inline]
     fn window(&mut self, now: Time, tag: &mut u8, inflow: Inflow, profile: &Profile) -> u64 {
         let fixed = profile.receive_window.get();
         let mut window = if self.two_way { self.fixed_window(inflow, fixed, profile.mss) } else { fixed };
-        if let Some(more) = &mut self.more {
+        if let Some(linux) = &mut self.linux {
             let syn = *tag & flag::SYN != 0;
             if profile.timestamps {
-                *tag |= more.recent | more.round.bit(now, syn);
+                *tag |= linux.recent | linux.rtt.bit(now, syn);
             }
-            if let Some(offer) = &mut more.offer {
-                window = offer.offer(inflow, more.acks.full, syn);
+            if let Some(offer) = &mut linux.offer {
+                window = offer.offer(inflow, linux.acks.rcv_mss, syn);
                 if offer.is_short(inflow.held) {
-                    more.acks.quick = 0;
+                    linux.acks.quick_acks = 0;
                 }
             }
         }
@@ -354,18 +362,19 @@ impl Receiver {
     fn emit(&mut self, now: Time, mut tag: u8, inflow: Inflow, profile: &Profile, net: &mut Network) {
         let mut duplicate = None;
         let finished = self.finished();
-        if let Some(more) = &mut self.more {
-            // The application closes its side as soon as the other has; a lost FIN of this side is not sent again.
-            if finished && !self.two_way && !more.closed && profile.modern.is_some() && profile.multipath.is_none() {
-                more.closed = true;
+        if let Some(linux) = &mut self.linux {
+            // The application closes its side as soon as the other has; a lost FIN of this side is not retransmitted.
+            let closes = finished && !linux.closed && !self.two_way;
+            if closes && profile.recovery.is_linux() && profile.multipath.is_none() {
+                linux.closed = true;
                 tag |= flag::FIN;
             }
-            duplicate = more.duplicate;
+            duplicate = linux.duplicate;
         }
         let window = self.window(now, &mut tag, inflow, profile);
         let mut options = if tag & flag::SYN != 0 { syn_options(profile) } else { 0 };
         let nothing = self.ranges.is_empty() && duplicate.is_none();
-        let extra = if nothing || profile.recovery == Recovery::NewReno {
+        let extra = if nothing || !profile.recovery.uses_sack() {
             NO_EXTRA
         } else {
             let mut blocks = SackBlocks { duplicate: duplicate.is_some(), ..SackBlocks::default() };
@@ -381,7 +390,7 @@ impl Receiver {
             hop: self.route,
             size: frame_size(options, profile.overhead),
             tos: 0,
-            tag: tag | if self.echo { flag::ECE } else { 0 },
+            tag: tag | if self.ece { flag::ECE } else { 0 },
             body: Segment {
                 number: self.next as u32,
                 data_number: inflow.in_order as u32,

@@ -11,7 +11,7 @@ pub struct RttEstimator {
     /// RFC 6298: RTTVAR. Linux: the mean deviation.
     variation: Span,
     min: Option<Span>,
-    /// What the last sample said of the path.
+    /// The last sample, without the receiver's delay.
     latest: Span,
     rto: Span,
     floor: Span,
@@ -149,7 +149,7 @@ impl RttEstimator {
         self.srtt
     }
 
-    /// The last sample, without what the receiver waited; zero before the first.
+    /// The last sample, without the receiver's delay; zero before the first.
     #[inline]
     pub fn latest(&self) -> Span {
         self.latest

@@ -1,38 +1,42 @@
 //! The sending half of a subflow: windows, acknowledgements, time-outs.
 //!
-//! What repairs loss is one of two: the letter of RFC 6582 and RFC 6675 ([`rfc`]), or Linux' state machine with RACK,
-//! tail loss probes, proportional rate reduction and undo ([`modern`]). Both share one account of what is in the
-//! network, RFC 6675's *pipe*: bytes outstanding, less those selectively acknowledged, less those known lost and not
-//! yet sent again. What leaves when, in bursts, paced, or held back by the host's card, is in [`output`].
+//! Loss recovery has two engines: the letter of RFC 6582 and RFC 6675 ([`rfc`]), and Linux' state machine with RACK,
+//! tail loss probes, proportional rate reduction and undo ([`linux`]). Both share the scoreboard and RFC 6675's
+//! *pipe*, the estimate of the bytes in the network. Parts that only some senders have: [`output`] (bursts, pacing,
+//! the host's card, use of the window) and [`rate`] (samples of the delivery rate). The handshake is in
+//! [`handshake`], the way of a segment out in [`transmit`].
 
 use std::collections::VecDeque;
 
-use headway_control::congestion::{Ack, AnyController, Cause, Event, FlowDeadline, Sibling, Start, State, Window};
+use headway_control::congestion::{Ack, AnyController, Cause, Event, FlowDeadline, Sibling, State, Window};
 use headway_control::lanes::Permit;
 use headway_engine::{EventClass, Source};
-use headway_fabric::ecn;
 use headway_units::{Span, Time};
 
-use crate::endpoint::{Side, endpoint};
 use crate::network::Network;
 use crate::sack_pool::SackBlocks;
-use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, syn_options, unwrap};
-use crate::tcp::profile::{IdleRestart, Profile, Recovery};
+use crate::segment::{Frame, flag, unwrap};
+use crate::tcp::profile::{Profile, Recovery};
 use crate::tcp::rtt::{RttEstimator, expiry};
 use crate::timer::Timer;
 
-mod modern;
+mod handshake;
+mod linux;
 mod output;
-mod proportional;
+mod prr;
+mod rate;
 mod rfc;
 mod scoreboard;
 #[cfg(test)]
 mod tests;
+mod transmit;
 mod two_way;
 
-use modern::Modern;
+use linux::LinuxState;
 pub(crate) use output::Burst;
-use proportional::Reducing;
+use output::Output;
+use rate::RateSampler;
+use rfc::RfcRecovery;
 use scoreboard::Scoreboard;
 
 /// Where a subflow is in its life.
@@ -48,11 +52,11 @@ pub(crate) enum Phase {
     Closed,
 }
 
-/// What repair is under way. Ends when everything sent before it began (`point`) is acknowledged.
+/// The repair under way. Ends when everything sent before it began (`recovery_point`) is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Repair {
     None,
-    /// The window comes down after an ECN echo or a tail loss, with nothing to send again.
+    /// The window comes down after an ECN echo or a tail loss, with nothing to retransmit.
     Reducing,
     /// Fast recovery.
     Fast,
@@ -60,9 +64,9 @@ enum Repair {
     Timeout,
 }
 
-/// What an acknowledgement or time-out leaves for the connection to do.
+/// Work that an acknowledgement or time-out leaves for the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is news of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an event of its own")]
 pub(crate) struct Progress {
     /// The subflow has just become able to carry data.
     pub established: bool,
@@ -70,17 +74,43 @@ pub(crate) struct Progress {
     pub closed: bool,
     /// There is a new round-trip estimate.
     pub sampled: bool,
-    /// The subflow had timed out and is heard of again.
+    /// The subflow had timed out, and an acknowledgement has come.
     pub revived: bool,
 }
 
-/// What a sender's control may know of the rest of the connection.
+/// The rest of the connection, as far as a sender's control may know it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Context<'a> {
     /// The connection's subflows, if the control is coupled.
     pub siblings: &'a [Sibling],
     /// The flow's deadline.
-    pub goal: Option<FlowDeadline>,
+    pub deadline: Option<FlowDeadline>,
+}
+
+/// An event at a sender: its time, the rest of the connection, and the settings.
+#[derive(Debug, Clone, Copy)]
+struct EventContext<'a> {
+    now: Time,
+    connection: &'a Context<'a>,
+    profile: &'a Profile,
+}
+
+/// An acknowledgement, and the state of the network when it came.
+#[derive(Debug)]
+struct AckContext<'a> {
+    event: EventContext<'a>,
+    /// Everything before this is acknowledged.
+    ack: u64,
+    tag: u8,
+    blocks: Option<SackBlocks>,
+    /// It echoes congestion (RFC 3168).
+    ece: bool,
+    /// Bytes that the receiver was known to have.
+    prior_delivered: u64,
+    /// Bytes in the network.
+    prior_in_flight: u64,
+    /// Bytes ever found lost.
+    prior_lost: u64,
 }
 
 /// Sums over the life of a subflow.
@@ -104,41 +134,43 @@ pub(crate) struct Sender {
     /// Timed out and not heard of since: carries no new data while others can.
     pub failed: bool,
     /// Its interface has no carrier.
-    pub dark: bool,
+    pub carrier_down: bool,
     pub window: Window,
     /// First position of this subflow's route.
     pub route: u32,
     id: u32,
     join: bool,
     control: AnyController,
-    repair: Repair,
-    point: u64,
     una: u64,
     nxt: u64,
     board: Scoreboard,
-    duplicates: u32,
-    /// Segments that duplicate acknowledgements tell to have left (NewReno).
-    departed: u32,
-    /// Whether the window was full when the subflow last had its turn (RFC 5681 §3.1 grows it only then).
-    limited: bool,
-    /// One segment may be sent whatever the pipe (RFC 6675 §5 step 4.3).
-    force: bool,
-    /// NewReno's window comes down in proportion (Linux without selective acknowledgements).
-    reducing: Reducing,
-    /// RFC 6675's `RescueRxt`: a rescue needs an acknowledgement beyond this.
-    rescue_beyond: u64,
+    repair: Repair,
+    /// RFC 6675's RecoveryPoint: everything sent before the repair began lies below.
+    recovery_point: u64,
+    /// One segment may be retransmitted whatever the pipe (RFC 6675 §5 step 4.3).
+    retransmit_now: bool,
+    /// The window was full when the subflow last had its turn (RFC 5681 §3.1 grows it only then).
+    cwnd_limited: bool,
+    /// The next new segment carries CWR.
+    cwr_pending: bool,
+    /// Echoes of what was sent before this are of congestion already answered.
+    cwr_point: u64,
     timer: Timer,
     /// Pacing, and the host's card.
     wake: Timer,
     last_sent: Time,
     /// Retransmissions of SYN or of the join's third packet.
     handshake_retries: u32,
-    ecn_point: u64,
-    reduced: bool,
     /// Bytes acknowledged when the last loss was found, and between the two before (OLIA).
     losses_at: (u64, u64),
-    /// What only some stacks have.
-    modern: Option<Box<Modern>>,
+    /// Loss recovery by the letter; unused if it is Linux'.
+    rfc: RfcRecovery,
+    /// Loss recovery as Linux does it.
+    linux: Option<Box<LinuxState>>,
+    /// Bursts, pacing and the use of the window.
+    output: Option<Box<Output>>,
+    /// Samples of the delivery rate.
+    rate: Option<Box<RateSampler>>,
 }
 
 impl Sender {
@@ -150,10 +182,11 @@ impl Sender {
         if let Some(threshold) = profile.initial_ssthresh {
             window.ssthresh = threshold.get().max(2 * u64::from(profile.mss));
         }
-        let modern = Modern::new(profile);
-        let board = match &modern {
-            Some(_) => Scoreboard::timed(profile.recovery == Recovery::Rack, profile.control.wants_delivery()),
-            None => Scoreboard::default(),
+        let linux = LinuxState::new(profile);
+        let rate = RateSampler::new(profile);
+        let board = match profile.recovery {
+            Recovery::Linux(linux) => Scoreboard::timed(linux.rack, rate.is_some()),
+            Recovery::NewReno { .. } | Recovery::Sack => Scoreboard::default(),
         };
         Sender {
             connection,
@@ -163,31 +196,30 @@ impl Sender {
             rtt: RttEstimator::of(profile, profile.initial_rto),
             counters: SenderCounters::default(),
             failed: false,
-            dark: false,
+            carrier_down: false,
             window,
             route,
             id,
             join,
             control: profile.control.clone(),
-            repair: Repair::None,
-            point: 0,
             una: 0,
             nxt: 1,
             board,
-            duplicates: 0,
-            departed: 0,
-            limited: false,
-            force: false,
-            reducing: Reducing::default(),
-            rescue_beyond: 0,
+            repair: Repair::None,
+            recovery_point: 0,
+            retransmit_now: false,
+            cwnd_limited: false,
+            cwr_pending: false,
+            cwr_point: 0,
             timer: timers.0,
             wake: timers.1,
             last_sent: Time::ZERO,
             handshake_retries: 0,
-            ecn_point: 0,
-            reduced: false,
             losses_at: (0, 0),
-            modern,
+            rfc: RfcRecovery::default(),
+            linux,
+            output: Output::new(profile),
+            rate,
         }
     }
 
@@ -223,50 +255,22 @@ impl Sender {
 
     /// Time-outs in a row; without carrier as many as can be.
     pub fn failures(&self) -> u32 {
-        if self.dark {
+        if self.carrier_down {
             return u32::MAX;
         }
-        self.modern.as_ref().map_or(0, |modern| modern.failures())
-    }
-
-    /// The interface has lost its carrier: nobody hears of this subflow until it is back.
-    pub fn lose_carrier(&mut self) {
-        self.dark = true;
-        self.failed = true;
-    }
-
-    /// The carrier is back, or another interface is taken: what is outstanding is tried at once, with the time-out as it
-    /// was before the back-off.
-    pub fn regain_carrier(&mut self, now: Time, profile: &Profile, net: &mut Network) {
-        self.dark = false;
-        self.rtt.end_back_off();
-        match self.phase {
-            Phase::Opening => {
-                self.failed = false;
-                self.open(now, profile, net);
-            }
-            Phase::Established if self.outstanding() == 0 => self.failed = false,
-            Phase::Joining | Phase::Established => {
-                self.failed &= self.phase == Phase::Established;
-                let soon = now.saturating_add(Span::from_picos(1));
-                if soon < self.timer.deadline() {
-                    self.timer.set(soon, &mut net.queue, self.timer_source());
-                }
-            }
-            Phase::Closed => {}
-        }
+        self.linux.as_ref().map_or(0, |linux| linux.timeouts_in_a_row())
     }
 
     /// Bytes that the receiver is known to have.
     #[inline]
-    fn total(&self) -> u64 {
+    fn delivered(&self) -> u64 {
         self.una + self.board.sacked()
     }
 
-    /// What congestion halves. Linux: cwnd. RFC 5681 §3.2 step 2: the bytes outstanding without what limited transmit
-    /// sent, so at most a window. That a long recovery's new data does not count either is a deviation from its §2:
-    /// while an acknowledgement is missing, every duplicate lets a segment go, and half of all that would be no
-    /// estimate of the path.
+    /// The bytes that congestion halves. Linux: cwnd. RFC 5681 §3.2 step 2: the bytes outstanding without what
+    /// limited transmit sent, so at most a window. That a long recovery's new data does not count either is a
+    /// deviation from its §2: while an acknowledgement is missing, every duplicate lets a segment go, and half of all
+    /// that would be no estimate of the path.
     fn flight_size(&self, profile: &Profile) -> u64 {
         if profile.reduces_cwnd { self.window.cwnd } else { self.outstanding().min(self.window.cwnd) }
     }
@@ -297,12 +301,14 @@ impl Sender {
         })
     }
 
-    /// Bytes in the network as far as is known.
+    /// Bytes in the network as far as is known: outstanding, less those selectively acknowledged, less those known
+    /// lost and not retransmitted, less those that duplicate acknowledgements tell to have left (NewReno).
     fn pipe(&self) -> u64 {
-        let departed = u64::from(self.departed) * u64::from(self.window.mss);
-        // What is twice on its way counts twice in Linux (`tcp_packets_in_flight`).
-        let twice = if self.modern.is_some() { self.board.twice() } else { 0 };
-        (self.outstanding() + twice).saturating_sub(self.board.sacked() + self.board.lost() + departed)
+        let left = u64::from(self.rfc.dupack_inflation) * u64::from(self.window.mss);
+        // RFC 6675 §4, SetPipe: "octets retransmitted without being considered lost are counted twice"; so they are in Linux
+        // (`tcp_packets_in_flight`).
+        (self.outstanding() + self.board.spurious_in_flight())
+            .saturating_sub(self.board.sacked() + self.board.lost_pending() + left)
     }
 
     /// Whether `len` more bytes of new data fit the window.
@@ -318,9 +324,9 @@ impl Sender {
     /// that depend on it. `unsent` bytes wait in the connection.
     #[inline]
     pub fn end_turn(&mut self, now: Time, unsent: u64, profile: &Profile, net: &mut Network) {
-        self.limited = !self.has_room(profile.mss, profile);
-        if self.modern.is_some() {
-            self.end_modern_turn(now, unsent, profile, net);
+        self.cwnd_limited = !self.has_room(profile.mss, profile);
+        if self.output.is_some() {
+            self.end_output_turn(now, unsent, profile, net);
         }
     }
 
@@ -333,236 +339,14 @@ impl Sender {
         self.permit = permit;
     }
 
-    /// Sends SYN.
-    pub fn open(&mut self, now: Time, profile: &Profile, net: &mut Network) {
-        self.last_sent = now;
-        self.control_segment(now, 0, flag::SYN, profile, net);
-        self.set_timer(now, self.rtt.rto(), profile, net);
-    }
-
-    /// Sends new data, `len` bytes at connection position `data`; `fin` ends the subflow.
-    #[inline(never)]
-    pub fn send_new(&mut self, now: Time, data: u64, len: u32, fin: bool, profile: &Profile, net: &mut Network) {
-        self.send_next(now, data, len, fin, profile, net);
-    }
-
-    /// [`send_new`](Self::send_new), for where most data comes from.
-    #[expect(clippy::inline_always, reason = "a call for every segment costs a tenth of what it does in the sender")]
-    #[inline(always)]
-    pub fn send_next(&mut self, now: Time, data: u64, len: u32, fin: bool, profile: &Profile, net: &mut Network) {
-        if self.outstanding() == 0 && self.nxt > 1 && self.permit == Permit::Normal {
-            self.restart(now, profile);
-        } else if self.modern.is_some() {
-            self.note_start(now);
-        }
-        let seq = self.nxt;
-        let span = u64::from(len) + u64::from(fin);
-        if self.modern.is_some() {
-            self.note_new(now, span, profile, net);
-        }
-        self.nxt += span;
-        self.board.push(seq, now, data, len, fin);
-        let marks = if self.modern.is_some() { self.note_pushed() } else { 0 };
-        let tag = marks | if fin { flag::FIN } else { 0 };
-        self.data_segment(now, (seq, data, len), tag, true, profile, net);
-    }
-
-    /// Data flows again after nothing was outstanding. A window that has not been used for an RTO says nothing about the
-    /// path any more.
-    fn restart(&mut self, now: Time, profile: &Profile) {
-        let initial = u64::from(profile.initial_window) * u64::from(profile.mss);
-        let (idle, rto) = (now.since(self.last_sent), self.rtt.rto());
-        if idle > rto && !self.control.manages_cwnd() {
-            match profile.idle_restart {
-                IdleRestart::Keep => {}
-                // RFC 5681 §4.1
-                IdleRestart::Restart => self.window.cwnd = self.window.cwnd.min(initial),
-                // RFC 2861; `tcp_cwnd_restart`
-                IdleRestart::Decay => {
-                    let most = self.window.cwnd;
-                    if self.window.ssthresh != u64::MAX {
-                        self.window.ssthresh = self.window.ssthresh.max(most / 4 * 3);
-                    }
-                    let mut left = idle.saturating_sub(rto);
-                    while !left.is_zero() && self.window.cwnd > initial {
-                        self.window.cwnd /= 2;
-                        left = left.saturating_sub(rto);
-                    }
-                    self.window.cwnd = self.window.cwnd.max(initial.min(most));
-                }
-            }
-        }
-        self.control.on_restart(now, idle, &mut self.window);
-    }
-
-    /// Something is about to be sent. If there is something outstanding but nothing in the network, because all of it
-    /// was found lost, Linux' controls take it for a start as well (`tcp_output.c: tcp_event_data_sent`).
-    fn note_start(&mut self, now: Time) {
-        let start = self.modern.is_some() && self.outstanding() > 0 && self.pipe() == 0;
-        if start && !self.control.manages_cwnd() {
-            self.control.on_restart(now, now.since(self.last_sent), &mut self.window);
-        }
-    }
-
-    /// Sends again what is known to be lost, as far as the window allows, then as much as the stack's rules do.
-    /// `more_data` waits in the connection.
-    #[inline]
-    pub fn repair(&mut self, now: Time, more_data: bool, profile: &Profile, net: &mut Network) {
-        if self.phase == Phase::Established && self.repair != Repair::None {
-            self.go_on_repairing(now, more_data, profile, net);
-        }
-    }
-
-    #[inline(never)]
-    fn go_on_repairing(&mut self, now: Time, more_data: bool, profile: &Profile, net: &mut Network) {
-        if profile.modern.is_some() {
-            self.repair_modern(now, more_data, profile, net);
-        } else {
-            self.repair_rfc(now, more_data, profile, net);
-        }
-    }
-
-    /// The window for what is sent again. On hold the thesis' window is zero, but what was lost must arrive all the
-    /// same.
-    fn repair_window(&self) -> u64 {
-        if self.permit == Permit::Hold { self.window.cwnd } else { self.allowed() }
-    }
-
     /// Arms the retransmission timer.
     fn set_timer(&mut self, now: Time, after: Span, profile: &Profile, net: &mut Network) {
         let deadline = expiry(now, after, profile.rto_rule);
         self.timer.set(deadline, &mut net.queue, self.timer_source());
     }
 
-    fn resend(&mut self, now: Time, index: usize, profile: &Profile, net: &mut Network) {
-        self.note_start(now);
-        let segment = self.board.resent(index, now);
-        if self.modern.is_some() {
-            self.note_resent(now, u64::from(segment.2) + u64::from(segment.3));
-        }
-        self.send_again(now, index, segment, profile, net);
-    }
-
-    /// Sends the segment again without counting it as on its way twice.
-    fn resend_probe(&mut self, now: Time, index: usize, profile: &Profile, net: &mut Network) {
-        let segment = self.board.probed(index, now);
-        self.send_again(now, index, segment, profile, net);
-    }
-
-    fn send_again(
-        &mut self,
-        now: Time,
-        index: usize,
-        (seq, data, len, fin): (u64, u64, u32, bool),
-        profile: &Profile,
-        net: &mut Network,
-    ) {
-        self.counters.retransmissions += 1;
-        self.stamp_sent(Some(index));
-        let tag = self.marks() | if fin { flag::FIN } else { 0 };
-        self.data_segment(now, (seq, data, len), tag, false, profile, net);
-    }
-
-    /// Sends a segment with what `tag` says besides the acknowledgement.
-    #[expect(clippy::inline_always, reason = "what is sent again must not cost new data a call")]
-    #[inline(always)]
-    fn data_segment(
-        &mut self,
-        now: Time,
-        (seq, data, len): (u64, u64, u32),
-        mut tag: u8,
-        new: bool,
-        profile: &Profile,
-        net: &mut Network,
-    ) {
-        tag |= flag::ACK;
-        // RFC 3168 §6.1.2, §6.1.5: retransmissions carry neither CWR nor an ECT codepoint; RFC 8257 §3.5 has all
-        // segments carry one.
-        let capable = profile.ecn && (new || self.control.dctcp_ecn());
-        if new && self.reduced {
-            self.reduced = false;
-            tag |= if profile.ecn { flag::CWR } else { 0 };
-        }
-        let frame = Frame {
-            hop: self.route,
-            size: frame_size(len, profile.overhead),
-            tos: if capable { ecn::CAPABLE } else { 0 },
-            tag,
-            body: Segment { number: seq as u32, data_number: data as u32, amount: len, extra: NO_EXTRA },
-        };
-        self.last_sent = now;
-        self.count_proportional(len);
-        net.send(now, endpoint(self.id, Side::Receiver), frame);
-        // RFC 6298 §5.1
-        if self.timer.deadline() == Time::NEVER {
-            self.set_timer(now, self.rtt.rto(), profile, net);
-        }
-    }
-
-    /// A segment without data.
-    fn control_segment(&self, now: Time, number: u64, tag: u8, profile: &Profile, net: &mut Network) {
-        let frame = Frame {
-            hop: self.route,
-            size: frame_size(if tag & flag::SYN != 0 { syn_options(profile) } else { 0 }, profile.overhead),
-            tos: 0,
-            tag,
-            body: Segment { number: number as u32, data_number: 0, amount: 0, extra: NO_EXTRA },
-        };
-        net.send(now, endpoint(self.id, Side::Receiver), frame);
-    }
-
     fn timer_source(&self) -> Source {
         Source::new(EventClass::SenderTimer, self.id)
-    }
-
-    /// The handshake is over for the congestion control and for output.
-    fn start_control(&mut self, now: Time, profile: &Profile, net: &Network) {
-        let seed =
-            net.seed ^ (u64::from(self.connection) << 32 | u64::from(self.id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.control.on_start(&Start { now, rtt: self.rtt.srtt(), seed }, &mut self.window);
-        if let Some(modern) = &mut self.modern {
-            modern.established(now);
-            self.update_rate(profile);
-        }
-    }
-
-    /// Handles the answer to SYN.
-    pub fn on_syn_ack(&mut self, now: Time, profile: &Profile, net: &mut Network) -> Progress {
-        if self.phase != Phase::Opening {
-            // our ACK was lost: say it again
-            self.control_segment(now, self.nxt, flag::ACK, profile, net);
-            return Progress::default();
-        }
-        self.una = 1;
-        // Timestamps tell which SYN was answered.
-        if self.handshake_retries == 0 || profile.timestamps && profile.modern.is_some() {
-            let rtt = now.since(self.last_sent);
-            self.rtt.sample(rtt, rtt, self.una, self.nxt);
-        } else {
-            // RFC 6298 §5.7 and RFC 5681 §3.1: a lost SYN means three seconds and one segment. Linux takes its initial
-            // window if SYN was sent again once (`tcp_init_transfer`).
-            let initial = Span::from_secs(3).max(profile.initial_rto);
-            self.rtt = RttEstimator::of(profile, initial);
-        }
-        if self.handshake_retries > u32::from(profile.modern.is_some()) {
-            self.window.cwnd = u64::from(self.window.mss);
-        }
-        self.start_control(now, profile, net);
-        if self.join {
-            self.phase = Phase::Joining;
-            self.handshake_retries = 0;
-            self.last_sent = now;
-            self.control_segment(now, 1, flag::ACK, profile, net);
-            self.set_timer(now, self.rtt.rto(), profile, net);
-            return Progress::default();
-        }
-        self.phase = Phase::Established;
-        self.timer.cancel();
-        if profile.modern.is_some() {
-            // Linux answers before the application is told, so no data rides on it.
-            self.control_segment(now, 1, flag::ACK, profile, net);
-        }
-        Progress { established: true, sampled: self.rtt.srtt().is_some(), ..Progress::default() }
     }
 
     /// Handles an acknowledgement.
@@ -589,29 +373,38 @@ impl Sender {
         if self.phase != Phase::Established || ack > self.nxt || ack < self.una {
             return progress;
         }
-        if profile.modern.is_some() {
-            let progress = self.on_ack_modern(now, ack, frame.tag, blocks, context, profile, net);
+        let context = AckContext {
+            event: EventContext { now, connection: context, profile },
+            ack,
+            tag: frame.tag,
+            blocks,
+            ece: profile.ecn && frame.tag & flag::ECE != 0,
+            prior_delivered: self.delivered(),
+            prior_in_flight: self.pipe(),
+            prior_lost: self.board.lost_ever(),
+        };
+        if profile.recovery.is_linux() {
+            let progress = self.on_ack_linux(&context, net);
             if frame.tag & flag::FIN != 0 {
                 self.control_segment(now, self.nxt, flag::ACK, profile, net);
             }
             progress
         } else {
-            self.on_ack_rfc(now, ack, frame.tag, blocks, context, profile, net)
+            self.on_ack_rfc(&context, net)
         }
     }
 
-    /// Everything that is known of an acknowledgement, for the control. `before` is what was delivered, in flight and
-    /// ever lost until it came.
+    /// Everything that is known of an acknowledgement, for the control.
     #[inline]
-    fn account<'a>(&self, now: Time, before: (u64, u64, u64), rtt: Option<Span>, context: &Context<'a>) -> Ack<'a> {
-        let total = self.total();
+    fn ack_info<'a>(&self, context: &AckContext<'a>, rtt: Option<Span>) -> Ack<'a> {
+        let total = self.delivered();
         Ack {
-            now,
-            acked: total - before.0,
+            now: context.event.now,
+            acked: total - context.prior_delivered,
             total,
-            lost: self.board.lost_ever() - before.2,
+            lost: self.board.lost_ever() - context.prior_lost,
             lost_ever: self.board.lost_ever(),
-            flight_before: before.1,
+            flight_before: context.prior_in_flight,
             flight: self.pipe(),
             una: self.una,
             nxt: self.nxt,
@@ -619,19 +412,19 @@ impl Sender {
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
             ece: false,
-            cwnd_limited: self.limited,
+            cwnd_limited: self.cwnd_limited,
             state: self.state(),
             delivery: None,
             departure: None,
-            deadline: context.goal,
-            siblings: context.siblings,
+            deadline: context.event.connection.deadline,
+            siblings: context.event.connection.siblings,
         }
     }
 
     /// The repair as controls know it.
     fn state(&self) -> State {
         match self.repair {
-            Repair::None if self.modern.as_ref().is_some_and(|m| m.is_disordered()) => State::Disorder,
+            Repair::None if self.is_disordered() => State::Disorder,
             Repair::None => State::Open,
             Repair::Reducing => State::Reducing,
             Repair::Fast => State::Recovery,
@@ -640,14 +433,14 @@ impl Sender {
     }
 
     /// Tells the control of congestion, which sets ssthresh.
-    fn congested(&mut self, now: Time, cause: Cause, context: &Context<'_>, profile: &Profile) {
+    fn congested(&mut self, cause: Cause, context: &EventContext<'_>) {
         let event = Event {
-            now,
+            now: context.now,
             cause,
-            flight: self.flight_size(profile),
+            flight: self.flight_size(context.profile),
             una: self.una,
-            deadline: context.goal,
-            siblings: context.siblings,
+            deadline: context.connection.deadline,
+            siblings: context.connection.siblings,
         };
         if cause != Cause::Ece {
             self.losses_at = (self.una, self.una - self.losses_at.0);
@@ -658,26 +451,20 @@ impl Sender {
     /// The window was reduced: the next new segment says so, and echoes until all that was outstanding is acknowledged
     /// are of the same congestion (RFC 3168 §6.1.2, for a reduction "for any reason").
     fn note_reduction(&mut self) {
-        self.reduced = true;
-        self.ecn_point = self.nxt;
+        self.cwr_pending = true;
+        self.cwr_point = self.nxt;
     }
 
     /// Handles the retransmission timer. Segments are sent by [`repair`](Self::repair) and the connection's turn.
     pub fn on_timeout(&mut self, now: Time, context: &Context<'_>, profile: &Profile, net: &mut Network) {
         match self.phase {
-            Phase::Opening | Phase::Joining => {
-                self.counters.timeouts += 1;
-                self.handshake_retries += 1;
-                let (number, tag) = if self.phase == Phase::Opening { (0, flag::SYN) } else { (1, flag::ACK) };
-                self.rtt.back_off();
-                self.control_segment(now, number, tag, profile, net);
-                self.set_timer(now, self.rtt.rto(), profile, net);
-            }
+            Phase::Opening | Phase::Joining => self.on_handshake_timeout(now, profile, net),
             Phase::Established if self.outstanding() > 0 => {
-                if profile.modern.is_some() {
-                    self.on_timeout_modern(now, context, profile, net);
+                let context = EventContext { now, connection: context, profile };
+                if profile.recovery.is_linux() {
+                    self.on_timeout_linux(&context, net);
                 } else {
-                    self.on_timeout_rfc(now, context, profile, net);
+                    self.on_timeout_rfc(&context, net);
                 }
             }
             Phase::Established | Phase::Closed => {}

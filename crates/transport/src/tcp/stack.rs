@@ -1,13 +1,15 @@
 //! TCP as operating systems have it: named sets of choices.
 //!
-//! A scenario takes one of them and may change any part. What an operating system does that no choice of [`Profile`]
-//! stands for is left out, above all: forward acknowledgements and the burst moderation of old Linux kernels, bursts by
-//! the pace of Linux 3.12 in older ones, limits of how often a segment is sent again (`TcpMaxDataRetransmissions`: 5;
+//! A scenario takes one of them and may change any part. Behaviour for which [`Profile`] has no choice is left out,
+//! above all: forward acknowledgements and the burst moderation of old Linux kernels, bursts by the pace of Linux
+//! 3.12 in older ones, limits of how often a segment is retransmitted (`TcpMaxDataRetransmissions`: 5;
 //! `tcp_retries2`: 15), and Windows' send window of its socket layer.
 
 use headway_units::{Bytes, Span};
 
-use crate::tcp::profile::{DelayedAck, IdleRestart, Modern, Offload, Pacing, Profile, Recovery, Reduction, RtoRule};
+use crate::tcp::profile::{
+    DelayedAck, IdleRestart, LinuxRecovery, Offload, Pacing, Profile, Recovery, Reduction, RtoRule,
+};
 
 /// A TCP as standards or an operating system define it, with its defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,9 +59,9 @@ impl Stack {
 /// Sources are files of Linux 2.6.32 unless they say otherwise.
 fn linux_26() -> Profile {
     Profile {
-        // net/ipv4/tcp_recovery.c came with 4.4
-        recovery: Recovery::Sack,
-        modern: Some(Modern {
+        recovery: Recovery::Linux(LinuxRecovery {
+            // net/ipv4/tcp_recovery.c came with 4.4
+            rack: false,
             // tcp_input.c: tcp_cwnd_down; proportional since 3.2
             reduction: Reduction::Halving,
             // since 3.10
@@ -100,7 +102,6 @@ fn windows_xp() -> Profile {
     Profile {
         // SackOpts = 1
         recovery: Recovery::Sack,
-        modern: None,
         // TcpMaxDupAcks = 2
         duplicate_threshold: 2,
         // in no list of what these versions support; RFC 3517, RFC 2883 and F-RTO came with Windows Vista
@@ -145,14 +146,12 @@ mod tests {
         assert_eq!(Stack::Rfc.control(), "new-reno");
     }
 
-    /// What is combined is what senders can do: the rules of the parts of `Profile`.
+    /// The values of every stack fit each other.
     #[test]
     fn every_stack_is_one_that_senders_know() {
         for stack in Stack::ALL {
             let profile = stack.profile();
             assert!(profile.min_rto <= profile.initial_rto && profile.initial_rto <= profile.max_rto, "{stack:?}");
-            assert!(profile.recovery != Recovery::Rack || profile.modern.is_some(), "{stack:?}");
-            assert!(profile.recovery != Recovery::NewReno || profile.modern.is_none(), "{stack:?}");
             assert!(stack.window_scaling() || profile.receive_window <= Bytes::new(65_535), "{stack:?}");
             assert!(profile.autotuning.is_none_or(|first| first <= profile.receive_window), "{stack:?}");
         }

@@ -17,7 +17,7 @@ use headway_units::Time;
 use super::connection::{Connection, Stream};
 use super::receiver::Arrival;
 use super::sender::{Context, Phase};
-use super::{NO_SIBLING, Tcp, deadline};
+use super::{NO_SIBLING, Tcp, flow_deadline};
 use crate::endpoint::{Side, endpoint, side};
 use crate::network::Network;
 use crate::sack_pool::Piggyback;
@@ -227,7 +227,7 @@ impl Tcp {
             let advances = unwrap(sender.acknowledged(), frame.body.number) > sender.acknowledged();
             if advances || blocks.is_some() || !(rides || news) {
                 let siblings = [NO_SIBLING; 1];
-                let context = Context { siblings: &siblings[..0], goal: deadline(&env.flows, connection) };
+                let context = Context { siblings: &siblings[..0], deadline: flow_deadline(&env.flows, connection) };
                 let progress = sender.on_ack(now, frame, blocks, &context, profile, &mut env.net);
                 if news {
                     self.senders[subflow as usize].window_opened();

@@ -51,7 +51,7 @@ pub(crate) struct Head {
 impl Writer {
     /// An empty buffer, if `profile` has one that grows.
     pub fn new(profile: &Profile) -> Option<Box<Writer>> {
-        let most = profile.send_buffer.filter(|_| profile.modern.is_some() && profile.multipath.is_none())?.get();
+        let most = profile.send_buffer.filter(|_| profile.recovery.is_linux() && profile.multipath.is_none())?.get();
         Some(Box::new(Writer {
             written: 0,
             ends: VecDeque::new(),

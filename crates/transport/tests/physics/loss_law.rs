@@ -10,7 +10,7 @@ use headway_units::{Rate, Span};
 use crate::common::{MSS, Setup, assert_near, delayed, line, lossy, profile, wire};
 
 const ROUND_TRIP: Span = Span::from_millis(10);
-const RECOVERIES: [Recovery; 2] = [Recovery::Sack, Recovery::NewReno];
+const RECOVERIES: [Recovery; 2] = [Recovery::Sack, Recovery::NEW_RENO];
 
 /// The mean window of a flow over about `losses` of probability `p`. T₀, the time-out, is four round trips.
 fn window(recovery: Recovery, delayed_ack: DelayedAck, p: f64, losses: f64) -> f64 {

@@ -233,7 +233,7 @@ fn scalable_loses_as_often_at_any_rate() {
 #[test]
 fn frequent_losses_are_between_padhye_and_the_law_without_time_outs() {
     let rtt = Span::from_millis(10);
-    for recovery in [Recovery::Sack, Recovery::NewReno] {
+    for recovery in [Recovery::Sack, Recovery::NEW_RENO] {
         let mut before = 1.0;
         for p in [0.02, 0.04, 0.08] {
             let own = Profile { recovery, min_rto: rtt * 4, ..profile() };

@@ -82,7 +82,7 @@ fn sawtooth(recovery: Recovery, limited_transmit: bool, buffer: u64) -> Sawtooth
 /// acknowledgements before a fall are the rest, 3 of 15,000.
 #[test]
 fn with_a_buffer_of_the_pipe_the_link_is_never_idle() {
-    for recovery in [Recovery::Sack, Recovery::NewReno] {
+    for recovery in [Recovery::Sack, Recovery::NEW_RENO] {
         for buffer in [PIPE, PIPE * 3 / 2] {
             let (time, segments) = theory(buffer);
             // P = B: Σ 100 … 200 + 200. The first growth waits for the queue: hence P + 1 once, which is no segment.
@@ -99,7 +99,7 @@ fn with_a_buffer_of_the_pipe_the_link_is_never_idle() {
 /// not in the sums: up to one round trip in a tooth of 50 to 90, and half that on average.
 #[test]
 fn smaller_buffers_idle_the_link_as_the_sums_say() {
-    for recovery in [Recovery::Sack, Recovery::NewReno] {
+    for recovery in [Recovery::Sack, Recovery::NEW_RENO] {
         for buffer in [2, 10, 20, 50, 80] {
             let (time, segments) = theory(buffer);
             let got = sawtooth(recovery, false, buffer);
@@ -117,7 +117,7 @@ fn smaller_buffers_idle_the_link_as_the_sums_say() {
 /// limited transmit sends meanwhile is not counted (RFC 5681 §3.2 step 2, RFC 6675 §5 step 4.2).
 #[test]
 fn the_window_falls_from_pipe_and_buffer_to_half_of_it() {
-    for recovery in [Recovery::Sack, Recovery::NewReno] {
+    for recovery in [Recovery::Sack, Recovery::NEW_RENO] {
         for limited_transmit in [false, true] {
             for buffer in [10, 50, 100] {
                 let got = sawtooth(recovery, limited_transmit, buffer);

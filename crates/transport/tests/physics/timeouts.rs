@@ -12,7 +12,7 @@ use crate::common::{FULL, MSS, Setup, assert_near, limited, line, lossy, profile
 /// quarter on average. Even if every loss cost that much, 0.8 · 0.3 s · 1/4 = 6 % would be lost: at least 94 % remain.
 #[test]
 fn rare_losses_leave_a_buffered_link_busy() {
-    for recovery in [Recovery::Sack, Recovery::NewReno] {
+    for recovery in [Recovery::Sack, Recovery::NEW_RENO] {
         let access = wire(Rate::from_gbps(1), Span::from_micros(100));
         let link = limited(wire(Rate::from_mbps(100), Span::from_millis(4)), Limit::Packets(100));
         for seed in 1..=4 {

@@ -22,7 +22,7 @@ fn a_flow_of_no_bytes_is_syn_and_fin() {
 
 #[test]
 fn sizes_around_a_segment_arrive_to_the_byte_without_a_retransmission() {
-    for profile in [profile(), Profile { recovery: Recovery::NewReno, ..profile() }, multipath("lia", 2)] {
+    for profile in [profile(), Profile { recovery: Recovery::NEW_RENO, ..profile() }, multipath("lia", 2)] {
         let line = line(&[plain()]);
         let mut setup = Setup::new(&line.net, profile);
         let sizes = [0, 1, 2, segments(1) - 1, segments(1), segments(1) + 1, segments(10), segments(10) + 1, 123_456];

@@ -45,7 +45,7 @@ fn marks_replace_drops() {
 /// is that to a loss, half of what is outstanding.
 #[test]
 fn a_window_of_marks_halves_the_window_once() {
-    for recovery in [Recovery::NewReno, Recovery::Sack] {
+    for recovery in [Recovery::NEW_RENO, Recovery::Sack] {
         let outcome = run(ecn(recovery), 3000);
         let series = series(&outcome);
         let mut last = f64::NEG_INFINITY;

@@ -77,7 +77,7 @@ fn whole(outcome: &Outcome, size: u64) -> Span {
     flow.stall.expect("a link was down meanwhile")
 }
 
-/// RFC 6298 §5.5: after a last acknowledgement the segment is sent again 1, 3 and 7 time-outs later. The path is down
+/// RFC 6298 §5.5: after a last acknowledgement the segment is retransmitted 1, 3 and 7 time-outs later. The path is down
 /// from 0.1 s to 1.1 s, so the third one gets through.
 #[test]
 fn tcp_sits_an_outage_out() {
@@ -217,7 +217,7 @@ fn of_two_dead_lanes_one_that_comes_back_is_enough() {
     }
 }
 
-/// RFC 9293: a SYN on a dead path is sent again there until it is answered; `syn_fallback` tries the next interface
+/// RFC 9293: a SYN on a dead path is retransmitted there until it is answered; `syn_fallback` tries the next interface
 /// after the first time-out (1 s, RFC 6298 §2.1).
 #[test]
 fn a_connection_may_open_by_another_interface() {

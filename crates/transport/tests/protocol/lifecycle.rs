@@ -80,7 +80,7 @@ fn a_join_without_a_path_leaves_the_connection_with_one_subflow() {
 /// under way while their places are taken again.
 #[test]
 fn places_are_reused_without_harm() {
-    for recovery in [Recovery::NewReno, Recovery::Sack] {
+    for recovery in [Recovery::NEW_RENO, Recovery::Sack] {
         for base in [profile(), multipath("lia", 2)] {
             let (net, pair, _) = cables(&[lossy(plain(), 0.05), lossy(plain(), 0.02)]);
             let profile = Profile { recovery, min_rto: Span::from_millis(5), ..base };

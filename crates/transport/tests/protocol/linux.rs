@@ -2,7 +2,7 @@
 //!
 //! The rules that need a made-up sequence of acknowledgements are held against a scripted peer in `sender/tests`.
 
-use headway_transport::{Modern, Profile};
+use headway_transport::{LinuxRecovery, Profile, Recovery};
 use headway_units::{Bytes, Span};
 
 use super::path::{DELAY, FULL_TIME, black_hole, handshake, plain, round_trip, segments, short_queue};
@@ -26,8 +26,8 @@ fn linux(window: u32) -> Profile {
 }
 
 fn without_probes(window: u32) -> Profile {
-    let modern = linux(window).modern.map(|m| Modern { tail_loss_probe: false, ..m });
-    Profile { modern, ..linux(window) }
+    let own = linux(window).recovery.linux().expect("it is Linux'");
+    Profile { recovery: Recovery::Linux(LinuxRecovery { tail_loss_probe: false, ..own }), ..linux(window) }
 }
 
 /// SYN at 0, 1, 3, 7, 15 s (RFC 6298 §2.1, §5.5) as in any stack, but at the grain of Linux' timer wheel: up to 64 ms

@@ -9,7 +9,7 @@ use headway_units::{Bytes, Span};
 use super::path::{DELAY, FULL_TIME, RATE, empty_time, handshake, round_trip, segments, short_queue};
 use crate::common::{EMPTY, Outcome, Setup, profile, transmission};
 
-const BOTH: [Recovery; 2] = [Recovery::NewReno, Recovery::Sack];
+const BOTH: [Recovery; 2] = [Recovery::NEW_RENO, Recovery::Sack];
 
 /// A flow of `size` segments over a queue of `queue`; its window is sampled every millisecond.
 fn run(profile: &Profile, queue: u32, size: u64) -> Outcome {
@@ -42,8 +42,8 @@ fn windows(outcome: &Outcome) -> Vec<f64> {
 /// of Ethernet's least, 64.
 fn report(recovery: Recovery) -> Span {
     match recovery {
-        Recovery::NewReno => Span::ZERO,
-        Recovery::Sack | Recovery::Rack => transmission(RATE, EMPTY + 6) - empty_time(),
+        Recovery::NewReno { .. } => Span::ZERO,
+        Recovery::Sack | Recovery::Linux(_) => transmission(RATE, EMPTY + 6) - empty_time(),
     }
 }
 
@@ -58,7 +58,7 @@ fn three_duplicate_acknowledgements_are_a_loss_and_two_are_not() {
         let end = &outcome.ends[0];
         assert_eq!((end.retransmissions, end.timeouts), (1, 0), "{recovery:?}");
         // The ninth leaves the queue 3 ms after the first acknowledgement; what it tells comes back 1 round trip less
-        // its own sending later; then the sixth is sent again.
+        // its own sending later; then the sixth is retransmitted.
         let expected = handshake() + round_trip() + FULL_TIME * 2 + round_trip() + FULL_TIME + DELAY;
         assert_eq!(outcome.fct(0), expected + report(recovery), "{recovery:?}");
 
@@ -91,7 +91,7 @@ fn limited_transmit_saves_a_time_out_for_a_window_of_three() {
 fn new_reno_repairs_one_segment_a_round_trip_and_sack_all_in_one() {
     // The third duplicate: 2 ms after the first acknowledgement the 23rd segment is sent.
     let third = handshake() + round_trip() + FULL_TIME * 2 + round_trip();
-    let outcome = run(&avoiding(20, Recovery::NewReno), 10, 30);
+    let outcome = run(&avoiding(20, Recovery::NEW_RENO), 10, 30);
     assert_eq!((outcome.ends[0].retransmissions, outcome.ends[0].timeouts), (10, 0));
     assert_eq!(outcome.fct(0), third + round_trip() * 9 + FULL_TIME + DELAY);
 
@@ -114,7 +114,7 @@ fn the_window_is_halved_once_and_without_what_limited_transmit_sent() {
     assert_eq!(windows(&outcome)[..3], [20.0, 10.0, 11.0]);
 }
 
-/// RFC 6675 §5 step 4.3 sets `RescueRxt` to what is sent again first, "to prevent […] a premature rescue retransmission"
+/// RFC 6675 §5 step 4.3 sets `RescueRxt` to the first retransmission, "to prevent […] a premature rescue retransmission"
 /// while nothing says that it was in vain. One loss, then, is one retransmission, however many duplicates follow.
 #[test]
 fn a_single_loss_is_repaired_by_a_single_retransmission() {

@@ -7,8 +7,8 @@ use headway_control::lanes::{
 };
 use headway_fabric::{CodelLaw, CodelSpec, DrrSpec, FqCodelSpec, Limit, QueueSpec, RedSpec, Wire};
 use headway_transport::{
-    AddressPairs, DelayedAck, HistoryPlan, LanePlan, Measure, Modern, Multipath, Offload, Pacing, Profile, Recovery,
-    Reduction, Scheduler,
+    AddressPairs, DelayedAck, HistoryPlan, LanePlan, LinuxRecovery, Measure, Multipath, Offload, Pacing, Profile,
+    Recovery, Reduction, Scheduler,
 };
 use headway_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
@@ -125,7 +125,8 @@ fn any_multipath() -> impl Strategy<Value = Multipath> {
 
 fn any_profile() -> impl Strategy<Value = Profile> {
     let control = prop::sample::select(AnyController::NAMES);
-    let recovery = prop_oneof![Just(Recovery::NewReno), Just(Recovery::Sack)];
+    let prr = |share: bool| Just(Recovery::NewReno { prr: share });
+    let recovery = prop_oneof![prr(false), prr(true), Just(Recovery::Sack), Just(Recovery::Sack)];
     let windows = (prop_oneof![Just(1u32), Just(2), Just(3), Just(10), Just(40)], prop::option::of(0u64..50_000));
     let min_rto = prop_oneof![Just(1u64), Just(200)];
     let delayed = (1u32..4, prop_oneof![Just(0u64), Just(1), Just(40)], prop_oneof![Just(0u32), Just(16)]);
@@ -133,17 +134,16 @@ fn any_profile() -> impl Strategy<Value = Profile> {
     let receive = prop_oneof![Just(1000u64), Just(u64::from(MSS)), 1460u64..10_000, Just(1 << 20)];
     let replicate = prop::option::weighted(0.2, (prop_oneof![Just(1u64), Just(100_000)], 2u32..=3));
     (
-        (control, recovery, any::<[bool; 2]>(), windows, min_rto),
+        (control, recovery, any::<bool>(), windows, min_rto),
         (delayed, receive, any::<bool>(), prop::option::of(any_multipath()), replicate),
     )
         .prop_map(
             |(
-                (control, recovery, [limited_transmit, share], (initial_window, ssthresh), min_rto),
+                (control, recovery, limited_transmit, (initial_window, ssthresh), min_rto),
                 ((packets, timeout, quick), receive_window, ecn, multipath, replicate),
             )| Profile {
                 control: AnyController::by_name(control).expect("a known control"),
                 recovery,
-                proportional: share && recovery == Recovery::NewReno,
                 limited_transmit,
                 initial_window,
                 initial_ssthresh: ssthresh.map(Bytes::new),
@@ -160,8 +160,8 @@ fn any_profile() -> impl Strategy<Value = Profile> {
 }
 
 /// Linux' sender and receiver with parts of them switched off.
-fn any_modern() -> impl Strategy<Value = Profile> {
-    let recovery = prop_oneof![3 => Just(Recovery::Rack), 1 => Just(Recovery::Sack)];
+fn any_linux() -> impl Strategy<Value = Profile> {
+    let rack = prop_oneof![3 => Just(true), 1 => Just(false)];
     let reduction =
         prop_oneof![3 => Just(Reduction::Proportional), 1 => Just(Reduction::Halving), 1 => Just(Reduction::AtOnce)];
     let offload = prop::option::weighted(
@@ -171,12 +171,11 @@ fn any_modern() -> impl Strategy<Value = Profile> {
     );
     let pacing = prop_oneof![3 => Just(Pacing::Control), 1 => Just(Pacing::Always)];
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (recovery, reduction, offload, pacing, flags).prop_map(
-        |(recovery, reduction, offload, pacing, (tail_loss_probe, f_rto, undo, timestamps, adaptive))| {
+    (rack, reduction, offload, pacing, flags).prop_map(
+        |(rack, reduction, offload, pacing, (tail_loss_probe, f_rto, undo, timestamps, adaptive))| {
             let linux = Profile::linux();
             Profile {
-                recovery,
-                modern: Some(Modern { reduction, tail_loss_probe, f_rto, undo }),
+                recovery: Recovery::Linux(LinuxRecovery { rack, reduction, tail_loss_probe, f_rto, undo }),
                 offload,
                 pacing,
                 timestamps,
@@ -189,9 +188,9 @@ fn any_modern() -> impl Strategy<Value = Profile> {
 
 /// Any profile: by the letter or as Linux.
 fn any_stack() -> impl Strategy<Value = Profile> {
-    (any_profile(), prop::option::of(any_modern())).prop_map(|(rfc, modern)| match modern {
+    (any_profile(), prop::option::of(any_linux())).prop_map(|(rfc, linux)| match linux {
         None => rfc,
-        Some(modern) => Profile {
+        Some(linux) => Profile {
             control: rfc.control,
             initial_window: rfc.initial_window,
             initial_ssthresh: rfc.initial_ssthresh,
@@ -200,7 +199,7 @@ fn any_stack() -> impl Strategy<Value = Profile> {
             ecn: rfc.ecn,
             multipath: rfc.multipath,
             replicate: rfc.replicate,
-            ..modern
+            ..linux
         },
     })
 }

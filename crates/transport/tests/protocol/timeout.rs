@@ -6,7 +6,7 @@ use headway_units::Span;
 use super::path::{DELAY, black_hole, handshake, segments};
 use crate::common::{Setup, line, profile};
 
-const BOTH: [Recovery; 2] = [Recovery::NewReno, Recovery::Sack];
+const BOTH: [Recovery; 2] = [Recovery::NEW_RENO, Recovery::Sack];
 
 /// Runs ten segments until `until` after the handshake; returns time-outs and frames dropped.
 fn dropped(profile: &Profile, wire: headway_fabric::Wire, until: Span) -> (u32, u64) {

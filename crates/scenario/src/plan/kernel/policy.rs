@@ -9,7 +9,7 @@ use std::path::Path;
 
 use headway_control::congestion::AnyController;
 use headway_kernel::setup::{MAX_EXTRA_SUBFLOWS, Stack};
-use headway_transport::{Profile, Recovery};
+use headway_transport::Profile;
 use headway_units::{Bytes, Span};
 
 use super::daemon::Daemon;
@@ -112,7 +112,7 @@ impl Resolved {
             return Err(refusal.of("ecn", what, "ecn = true"));
         }
         parts::refuse(policy, transport, &own, &refusal)?;
-        let recovery = linux.recovery.map_or(own.recovery, Into::into);
+        let recovery = linux.recovery.unwrap_or(stack::Repair::of(transport).recovery);
         let stack = Stack {
             initial_window: own.initial_window,
             min_rto_ms: (min_rto.picos() / MILLISECOND) as u32,
@@ -122,7 +122,7 @@ impl Resolved {
             send_buffer: own.send_buffer.map(Bytes::get),
             ecn,
             timestamps: linux.timestamps.unwrap_or(own.timestamps),
-            sack: recovery != Recovery::NewReno,
+            sack: recovery != schema::Recovery::NewReno,
             settings: parts::settings(transport, &own, recovery),
         };
         let mptcp = match &transport.protocol {

@@ -147,7 +147,8 @@ impl Queued {
     fn choose(&self, connection: &Connection, senders: &[Sender], profile: &Profile) -> Option<usize> {
         let backups = profile.multipath.as_ref().map_or(&[][..], |m| &m.backup);
         let subflows = connection.subflows.as_slice();
-        let usable = |&(_, s): &(usize, &Sender)| s.phase == Phase::Established && s.permit != Permit::Hold && !s.dark;
+        let usable =
+            |&(_, s): &(usize, &Sender)| s.phase == Phase::Established && s.permit != Permit::Hold && !s.carrier_down;
         let each = || subflows.iter().map(|&id| &senders[id as usize]).enumerate().filter(usable);
         let class = |position: usize, s: &Sender| {
             let backup = s.backup || backups.contains(&usize::from(connection.numbers[position]));

@@ -36,7 +36,7 @@ fn ticks(span: Span) -> u32 {
     u32::try_from(ticks_of(span)).unwrap_or(u32::MAX)
 }
 
-/// What is to be done about an acknowledgement that need not leave at once.
+/// How long an acknowledgement waits that need not leave at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
     /// Nothing: it leaves now.
@@ -52,11 +52,11 @@ pub(super) enum Wait {
 /// State of the acknowledgement rules (`icsk_ack` and its neighbours).
 #[derive(Debug)]
 pub(super) struct Adaptive {
-    /// What the sender's full segments are taken to be.
-    pub full: u32,
+    /// Size of the sender's full segments, as estimated (`rcv_mss`).
+    pub rcv_mss: u32,
     last_size: u32,
     /// Acknowledgements that still leave at once.
-    pub quick: u32,
+    pub quick_acks: u32,
     /// Ticks; zero before the first data.
     ato: u32,
     last_arrival: u64,
@@ -64,8 +64,8 @@ pub(super) struct Adaptive {
     pub pushed: bool,
     /// When the delayed acknowledgement is due, in ticks.
     due: Option<u64>,
-    /// Duplicates sent for the hole at `hole`.
-    duplicates: u8,
+    /// Duplicate acknowledgements sent for the hole at `hole` (`dup_ack_counter`).
+    dup_acks: u8,
     hole: u64,
     pub compressed: u32,
     /// The timer is that of a compression.
@@ -76,8 +76,8 @@ pub(super) struct Adaptive {
     /// Some segment could have been marked (`TCP_ECN_SEEN`).
     pub capable: bool,
     /// `TCP_ATO_MIN`, in ticks.
-    least: u32,
-    most_quick: u32,
+    ato_min: u32,
+    max_quick_acks: u32,
 }
 
 impl Adaptive {
@@ -85,22 +85,22 @@ impl Adaptive {
         // `tcp_initialize_rcv_mss`
         let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
         Adaptive {
-            full: profile.mss.min(half).clamp(MIN_MSS, DEFAULT_MSS),
+            rcv_mss: profile.mss.min(half).clamp(MIN_MSS, DEFAULT_MSS),
             last_size: 0,
-            quick: 0,
+            quick_acks: 0,
             ato: 0,
             last_arrival: 0,
             pushed: false,
             due: None,
-            duplicates: 0,
+            dup_acks: 0,
             hole: 0,
             compressed: 0,
             compressing: false,
             srtt: None,
             rto: ticks(profile.initial_rto),
             capable: false,
-            least: ticks(profile.delayed_ack.timeout).max(1),
-            most_quick: profile.delayed_ack.quick,
+            ato_min: ticks(profile.delayed_ack.timeout).max(1),
+            max_quick_acks: profile.delayed_ack.quick,
         }
     }
 
@@ -113,32 +113,32 @@ impl Adaptive {
 
     /// `tcp_incr_quickack`.
     pub fn quicken(&mut self, most: u32, window: u64) {
-        let segments = u32::try_from(window / (2 * u64::from(self.full))).unwrap_or(u32::MAX);
+        let segments = u32::try_from(window / (2 * u64::from(self.rcv_mss))).unwrap_or(u32::MAX);
         let segments = if segments == 0 { 2 } else { segments };
-        self.quick = self.quick.max(segments.min(most).min(self.most_quick));
+        self.quick_acks = self.quick_acks.max(segments.min(most).min(self.max_quick_acks));
     }
 
     /// `tcp_enter_quickack_mode`.
     pub fn enter_quick(&mut self, most: u32, window: u64) {
         self.quicken(most, window);
-        self.ato = self.least;
+        self.ato = self.ato_min;
     }
 
     /// After something that needs all of the quick acknowledgements (`TCP_MAX_QUICKACKS`).
     pub fn enter_quick_fully(&mut self, window: u64) {
-        self.enter_quick(self.most_quick, window);
+        self.enter_quick(self.max_quick_acks, window);
     }
 
     /// The window has grown (`tcp_grow_window`).
     pub fn window_grew(&mut self) {
-        self.quick |= u32::from(self.most_quick > 0);
+        self.quick_acks |= u32::from(self.max_quick_acks > 0);
     }
 
-    /// What a segment's size says of full segments and of writes (`tcp_measure_rcv_mss`).
+    /// Estimates the size of full segments and the ends of writes from a segment's size (`tcp_measure_rcv_mss`).
     pub fn measure(&mut self, len: u32, push: bool, profile: &Profile) {
         let last = std::mem::replace(&mut self.last_size, 0);
-        if len >= self.full {
-            self.full = len.min(profile.mss);
+        if len >= self.rcv_mss {
+            self.rcv_mss = len.min(profile.mss);
             self.pushed |= push;
             return;
         }
@@ -146,7 +146,7 @@ impl Adaptive {
         if len + options >= DEFAULT_MSS {
             self.last_size = len;
             if len == last {
-                self.full = len;
+                self.rcv_mss = len;
                 return;
             }
         }
@@ -157,25 +157,25 @@ impl Adaptive {
     pub fn arrived(&mut self, now: Time, window: u64) {
         let now = tick(now);
         if self.ato == 0 {
-            self.quicken(self.most_quick, window);
-            self.ato = self.least;
+            self.quicken(self.max_quick_acks, window);
+            self.ato = self.ato_min;
         } else {
             let gap = u32::try_from(now - self.last_arrival).unwrap_or(u32::MAX);
-            if gap <= self.least / 2 {
-                self.ato = self.ato / 2 + self.least / 2;
+            if gap <= self.ato_min / 2 {
+                self.ato = self.ato / 2 + self.ato_min / 2;
             } else if gap < self.ato {
-                self.ato = (self.ato / 2 + gap).min(self.rto).min(MOST.max(self.least));
+                self.ato = (self.ato / 2 + gap).min(self.rto).min(MOST.max(self.ato_min));
             } else if gap > self.rto {
-                self.quicken(self.most_quick, window); // the sender may have begun anew
+                self.quicken(self.max_quick_acks, window); // the sender may have begun anew
             }
         }
         self.last_arrival = now;
     }
 
-    /// The first data that a retransmission may not say of itself: see `__tcp_ecn_check_ce`. `news` says that this mark
+    /// The first data that a retransmission may not say of itself: see `__tcp_ecn_check_ce`. `begins`: this mark
     /// begins an echo.
-    pub fn see_codepoint(&mut self, capable: bool, news: bool, window: u64) {
-        if news || !capable && self.capable {
+    pub fn see_codepoint(&mut self, capable: bool, begins: bool, window: u64) {
+        if begins || !capable && self.capable {
             self.enter_quick(2, window);
         }
         self.capable |= capable;
@@ -185,14 +185,14 @@ impl Adaptive {
     pub fn delay(&mut self, now: Time) -> Wait {
         let now = tick(now);
         let mut ato = self.ato;
-        if ato > self.least {
+        if ato > self.ato_min {
             let mut most = if self.pushed { MOST } else { MAX_BY_INTERVAL };
             if let Some(srtt) = self.srtt {
-                most = most.min(ticks(srtt).max(self.least));
+                most = most.min(ticks(srtt).max(self.ato_min));
             }
             ato = ato.min(most);
         }
-        ato = ato.min(MOST.max(self.least));
+        ato = ato.min(MOST.max(self.ato_min));
         let due = now + u64::from(ato);
         match self.due {
             Some(set) if set <= now + u64::from(ato / 4) => Wait::Over,
@@ -212,10 +212,10 @@ impl Adaptive {
         }
         if self.hole != next {
             self.hole = next;
-            self.duplicates = 0;
+            self.dup_acks = 0;
         }
-        if self.duplicates < DUPLICATES {
-            self.duplicates += 1;
+        if self.dup_acks < DUPLICATES {
+            self.dup_acks += 1;
             return Wait::Over;
         }
         self.compressed += 1;
@@ -234,7 +234,7 @@ impl Adaptive {
 
     /// The delayed acknowledgement's timer fired: it was not needed, so it waits longer (`tcp_delack_timer_handler`).
     pub fn timed_out(&mut self) {
-        self.ato = self.ato.saturating_mul(2).min(self.rto).min(MOST.max(self.least));
+        self.ato = self.ato.saturating_mul(2).min(self.rto).min(MOST.max(self.ato_min));
     }
 
     /// An acknowledgement leaves, of data if `scheduled` (`tcp_event_ack_sent`, `tcp_dec_quickack_mode`).
@@ -243,10 +243,10 @@ impl Adaptive {
         self.compressing = false;
         self.pushed = false;
         self.due = None;
-        if scheduled && self.quick > 0 {
-            self.quick -= 1;
-            if self.quick == 0 {
-                self.ato = self.least;
+        if scheduled && self.quick_acks > 0 {
+            self.quick_acks -= 1;
+            if self.quick_acks == 0 {
+                self.ato = self.ato_min;
             }
         }
     }

@@ -6,7 +6,7 @@ use headway_units::{Bytes, Rate};
 
 use super::*;
 use crate::tcp::connection::{Connection, UNLIMITED};
-use crate::tcp::profile::{DelayedAck, Multipath};
+use crate::tcp::profile::{DelayedAck, Multipath, Recovery};
 use crate::timer::Fired;
 
 const MSS: u64 = 1460;
@@ -487,7 +487,7 @@ fn the_window_of_a_steady_sender_stops_growing() {
 fn data_beyond_a_hole_takes_room_without_moving_the_edge() {
     // without Linux' second look at how much payload a buffer holds, so that all of it is offered from the start
     let first = Some(Bytes::new(40 * MSS));
-    let mut s = Script::new(Profile { autotuning: first, modern: None, ..quick(Profile::linux(), 0) });
+    let mut s = Script::new(Profile { autotuning: first, recovery: Recovery::Sack, ..quick(Profile::linux(), 0) });
     s.segments(0..2);
     let offered = s.answers().last().map(|ack| ack.ack + ack.window).unwrap();
     assert_eq!(offered, 42 * MSS);
@@ -518,7 +518,7 @@ fn a_syn_offers_no_more_than_16_bits_say() {
 #[test]
 fn the_receiver_measures_the_round_trip() {
     let mut s = Script::new(Profile::linux());
-    let estimate = |s: &Script| s.receiver.more.as_ref().unwrap().round.estimate;
+    let estimate = |s: &Script| s.receiver.linux.as_ref().unwrap().rtt.estimate;
     s.segment(0);
     assert_eq!(estimate(&s), ROUND_TRIP);
     s.spin = s.heard;

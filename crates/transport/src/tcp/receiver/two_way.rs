@@ -24,8 +24,8 @@ impl Receiver {
     pub fn establish(&mut self, now: Time, inflow: Inflow, profile: &Profile) {
         self.next = 1;
         self.established = true;
-        if let Some(more) = &mut self.more {
-            more.established(now, inflow, profile);
+        if let Some(linux) = &mut self.linux {
+            linux.established(now, inflow, profile);
         }
     }
 
@@ -47,12 +47,12 @@ impl Receiver {
     /// The acknowledgement that data of the other direction may carry now. `None` where there are selective
     /// acknowledgements to be told, or nothing is established.
     pub fn ride(&mut self, now: Time, inflow: Inflow, profile: &Profile) -> Option<Ride> {
-        let reports = self.more.as_ref().is_some_and(|more| more.duplicate.is_some());
+        let reports = self.linux.as_ref().is_some_and(|linux| linux.duplicate.is_some());
         if !self.established || reports || !self.ranges.is_empty() {
             return None;
         }
         let before = self.offered();
-        let mut tag = flag::ACK | if self.echo { flag::ECE } else { 0 };
+        let mut tag = flag::ACK | if self.ece { flag::ECE } else { 0 };
         let window = self.window(now, &mut tag, inflow, profile);
         let amount = window.min(u64::from(u32::MAX)) as u32;
         let body = Segment { number: self.next as u32, data_number: inflow.in_order as u32, amount, extra: NO_EXTRA };
@@ -66,20 +66,20 @@ impl Receiver {
         }
         let Offered { fixed, edge, round } = ride.before;
         self.edge = fixed;
-        if let (Some(more), Some(round)) = (&mut self.more, round) {
-            more.round = round;
-            if let Some(offer) = &mut more.offer {
+        if let (Some(linux), Some(round)) = (&mut self.linux, round) {
+            linux.rtt = round;
+            if let Some(offer) = &mut linux.offer {
                 offer.restore_edge(edge);
             }
         }
     }
 
     fn offered(&self) -> Offered {
-        let more = self.more.as_ref();
+        let linux = self.linux.as_ref();
         Offered {
             fixed: self.edge,
-            edge: more.and_then(|more| more.offer.as_ref()).map_or(0, Offer::edge),
-            round: more.map(|more| more.round.clone()),
+            edge: linux.and_then(|linux| linux.offer.as_ref()).map_or(0, Offer::edge),
+            round: linux.map(|linux| linux.rtt.clone()),
         }
     }
 
@@ -89,7 +89,7 @@ impl Receiver {
         if !self.established || self.finished() {
             return;
         }
-        if self.more.as_ref().is_some_and(|more| more.offer.is_some()) {
+        if self.linux.as_ref().is_some_and(|linux| linux.offer.is_some()) {
             return self.read(now, inflow, profile, net);
         }
         let (buffer, two) = (profile.receive_window.get(), 2 * u64::from(profile.mss));

@@ -43,14 +43,14 @@ fn initial(profile: &Profile) -> Option<u64> {
 #[derive(Debug)]
 pub(super) struct Offer {
     /// The most that the buffer has room for (`window_clamp`).
-    clamp: u64,
+    window_clamp: u64,
     /// No full segment has arrived yet.
     unmeasured: bool,
-    /// What is offered of it (`rcv_ssthresh`).
-    threshold: u64,
+    /// The part of it that is offered.
+    rcv_ssthresh: u64,
     /// Right edge: the data offered so far.
     edge: u64,
-    /// What was read in the last round trip, and where and when this one began.
+    /// Bytes read in the last round trip (`rcvq_space.space`), and where and when this one began.
     space: u64,
     from: u64,
     since: Time,
@@ -60,12 +60,12 @@ pub(super) struct Offer {
     joins: bool,
 }
 
-/// What the subflows of a connection have in common of what they offer: its buffer, what was read of it, and the edge
+/// The part of their windows that the subflows of a connection share: its buffer, the bytes read of it, and the edge
 /// (`net/mptcp/protocol.c: mptcp_rcv_space_adjust`, `options.c: mptcp_set_rwin`). How much of it a subflow shows before
 /// it has seen data (`rcv_ssthresh`) is its own.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shared {
-    clamp: u64,
+    window_clamp: u64,
     edge: u64,
     space: u64,
     from: u64,
@@ -86,10 +86,10 @@ impl Offer {
         let initial = initial(profile)?;
         let space = initial.min(INITIAL_SEGMENTS * announced(profile)).max(1);
         Some(Offer {
-            clamp: initial,
+            window_clamp: initial,
             // of MPTCP's connections `Shared` decides
-            unmeasured: profile.modern.is_some() && profile.multipath.is_none(),
-            threshold: initial,
+            unmeasured: profile.recovery.is_linux() && profile.multipath.is_none(),
+            rcv_ssthresh: initial,
             edge: 0,
             space,
             from: 0,
@@ -111,33 +111,33 @@ impl Offer {
         self.edge
     }
 
-    /// What was to be offered has not left: the edge is what it was.
+    /// An offer has not left: the edge is what it was before.
     pub fn restore_edge(&mut self, edge: u64) {
         self.edge = edge;
     }
 
-    /// What the connection's subflows share.
+    /// The part that the connection's subflows share.
     pub fn share(&self) -> Shared {
-        let &Offer { clamp, edge, space, from, since, .. } = self;
-        Shared { clamp, edge, space, from, since }
+        let &Offer { window_clamp, edge, space, from, since, .. } = self;
+        Shared { window_clamp, edge, space, from, since }
     }
 
-    /// Goes on with what another subflow has left; `others` is the longest of their round trips.
+    /// Takes over the shared part from another subflow; `others` is the longest of their round trips.
     pub fn adopt(&mut self, shared: Shared, others: Span) {
-        let Shared { clamp, edge, space, from, since } = shared;
-        *self = Offer { clamp, edge, space, from, since, others, joins: true, ..*self };
+        let Shared { window_clamp, edge, space, from, since } = shared;
+        *self = Offer { window_clamp, edge, space, from, since, others, joins: true, ..*self };
     }
 
     /// A segment of `len` bytes arrived; says whether the window grew (`tcp_grow_window`).
     pub fn grow(&mut self, len: u32, held: u64, profile: &Profile) -> bool {
         if self.unmeasured && len >= profile.mss {
             self.unmeasured = false;
-            let room = u128::from(self.clamp) * u128::from(SCALING_RATIO) / u128::from(FIRST_RATIO);
-            self.clamp = self.clamp.max((room as u64).min(profile.receive_window.get()));
+            let room = u128::from(self.window_clamp) * u128::from(SCALING_RATIO) / u128::from(FIRST_RATIO);
+            self.window_clamp = self.window_clamp.max((room as u64).min(profile.receive_window.get()));
         }
         let len = u64::from(len);
-        let room = self.clamp.saturating_sub(held + len).saturating_sub(self.threshold);
-        self.threshold += room.min(2 * len.max(u64::from(profile.mss)));
+        let room = self.window_clamp.saturating_sub(held + len).saturating_sub(self.rcv_ssthresh);
+        self.rcv_ssthresh += room.min(2 * len.max(u64::from(profile.mss)));
         room > 0
     }
 
@@ -153,7 +153,7 @@ impl Offer {
             let window = 2 * copied + 16 * announced(profile);
             let growth = window.saturating_mul(copied - self.space) / self.space;
             let window = window.saturating_add(growth.saturating_mul(2));
-            self.clamp = self.clamp.max(window.min(profile.receive_window.get()));
+            self.window_clamp = self.window_clamp.max(window.min(profile.receive_window.get()));
             self.space = copied;
         }
         (self.from, self.since) = (in_order, now);
@@ -166,16 +166,16 @@ impl Offer {
 
     /// Whether so much lies beyond holes that less than half of the room is left.
     pub fn is_short(&self, held: u64) -> bool {
-        self.clamp.saturating_sub(held) < self.clamp / 2
+        self.window_clamp.saturating_sub(held) < self.window_clamp / 2
     }
 
-    /// What would be offered anew (`__tcp_select_window`).
+    /// A window chosen anew (`__tcp_select_window`).
     fn select(&self, held: u64, full: u32) -> u64 {
-        let free = self.clamp.saturating_sub(held);
-        if self.is_short(held) && (free < self.clamp / 16 || free < u64::from(full).min(self.clamp)) {
+        let free = self.window_clamp.saturating_sub(held);
+        if self.is_short(held) && (free < self.window_clamp / 16 || free < u64::from(full).min(self.window_clamp)) {
             return 0;
         }
-        free.min(self.threshold)
+        free.min(self.rcv_ssthresh)
     }
 
     /// The window of the acknowledgement that leaves now (`tcp_select_window`).
@@ -187,9 +187,9 @@ impl Offer {
     }
 
     /// Whether the window has opened so far that the sender must hear of it (`__tcp_cleanup_rbuf`).
-    pub fn has_news(&self, inflow: Inflow, full: u32) -> bool {
+    pub fn is_worth_an_update(&self, inflow: Inflow, full: u32) -> bool {
         let open = self.open(inflow.in_order);
-        let window = if 2 * open <= self.clamp { self.select(inflow.held, full) } else { 0 };
+        let window = if 2 * open <= self.window_clamp { self.select(inflow.held, full) } else { 0 };
         window > 0 && window >= 2 * open
     }
 }

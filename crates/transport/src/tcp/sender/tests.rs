@@ -2,11 +2,12 @@
 
 use headway_control::congestion::AnyController;
 use headway_engine::{EventClass, Streams};
-use headway_fabric::{Endpoint, Fabric, Graph, QueueSpec, Step, Wire};
+use headway_fabric::{Endpoint, Fabric, Graph, QueueSpec, Step, Wire, ecn};
 use headway_units::{Bytes, Rate};
 
 use super::*;
-use crate::tcp::profile::{DelayedAck, Recovery};
+use crate::segment::{NO_EXTRA, Segment};
+use crate::tcp::profile::{DelayedAck, Offload, Recovery};
 
 mod worked;
 
@@ -152,7 +153,7 @@ impl Script {
     }
 }
 
-const BOTH: [Recovery; 2] = [Recovery::NewReno, Recovery::Sack];
+const BOTH: [Recovery; 2] = [Recovery::NEW_RENO, Recovery::Sack];
 
 /// RFC 6298 §5.7: "If the timer expires awaiting the ACK of a SYN segment and the TCP implementation is using an RTO
 /// less than 3 seconds, the RTO MUST be re-initialized to 3 seconds when data transmission begins".
@@ -169,7 +170,7 @@ fn after_a_lost_syn_data_waits_three_seconds() {
 /// what it acknowledged and adds one; the last one deflates.
 #[test]
 fn new_reno_inflates_and_deflates_as_the_rfc_says() {
-    let mut s = Script::new(Recovery::NewReno);
+    let mut s = Script::new(Recovery::NEW_RENO);
     assert_eq!(s.segments(), (0..10).collect::<Vec<_>>());
     // segments 0 and 4 are lost: eight duplicates in all; two let one go each by limited transmit
     s.ack(0, &[], 0);
@@ -200,15 +201,15 @@ fn new_reno_inflates_and_deflates_as_the_rfc_says() {
 /// of waits, where RFC 6582 §3.2 step 5 sends at once.
 #[test]
 fn a_partial_acknowledgement_waits_for_its_share() {
-    let script = |proportional| Script::after(Profile { proportional, ..profile(Recovery::NewReno) }, 0);
-    for (proportional, answer) in [(false, &[1][..]), (true, &[])] {
-        let mut s = script(proportional);
+    let script = |prr| Script::after(profile(Recovery::NewReno { prr }), 0);
+    for (prr, answer) in [(false, &[1][..]), (true, &[])] {
+        let mut s = script(prr);
         for _ in 0..3 {
             s.ack(0, &[], 0);
         }
         assert_eq!(s.segments(), (0..12).chain([0]).collect::<Vec<_>>());
         s.ack(1, &[], 0);
-        assert_eq!(s.segments(), answer, "{proportional}");
+        assert_eq!(s.segments(), answer, "{prr}");
     }
     let mut s = script(true);
     s.ack(0, &[], 0);
@@ -229,11 +230,50 @@ fn a_partial_acknowledgement_waits_for_its_share() {
     assert_eq!((s.segments(), s.cwnd()), (vec![13, 14, 15, 16, 17], 5));
 }
 
+/// The letter of RFC 6675 without bursts and with them: what hosts hand to their card has no part in SetPipe.
+fn reports() -> [Profile; 2] {
+    [None, Some(Offload { most: 65_160, small_queues: false })]
+        .map(|offload| Profile { offload, ..profile(Recovery::Sack) })
+}
+
+/// RFC 6675 §4 SetPipe with NextSeg rule 4: the rescue leaves HighRxt where it is, so its segment is not below it (b) and
+/// counts once, as one that is not lost (a).
+#[test]
+fn a_rescue_counts_once_in_the_pipe() {
+    for profile in reports() {
+        let mut s = Script::of(profile, 0, 10 * MSS);
+        assert_eq!(s.segments().len(), 10);
+        // the first and the last two are lost
+        s.ack(0, &[(1, 8)], 0);
+        assert_eq!((s.segments(), s.sender.repair), (vec![0], Repair::Fast));
+        s.ack(8, &[], 0);
+        assert_eq!(s.segments(), [9]);
+        assert_eq!(s.sender.pipe(), 2 * MSS, "{:?}", s.profile.offload);
+    }
+}
+
+/// RFC 6675 §4 SetPipe with NextSeg rule 3: a retransmission of what is not known lost counts as not lost (a) and as
+/// retransmitted (b), "twice by the above mechanism"; once its first copy is known lost, once.
+#[test]
+fn a_retransmission_of_what_may_not_be_lost_counts_twice_in_the_pipe() {
+    for profile in reports() {
+        let mut s = Script::of(profile, 0, 10 * MSS);
+        assert_eq!(s.segments().len(), 10);
+        // 0 is lost; above 5 only 6 and 7 have arrived, which is not more than two segments' worth
+        s.ack(0, &[(1, 5), (6, 7)], 0);
+        assert_eq!((s.segments(), s.sender.pipe()), (vec![0], 5 * MSS));
+        s.ack(0, &[(1, 5), (6, 8)], 0);
+        assert_eq!((s.segments(), s.sender.pipe()), (vec![5], 5 * MSS), "0, 5 twice, 8, 9");
+        s.ack(0, &[(1, 5), (6, 9)], 0);
+        assert_eq!((s.segments(), s.sender.pipe()), (vec![], 3 * MSS), "0, 5, 9");
+    }
+}
+
 /// RFC 5681 §3.1: after a time-out the window is one segment and grows by acknowledgements of new data alone. Duplicates
-/// then stand for segments sent again in vain, which are no part of what is outstanding.
+/// then stand for segments retransmitted in vain, which are no part of what is outstanding.
 #[test]
 fn duplicates_after_a_time_out_send_nothing() {
-    let mut s = Script::new(Recovery::NewReno);
+    let mut s = Script::new(Recovery::NEW_RENO);
     s.frames();
     s.time_out();
     assert_eq!(s.segments(), [0]);
@@ -258,7 +298,7 @@ fn duplicates_never_let_more_than_two_segments_go_beyond_the_window() {
         }
         s.frames();
         for _ in 0..8 {
-            s.ack(10, &[], 0); // for what was sent again
+            s.ack(10, &[], 0); // for the retransmissions
         }
         let new = s.segments().len();
         assert!(new <= 2, "{recovery:?}: {new} beyond the window");
@@ -353,7 +393,7 @@ fn the_first_block_makes_nothing_late() {
     assert_eq!(s.sender.repair, Repair::None);
 }
 
-/// `tcp_time_to_recover` asks for all that is lost, sent again or not (`lost_out`): what was lost after a recovery began
+/// `tcp_time_to_recover` asks for all that is lost, retransmitted or not (`lost_out`): what was lost after a recovery began
 /// keeps the sender in recovery when the end of that one is acknowledged, in a new one that ends later.
 #[test]
 fn a_loss_within_a_recovery_begins_the_next() {
@@ -361,22 +401,22 @@ fn a_loss_within_a_recovery_begins_the_next() {
     for last in 2..=4 {
         s.ack(0, &[(1, last)], 0);
     }
-    assert_eq!((s.sender.repair, s.sender.point), (Repair::Fast, s.sender.nxt));
-    let end = (s.sender.point - 1) / MSS;
+    assert_eq!((s.sender.repair, s.sender.recovery_point), (Repair::Fast, s.sender.nxt));
+    let end = (s.sender.recovery_point - 1) / MSS;
     for last in 5..=end {
         s.ack(0, &[(1, last)], 0);
     }
-    // the reduction lets new segments go, and of these the first is lost, too, and sent again
+    // the reduction lets new segments go, and of these the first is lost, too, and retransmitted
     s.ack(0, &[(1, end), (end + 1, end + 2)], 0);
-    assert!(s.sender.nxt >= s.sender.point + 2 * MSS && s.sender.board.missing() > 0);
-    while s.sender.board.lost() > 0 {
+    assert!(s.sender.nxt >= s.sender.recovery_point + 2 * MSS && s.sender.board.lost_out() > 0);
+    while s.sender.board.lost_pending() > 0 {
         s.now += ROUND_TRIP;
-        s.sender.force = true;
+        s.sender.retransmit_now = true;
         s.pump();
     }
     let nxt = s.sender.nxt;
     s.ack(end, &[(end + 1, end + 2)], 0);
-    assert_eq!((s.sender.repair, s.sender.point), (Repair::Fast, nxt));
+    assert_eq!((s.sender.repair, s.sender.recovery_point), (Repair::Fast, nxt));
     s.ack((s.sender.nxt - 1) / MSS, &[], 0);
     assert_eq!(s.sender.repair, Repair::None);
 }

@@ -4,21 +4,17 @@
 //! default of that stack or of Linux is refused, or switched. Sources: `net/ipv4` of Linux 6.12;
 //! Documentation/networking/ip-sysctl.rst.
 
-use headway_transport::{self as transport, IdleRestart, Pacing, Profile, Recovery};
+use headway_transport::{self as transport, IdleRestart, Pacing, Profile};
 
 use super::Refusal;
 use crate::plan::PlanError;
-use crate::schema::{PolicyRecord, Stack, TransportRecord};
-use crate::stack::modern;
+use crate::schema::{PolicyRecord, Recovery, Stack, TransportRecord};
+use crate::stack::Repair;
 
 /// A key whose part a kernel has its own way: how to compare it, and what to write for kernels.
 type Fixed = (&'static str, fn(&Profile, &Profile) -> bool, &'static str);
 
-const FIXED: [Fixed; 7] = [
-    // tcp_input.c: tcp_cwnd_reduction
-    ("reduction", |a, b| modern(a).reduction == modern(b).reduction, "reduction = \"proportional\""),
-    // tcp_input.c: tcp_try_undo_recovery
-    ("undo", |a, b| modern(a).undo == modern(b).undo, "undo = true"),
+const FIXED: [Fixed; 5] = [
     // tcp_cong.c: tcp_slow_start
     ("slow-start-growth", |a, b| a.growth_limit == b.growth_limit, "slow-start-growth = \"unlimited\""),
     // tcp_cong.c: tcp_reno_ssthresh
@@ -52,11 +48,18 @@ pub(super) fn refuse(
         let help = "for kernel hosts, `hosts.NAME.linux` has `segmentation`";
         return Err(refusal.without_help("segmentation-offload", what).help(help));
     }
-    for (key, same, remedy) in FIXED {
-        if !known.iter().any(|known| same(own, known)) {
-            let what = format!("a `{key}` of its own, and a kernel has no setting for it");
-            return Err(refusal.of(key, &what, remedy));
-        }
+    let repair = Repair::of(transport);
+    let repairs = known.each_ref().map(|known| Repair::from(known.recovery));
+    let fixed = [
+        // tcp_input.c: tcp_cwnd_reduction
+        ("reduction", repairs.iter().any(|r| r.reduction == repair.reduction), "reduction = \"proportional\""),
+        // tcp_input.c: tcp_try_undo_recovery
+        ("undo", repairs.iter().any(|r| r.undo == repair.undo), "undo = true"),
+    ];
+    let others = FIXED.map(|(key, same, remedy)| (key, known.iter().any(|known| same(own, known)), remedy));
+    if let Some((key, _, remedy)) = fixed.iter().chain(&others).find(|(_, is_known, _)| !is_known) {
+        let what = format!("a `{key}` of its own, and a kernel has no setting for it");
+        return Err(refusal.of(key, &what, remedy));
     }
     if own.idle_restart == IdleRestart::Restart && known[0].idle_restart != IdleRestart::Restart {
         let what = "idle-restart = \"restart\", and a kernel's windows decay, or stay";
@@ -74,7 +77,7 @@ pub(super) fn refuse(
 /// What is switched, if it is not as Linux comes.
 pub(super) fn settings(transport: &TransportRecord, own: &Profile, recovery: Recovery) -> Vec<(&'static str, String)> {
     let linux = transport.stack == Stack::Linux;
-    let repair = modern(own);
+    let repair = Repair::of(transport);
     let mut all = Vec::new();
     let mut switch = |wanted: bool, name: &'static str, value: &str| {
         if wanted {

@@ -1,7 +1,7 @@
 //! Worked cases of the standards for loss recovery as Linux does it.
 
 use super::*;
-use crate::tcp::profile::{Modern, Reduction, RtoRule};
+use crate::tcp::profile::{LinuxRecovery, Reduction, RtoRule};
 
 /// Linux' sender with segments of [`MSS`], one by one, no timestamps, in congestion avoidance from `window` on.
 fn linux(window: u32) -> Profile {
@@ -20,7 +20,7 @@ fn linux(window: u32) -> Profile {
 }
 
 /// Acknowledgements of segments `arrived`, the first of which was sent with those before it that are lost: what each
-/// lets go, N for new, R for sent again.
+/// lets go, N for new, R for retransmitted.
 fn answers(s: &mut Script, arrived: std::ops::Range<u64>) -> String {
     let first = arrived.start;
     let mut new = s.data / MSS;
@@ -35,7 +35,8 @@ fn answers(s: &mut Script, arrived: std::ops::Range<u64>) -> String {
 }
 
 fn reducing(reduction: Reduction) -> Profile {
-    Profile { modern: linux(20).modern.map(|m| Modern { reduction, ..m }), ..linux(20) }
+    let own = linux(20).recovery.linux().unwrap();
+    Profile { recovery: Recovery::Linux(LinuxRecovery { reduction, ..own }), ..linux(20) }
 }
 
 /// RFC 6937 §3 for acknowledgements 1 to 19 of 20 segments without the first, and limited transmit: what each lets go if
@@ -193,7 +194,7 @@ fn a_lost_retransmission_is_found_within_a_round_trip() {
 }
 
 /// RFC 8985 §6.2 step 4, §3.2: before reordering is seen three segments beyond are a loss; afterwards what comes within
-/// min_RTT/4 costs nothing, however many are beyond it, and what does not is sent again by a timer (two ticks are added
+/// min_RTT/4 costs nothing, however many are beyond it, and what does not is retransmitted by a timer (two ticks are added
 /// in Linux).
 #[test]
 fn reordering_within_a_quarter_of_the_round_trip_costs_nothing() {
@@ -249,7 +250,7 @@ fn a_spurious_time_out_is_undone() {
     assert!(s.segments().iter().all(|&n| n >= 12), "nothing more is sent again");
 }
 
-/// The same with a real loss of all ten: the first acknowledgement is for what was sent again, then come duplicates for
+/// The same with a real loss of all ten: the first acknowledgement is for retransmissions, then come duplicates for
 /// the two new ones (step 3.a): repair goes on in slow start from where it was, and nothing is undone.
 #[test]
 fn a_real_time_out_is_not_undone() {
@@ -270,8 +271,8 @@ fn a_real_time_out_is_not_undone() {
 }
 
 fn without_probes(window: u32) -> Profile {
-    let modern = linux(window).modern.map(|m| Modern { tail_loss_probe: false, ..m });
-    Profile { modern, ..linux(window) }
+    let own = linux(window).recovery.linux().unwrap();
+    Profile { recovery: Recovery::Linux(LinuxRecovery { tail_loss_probe: false, ..own }), ..linux(window) }
 }
 
 /// RFC 6298 §5.5 and Linux' time-out: srtt + 200 ms, doubled each time, at the grain of its timers.

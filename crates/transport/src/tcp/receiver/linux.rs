@@ -1,4 +1,4 @@
-//! What receivers do beyond the letter of RFC 5681 and RFC 2018: Linux' way through a segment
+//! Receivers beyond the letter of RFC 5681 and RFC 2018: Linux' way through a segment
 //! (`net/ipv4/tcp_input.c: tcp_rcv_established`, `tcp_data_queue` of Linux 6.12).
 
 use headway_units::{Span, Time};
@@ -8,20 +8,20 @@ use super::window::{Offer, RoundTrip};
 use super::{Inflow, Place, Receiver, first_window};
 use crate::network::Network;
 use crate::segment::{Frame, flag, unwrap};
-use crate::tcp::profile::{Profile, Recovery, RtoRule};
+use crate::tcp::profile::{Profile, RtoRule};
 use crate::tcp::rtt::expiry;
 
-/// What only some stacks have.
+/// State that receivers need for Linux' acknowledgements, window, timestamps or reports of duplicates.
 #[derive(Debug)]
-pub(super) struct More {
+pub(super) struct LinuxReceiver {
     pub acks: Adaptive,
     pub offer: Option<Offer>,
-    pub round: RoundTrip,
+    pub rtt: RoundTrip,
     /// `TS.Recent` (RFC 7323 §4.3), as far as it is modelled.
     pub recent: u8,
     /// `Last.ACK.sent`, Linux' `rcv_wup`.
-    pub acked: u64,
-    /// What the next acknowledgement reports to have come twice (RFC 2883).
+    pub last_ack_sent: u64,
+    /// The duplicate that the next acknowledgement reports (RFC 2883).
     pub duplicate: Option<(u64, u64)>,
     /// The last segment brought data in order, which was read.
     pub delivered: bool,
@@ -31,20 +31,20 @@ pub(super) struct More {
     pub handshake: (u32, Time),
 }
 
-impl More {
+impl LinuxReceiver {
     /// The state for `profile`, if it needs any.
-    pub fn new(profile: &Profile) -> Option<Box<More>> {
+    pub fn new(profile: &Profile) -> Option<Box<LinuxReceiver>> {
         let needed = profile.delayed_ack.adaptive
             || profile.autotuning.is_some()
             || profile.timestamps
-            || profile.modern.is_some();
+            || profile.recovery.is_linux();
         needed.then(|| {
-            Box::new(More {
+            Box::new(LinuxReceiver {
                 acks: Adaptive::new(profile, first_window(profile)),
                 offer: Offer::new(profile),
-                round: RoundTrip::default(),
+                rtt: RoundTrip::default(),
                 recent: 0,
-                acked: 0,
+                last_ack_sent: 0,
                 duplicate: None,
                 delivered: false,
                 closed: false,
@@ -71,8 +71,8 @@ impl More {
 }
 
 impl Receiver {
-    /// What stacks with more do with a segment of data before it is put in its place. `span` is where it begins and ends.
-    pub(super) fn take_more(
+    /// Linux' part in a segment of data, before it is put in its place. `span` is where it begins and ends.
+    pub(super) fn take_linux(
         &mut self,
         now: Time,
         frame: &Frame,
@@ -83,48 +83,48 @@ impl Receiver {
     ) {
         let (seq, end, place) = span;
         let len = frame.body.amount;
-        let Some(more) = &mut self.more else { return };
-        let window = more.open(before, profile);
+        let Some(linux) = &mut self.linux else { return };
+        let window = linux.open(before, profile);
         // a segment outside the window is none that is looked at further (`tcp_sequence`)
-        let acceptable = end >= more.acked;
+        let acceptable = end >= linux.last_ack_sent;
         if acceptable && profile.timestamps {
-            if seq <= more.acked {
-                more.recent = frame.tag & flag::EPOCH; // RFC 7323 §4.3
+            if seq <= linux.last_ack_sent {
+                linux.recent = frame.tag & flag::EPOCH; // RFC 7323 §4.3
             }
-            more.round.echoed(now, frame.tag, len >= more.acks.full);
+            linux.rtt.echoed(now, frame.tag, len >= linux.acks.rcv_mss);
         }
-        more.duplicate = None;
-        more.delivered = place == Place::Next;
-        if profile.modern.is_some() {
+        linux.duplicate = None;
+        linux.delivered = place == Place::Next;
+        if profile.recovery.is_linux() {
             let known = self.ranges.overlap(seq.max(self.next), end);
-            more.duplicate = if seq < self.next { Some((seq, end.min(self.next))) } else { known };
+            linux.duplicate = if seq < self.next { Some((seq, end.min(self.next))) } else { known };
         }
         if place == Place::Old {
-            more.acks.enter_quick_fully(window);
+            linux.acks.enter_quick_fully(window);
             // `tcp_send_dupack` sends without having scheduled
-            self.pending -= u32::from(!acceptable);
+            self.unacknowledged -= u32::from(!acceptable);
             return;
         }
         let position = unwrap(before.in_order, frame.body.data_number) + u64::from(len);
         let last = profile.multipath.is_some() && position == before.total;
         let push = frame.tag & (flag::FIN | flag::PUSH) != 0 || last || len < profile.mss;
         if len > 0 {
-            more.acks.measure(len, push, profile);
+            linux.acks.measure(len, push, profile);
         }
         if place == Place::Next && len > 0 {
-            more.round.measure(now, end, window);
-            more.acks.arrived(now, window);
+            linux.rtt.measure(now, end, window);
+            linux.acks.arrived(now, window);
         }
         // `tcp_event_data_recv`, `tcp_data_queue_ofo`
-        if let Some(offer) = &mut more.offer
+        if let Some(offer) = &mut linux.offer
             && (place == Place::Beyond || len >= 128)
             && offer.grow(len, before.held, profile)
         {
-            more.acks.window_grew();
+            linux.acks.window_grew();
         }
-        // What is held back leaves before its news is pushed out of the first two blocks (`tcp_sack_new_ofo_skb`). That
-        // was this segment's acknowledgement, too, though it says nothing of it.
-        if place == Place::Beyond && more.acks.compressed > 0 && self.ranges.place(seq, end) >= 2 {
+        // A compressed acknowledgement leaves before its report is pushed out of the first two blocks
+        // (`tcp_sack_new_ofo_skb`). That was this segment's acknowledgement, too, though it says nothing of it.
+        if place == Place::Beyond && linux.acks.compressed > 0 && self.ranges.place(seq, end) >= 2 {
             self.acknowledge(now, flag::ACK, before, profile, net);
         }
     }
@@ -132,18 +132,18 @@ impl Receiver {
     /// `__tcp_ack_snd_check`. That its rule of every second segment looks at the window does not matter: receivers read
     /// at once, and reading acknowledges without looking.
     pub(super) fn answer_adaptively(&mut self, now: Time, inflow: Inflow, profile: &Profile, net: &mut Network) {
-        let Some(more) = &mut self.more else { return };
-        let full = u64::from(more.acks.full) * u64::from(profile.delayed_ack.packets.saturating_sub(1));
-        let wait = if self.pending == 0 {
+        let Some(linux) = &mut self.linux else { return };
+        let limit = u64::from(linux.acks.rcv_mss) * u64::from(profile.delayed_ack.packets.saturating_sub(1));
+        let wait = if self.unacknowledged == 0 {
             Wait::AsSet // it has just been acknowledged
-        } else if self.next - more.acked > full || more.acks.quick > 0 {
+        } else if self.next - linux.last_ack_sent > limit || linux.acks.quick_acks > 0 {
             Wait::Over
         } else if self.ranges.is_empty() {
-            more.acks.delay(now)
-        } else if profile.recovery == Recovery::NewReno {
+            linux.acks.delay(now)
+        } else if !profile.recovery.uses_sack() {
             Wait::Over
         } else {
-            more.acks.compress(self.next, more.round.estimate)
+            linux.acks.compress(self.next, linux.rtt.estimate)
         };
         let source = self.timer_source();
         match wait {
@@ -160,12 +160,13 @@ impl Receiver {
     /// The receiver has read what came in order (`tcp_rcv_space_adjust`, `__tcp_cleanup_rbuf`).
     pub(super) fn read(&mut self, now: Time, inflow: Inflow, profile: &Profile, net: &mut Network) {
         let closed = self.finished();
-        let Some(more) = &mut self.more else { return };
-        more.delivered = false;
-        let mut at_once = profile.delayed_ack.adaptive && self.pending > 0 && more.acks.pushed && inflow.held == 0;
-        if let Some(offer) = &mut more.offer {
-            offer.adjust(now, inflow.read, more.round.estimate, profile);
-            at_once |= !closed && offer.has_news(inflow, more.acks.full);
+        let Some(linux) = &mut self.linux else { return };
+        linux.delivered = false;
+        let mut at_once =
+            profile.delayed_ack.adaptive && self.unacknowledged > 0 && linux.acks.pushed && inflow.held == 0;
+        if let Some(offer) = &mut linux.offer {
+            offer.adjust(now, inflow.read, linux.rtt.estimate, profile);
+            at_once |= !closed && offer.is_worth_an_update(inflow, linux.acks.rcv_mss);
         }
         if at_once {
             self.acknowledge(now, flag::ACK, inflow, profile, net);
