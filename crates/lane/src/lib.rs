@@ -13,11 +13,21 @@ pub mod command;
 pub mod config;
 pub mod doctor;
 pub mod driver;
-mod failures;
-pub mod http;
 pub mod manager;
 pub mod metrics;
-pub mod notify;
 pub mod settings;
 pub mod setup;
 pub mod snapshot;
+
+use headway_daemon::Identity;
+
+/// Who this daemon is.
+pub const IDENTITY: Identity = Identity {
+    name: "headway-lane",
+    version: env!("CARGO_PKG_VERSION"),
+    metric_prefix: "headway_lane",
+    route_protocol: 183,
+    config: "/etc/headway/lane.toml",
+    socket: "/run/headway/lane.sock",
+    state: "/run/headway/lane",
+};

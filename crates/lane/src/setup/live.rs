@@ -1,12 +1,13 @@
 //! Steps on the host itself.
 
+use headway_daemon::setup::SetupError;
 use headway_linux::mptcp::PathManager;
 use headway_linux::route::{Prefix, Removed, Rtnetlink, Rule};
 use headway_linux::sysctl;
 
-use super::apply::Host;
+use super::PROTOCOL;
 use super::plan::as_kernel;
-use super::{Limits, PROTOCOL, SetupError, Step};
+use super::step::{Host, Limits, Step};
 
 /// The network namespace of the calling thread.
 #[derive(Debug)]

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use headway_daemon::setup::{Former, Planned, State};
 use headway_linux::route::{Address, Link, Prefix, RouteKind};
 use ipnet::IpNet;
 
-use super::present::{rp_filter, tables};
-use super::record::Before;
-use super::{ENABLED, Former, Limits, PATH_MANAGER, PM_TYPE, PROTOCOL, Plan, Planned, Present, Route, State, Step};
+use super::present::{rp_filter, rules as recorded_rules, tables};
+use super::{Before, ENABLED, Limits, PATH_MANAGER, PM_TYPE, PROTOCOL, Plan, Present, Route, Step};
 use crate::settings::{Lane, Settings};
 
 /// The steps that make the host as `settings` want it, what each of them finds, and which former ones are to be undone.
@@ -58,14 +58,14 @@ impl Held {
     /// Given the addresses of lanes.
     fn new(present: &Present, wanted: &BTreeSet<IpAddr>) -> Held {
         let used = |(from, _): &(IpAddr, u32)| present.used.contains(from) && !wanted.contains(from);
-        let (addresses, tables) = present.recorded.rules().filter(used).unzip();
+        let (addresses, tables) = recorded_rules(&present.recorded).filter(used).unzip();
         Held { addresses, tables }
     }
 
     /// Whether a lane on the interface `link` can have `table`: nobody uses it, or its routes lead to where they led before.
     fn is_free(&self, table: u32, link: &str, present: &Present) -> bool {
         let elsewhere = |step: &Step| matches!(step, Step::Route(one) if one.table == table && one.interface != link);
-        !self.tables.contains(&table) || !present.recorded.0.iter().any(|entry| elsewhere(&entry.step))
+        !self.tables.contains(&table) || !present.recorded.steps().any(elsewhere)
     }
 
     /// Whether a former step stays for now. A table that `plan` has taken over leads on by the new routes.
@@ -105,8 +105,7 @@ fn path_manager(settings: &Settings, present: &Present, plan: &mut Plan) {
             subflows: others.subflows.max(settings.limits.subflows.into()),
             add_addr_accepted: others.add_addr_accepted.max(settings.limits.accepted_addresses.into()),
         };
-        let text = format!("subflows {} add_addr_accepted {}", now.subflows, now.add_addr_accepted);
-        let state = if now == wanted { State::There } else { State::Differs(text) };
+        let state = if now == wanted { State::There } else { State::Differs(now.to_string()) };
         plan.steps.push(Planned { step: Step::Limits(wanted), state });
     }
 }
@@ -243,7 +242,7 @@ fn route_state(route: &Route, index: u32, present: &Present) -> State {
     };
     let Some(there) = present.tables.iter().find(same) else { return State::Missing };
     let ours = |step: &Step| matches!(step, Step::Route(one) if one.table == route.table && one.destination == route.destination);
-    let ours = there.protocol == PROTOCOL && present.recorded.0.iter().any(|entry| ours(&entry.step));
+    let ours = there.protocol == PROTOCOL && present.recorded.steps().any(ours);
     let leads = there.interface == index && there.gateway == route.gateway && there.kind == RouteKind::Unicast;
     // What was recorded otherwise is undone, so it has to be done anew.
     if leads && (!ours || (there.source == route.source && there.onlink == route.onlink)) {
@@ -257,7 +256,7 @@ fn route_state(route: &Route, index: u32, present: &Present) -> State {
     if ours { State::Differs(now) } else { State::Taken(now) }
 }
 
-fn rule(from: IpAddr, table: u32, priority: u32, present: &Present) -> Planned {
+fn rule(from: IpAddr, table: u32, priority: u32, present: &Present) -> Planned<Step> {
     let there = present.rules.iter().any(|one| {
         !one.other
             && one.from == Prefix::host(from)

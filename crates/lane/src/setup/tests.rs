@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use headway_daemon::setup::Undone;
 use headway_linux::route::{Address, Link, OperState, Prefix, Route as KernelRoute, RouteKind, Rule};
 
-use super::apply::Host;
 use super::*;
 use crate::config::Configuration;
 use crate::settings::Settings;
