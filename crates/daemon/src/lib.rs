@@ -5,7 +5,7 @@
 //! * [`command`], [`args`], [`log`]: the command line's common part, messages, exit codes;
 //! * [`setup`]: changes of the host with a record that survives the process, so that all of them can be undone;
 //! * [`report`]: the table of `doctor`;
-//! * [`config`]: reading a configuration file;
+//! * [`config`], [`values`]: reading a configuration file, and what every one has in it;
 //! * [`Place`], [`instance_lock`], [`ReconnectingSocket`], [`Failures`]: work in network namespaces, and with sockets that
 //!   fail.
 //!
@@ -39,6 +39,12 @@ mod run;
 pub mod setup;
 mod signals;
 pub mod table;
+#[macro_use]
+pub mod values;
+
+/// For [`textual!`].
+#[doc(hidden)]
+pub use {headway_language as language, serde_json::json};
 
 pub use clock::Clock;
 pub use failures::{Failures, Refusal, refusal};
