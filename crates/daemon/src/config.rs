@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use headway_language::Problems;
+use headway_language::{Field, Parse, Part, Problems, Shown, show_document};
 use thiserror::Error;
 
 /// The longest file that is read: 1 MB.
@@ -34,6 +34,26 @@ pub enum ConfigError {
 pub fn load<T>(path: &Path, read: impl FnOnce(&str, &str) -> Result<T, Problems>) -> Result<T, ConfigError> {
     let text = text(path).map_err(|error| ConfigError::File { path: path.to_owned(), error })?;
     Ok(read(&text, &path.display().to_string())?)
+}
+
+/// The record that `text` says, called `name` in problems.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn read<R: Field>(text: &str, name: &str) -> Result<R, Problems> {
+    let Parse { tree, mut reader } = Parse::new(text, name, MAX_FILE)?;
+    let record = R::read(&tree, &mut reader);
+    let problems = Problems::new(reader.into_problems());
+    record.filter(|_| problems.is_empty()).ok_or(problems)
+}
+
+/// The whole of `record` as TOML with every default written out. Reads back to the same.
+pub fn show(record: &impl Part) -> String {
+    let mut entries = Vec::new();
+    record.show_part(&mut entries);
+    // An empty list of tables has no header to write.
+    entries.retain(|(_, shown)| !matches!(shown, Shown::List(items) if items.is_empty()));
+    show_document(&entries)
 }
 
 /// The text of the file at `path`, as far as one byte more than is allowed. Only a plain file has an end.

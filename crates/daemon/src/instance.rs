@@ -5,13 +5,22 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::time::Duration;
 
+use crate::run::RunError;
+
 /// Takes the abstract name `name`, which one process of a network namespace can hold: abstract names are a namespace's own
 /// (unix(7)), and gone with their owner. `None` if someone has it who cannot be another daemon: any user can take any
 /// abstract name, and nobody else's is a reason not to run.
 ///
 /// # Errors
-/// `AddrInUse` if another instance of the daemon has it.
-pub fn instance_lock(name: &str) -> io::Result<Option<UnixListener>> {
+/// If another instance of the daemon has it.
+pub fn instance_lock(name: &str) -> Result<Option<UnixListener>, RunError> {
+    take(name).map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => RunError::Taken(name.to_owned()),
+        _ => RunError::Io { what: "a name in the network namespace", source },
+    })
+}
+
+fn take(name: &str) -> io::Result<Option<UnixListener>> {
     let error = match UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?) {
         Ok(listener) => return listener.set_nonblocking(true).map(|()| Some(listener)),
         Err(error) => error,

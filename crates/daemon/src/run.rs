@@ -32,13 +32,15 @@ pub trait Service {
     fn summary(settings: &Self::Settings) -> String;
 
     /// Adds what to poll for.
-    fn interests<'a>(&'a self, all: &mut Vec<Interest<'a>>);
+    fn interests<'a>(&'a self, _all: &mut Vec<Interest<'a>>) {}
 
     /// How long until [`Service::turn`] is due although nothing happens; `None`: for ever.
-    fn wait(&self, clock: Clock) -> Option<Duration>;
+    fn wait(&self, _: Clock) -> Option<Duration> {
+        None
+    }
 
     /// Does what there is to do. `ready`: which of [`Service::interests`] can go on, one for each.
-    fn turn(&mut self, clock: Clock, ready: &[bool]);
+    fn turn(&mut self, _: Clock, _ready: &[bool]) {}
 
     /// Logs what happened since the last call, and sends it to those who follow events.
     fn tell(&mut self, _: Clock, _: &mut Server) {}
@@ -83,6 +85,9 @@ pub enum RunError {
     /// The sockets for status and metrics.
     #[error(transparent)]
     Bind(#[from] BindError),
+    /// Another instance looks after the network namespace, or the namespace was named twice.
+    #[error("another {0} looks after this network namespace")]
+    Taken(String),
     /// Something of the process' own.
     #[error("{what}: {source}")]
     Io {

@@ -7,6 +7,8 @@
 
 mod apply;
 mod record;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::io;

@@ -54,7 +54,7 @@ fn run(args: &RunArgs) -> Result<(), Failure> {
             RunError::Namespace(_) | RunError::Kernel { .. } | RunError::PathManager | RunError::Sysctl(_) => {
                 Failure::host(text)
             }
-            RunError::Setup(_) | RunError::Loop(_) | RunError::Taken | RunError::Io { .. } => Failure::failed(text),
+            RunError::Setup(_) | RunError::Loop(_) | RunError::Io { .. } => Failure::failed(text),
         }
     })
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use headway_control::lanes::Role;
 pub use headway_daemon::config::ConfigError;
 use headway_daemon::config::MAX_FILE;
-use headway_language::{Field, Parse, Part, Problems, Shown, show_document};
+use headway_language::{Field, Parse, Problems};
 
 use crate::settings::{
     History, Judging, Lane, Limits, Open, Operations, Remote, Rule, Settings, Setup, Timing, Treatment,
@@ -60,11 +60,7 @@ impl Configuration {
 
     /// The whole configuration as TOML with every default written out. Reads back to the same.
     pub fn show(&self) -> String {
-        let mut entries = Vec::new();
-        self.record.show_part(&mut entries);
-        // An empty list of tables has no header to write.
-        entries.retain(|(_, shown)| !matches!(shown, Shown::List(items) if items.is_empty()));
-        show_document(&entries)
+        headway_daemon::config::show(&self.record)
     }
 }
 

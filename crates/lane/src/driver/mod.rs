@@ -13,7 +13,6 @@ use headway_daemon::setup::SetupError;
 use headway_daemon::{Clock, Count, Failures, Operations, ReloadError, Service};
 use headway_units::Time;
 
-use crate::IDENTITY;
 use crate::config::Configuration;
 use crate::manager::Note;
 use crate::metrics;
@@ -56,9 +55,6 @@ pub enum RunError {
     /// A setting of the kernel cannot be read.
     #[error(transparent)]
     Sysctl(#[from] headway_linux::sysctl::Error),
-    /// Another daemon looks after the namespace, or it was named twice.
-    #[error("another {} looks after this network namespace", IDENTITY.name)]
-    Taken,
     /// Routes, rules or the path manager.
     #[error("setting up: {0}")]
     Setup(#[from] SetupError),

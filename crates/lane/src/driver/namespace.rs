@@ -93,10 +93,7 @@ impl Namespace {
 
     fn sockets(place: &Place, settings: &Settings, apply: bool) -> Result<Sockets, RunError> {
         let kernel = |what| move |source| RunError::Kernel { what, source };
-        let lock = instance_lock(IDENTITY.name).map_err(|error| match error.kind() {
-            io::ErrorKind::AddrInUse => RunError::Taken,
-            _ => RunError::Io { what: "a name in the network namespace", source: error },
-        })?;
+        let lock = instance_lock(IDENTITY.name)?;
         let done = apply.then(|| set_up(settings, place.name())).transpose()?;
         if ManagedBy::read()? != ManagedBy::Userspace {
             return Err(RunError::PathManager);
@@ -494,17 +491,17 @@ mod tests {
             taken.take();
             soon(&|| squat(uid, listen).is_ok_and(|socket| taken.replace(Some(socket)).is_none()));
         };
-        let inside = || place.inside(|| instance_lock(IDENTITY.name));
+        let inside = || place.inside(|| Ok(instance_lock(IDENTITY.name))).unwrap();
         for listen in [true, false] {
             take(65_534, listen);
             assert!(inside().unwrap().is_none());
         }
         take(0, true);
-        assert_eq!(inside().unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        assert!(matches!(inside(), Err(headway_daemon::RunError::Taken(_))));
         taken.take();
         let held = std::cell::RefCell::new(None);
         soon(&|| held.replace(inside().ok().flatten()).is_none() && held.borrow().is_some());
-        assert_eq!(inside().unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        assert!(matches!(inside(), Err(headway_daemon::RunError::Taken(_))));
     }
 
     #[test]
