@@ -14,7 +14,7 @@ use headway_linux::route::Rtnetlink;
 use headway_linux::sysctl;
 
 use crate::settings::{Remote, Settings};
-use crate::setup::{self, ENABLED, PATH_MANAGER, PM_TYPE, Present, Recorded, Step};
+use crate::setup::{self, ENABLED, PATH_MANAGER, PM_TYPE, Present, Recorded, Step, Warning};
 
 /// Where packets from an address of a lane would go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -257,11 +257,10 @@ fn userspace(facts: &Facts, report: &mut Report) {
 }
 
 fn lanes(plan: &setup::Plan, facts: &Facts, report: &mut Report) {
-    for warning in plan.warnings.iter().filter(|warning| warning.starts_with("lane ")) {
-        // What is not there or is down, against what may be meant so.
-        let broken = ["there is no interface", "this host has none", "has no address", "has no global", "is down"];
-        let verdict = if broken.iter().any(|text| warning.contains(text)) { Verdict::Missing } else { Verdict::Note };
-        report.add("lanes", verdict, warning.clone(), "");
+    for warning in &plan.warnings {
+        let Warning::Lane { problem, .. } = warning else { continue };
+        let verdict = if problem.is_broken() { Verdict::Missing } else { Verdict::Note };
+        report.add("lanes", verdict, warning.to_string(), "");
     }
     for way in &facts.ways {
         let Way { lane, from, to, wanted, taken } = way;
@@ -357,7 +356,9 @@ mod tests {
             taken: taken.map(str::to_owned),
         };
         let report = |taken| {
-            let plan = setup::Plan { warnings: vec!["lane `b`: eth1 is down".to_owned()], ..setup::Plan::default() };
+            let down = setup::LaneProblem::Down("eth1".to_owned());
+            let warnings = vec![Warning::Lane { lane: "b".to_owned(), problem: down }];
+            let plan = setup::Plan { warnings, ..setup::Plan::default() };
             judge(&Facts { ways: vec![way(taken)], plan: Some(Ok(plan)), ..good() }, Some(&settings)).to_string()
         };
         let text = report(Some("eth0"));

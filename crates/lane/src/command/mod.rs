@@ -15,7 +15,7 @@ use crate::config::Configuration;
 use crate::doctor;
 use crate::driver::{self, RunError, RunOptions};
 use crate::settings::Settings;
-use crate::setup::{self, Live, Present, Recorded, Setup};
+use crate::setup::{self, LinuxHost, Present, Recorded, Setup, Warning};
 pub use args::Cli;
 use args::{Command, RunArgs};
 
@@ -68,7 +68,7 @@ fn plan(args: &HostArgs) -> Result<(), Failure> {
     };
     let present = Present::read(&settings, recorded)?;
     let mut plan = setup::plan(&settings, &present);
-    plan.warnings.extend(unread.map(|error| format!("what was set up before is not known: {error}")));
+    plan.warnings.extend(unread.map(|error| Warning::RecordUnreadable(error.to_string())));
     if args.json {
         return print_json(&plan);
     }
@@ -81,7 +81,7 @@ fn cleanup(args: &HostArgs) -> Result<(), Failure> {
     let netns = args.netns.as_deref();
     let mut setup = Setup::open(&settings.operations.state, netns)?;
     enter(netns)?;
-    let undone = setup.cleanup(&mut Live::open()?)?;
+    let undone = setup.cleanup(&mut LinuxHost::open()?)?;
     command::cleanup(&undone, args.json)
 }
 

@@ -6,29 +6,31 @@
 //! A rule that leads packets from an address is what keeps connections of that address on their path. So one that is not
 //! wanted any more, and the table it leads to, stay as long as connections use the address ([`Former::in_use`](headway_daemon::setup::Former::in_use)).
 
-mod live;
+mod host;
 mod plan;
 mod present;
 mod step;
 #[cfg(test)]
 mod tests;
+mod warning;
 
 use headway_daemon::setup::{Done, SetupError};
 
 use crate::IDENTITY;
 use crate::settings::Settings;
 
-pub use live::Live;
+pub use host::LinuxHost;
 pub use plan::plan;
 pub use present::Present;
 pub use step::{Before, Host, Limits, Route, Step};
+pub use warning::{LaneProblem, Warning};
 
 /// A set-up of lanes.
 pub type Setup = headway_daemon::setup::Setup<Step>;
 /// What is recorded of one.
 pub type Recorded = headway_daemon::setup::Recorded<Step>;
 /// What is to be done.
-pub type Plan = headway_daemon::setup::Plan<Step, String>;
+pub type Plan = headway_daemon::setup::Plan<Step, Warning>;
 
 /// The number by which routes and rules of this daemon are told from those of others (`RTPROT_…`; `ip` calls it `proto`).
 pub const PROTOCOL: u8 = IDENTITY.route_protocol;
@@ -56,5 +58,5 @@ pub fn set_up(settings: &Settings, netns: Option<&str>) -> Result<Done, SetupErr
     for warning in &plan.warnings {
         tracing::warn!("{warning}");
     }
-    setup.apply(&plan, &mut Live::open()?)
+    setup.apply(&plan, &mut LinuxHost::open()?)
 }

@@ -8,7 +8,9 @@ use headway_linux::route::{Address, Link, Prefix, RouteKind};
 use ipnet::IpNet;
 
 use super::present::{rp_filter, rules as recorded_rules, tables};
-use super::{Before, ENABLED, Limits, PATH_MANAGER, PM_TYPE, PROTOCOL, Plan, Present, Route, Step};
+use super::{
+    Before, ENABLED, LaneProblem, Limits, PATH_MANAGER, PM_TYPE, PROTOCOL, Plan, Present, Route, Step, Warning,
+};
 use crate::settings::{Lane, Settings};
 
 /// The steps that make the host as `settings` want it, what each of them finds, and which former ones are to be undone.
@@ -90,10 +92,9 @@ fn path_manager(settings: &Settings, present: &Present, plan: &mut Plan) {
     let enabled = sysctl(ENABLED, "1");
     let userspace = sysctl(PATH_MANAGER, "userspace") || sysctl(PM_TYPE, "1");
     if !enabled {
-        plan.warnings.push("this kernel has no MPTCP; see `headway-lane doctor`".to_owned());
+        plan.warnings.push(Warning::NoMptcp);
     } else if !userspace {
-        let old = "this kernel has no userspace path manager, which came with Linux 5.19; see `headway-lane doctor`";
-        plan.warnings.push(old.to_owned());
+        plan.warnings.push(Warning::NoUserspaceManager);
     }
     if let Some(now) = present.limits {
         // Never less than others may have set for themselves; what this daemon set before does not count.
@@ -110,45 +111,49 @@ fn path_manager(settings: &Settings, present: &Present, plan: &mut Plan) {
     }
 }
 
+fn about(lane: &Lane, problem: LaneProblem) -> Warning {
+    Warning::Lane { lane: lane.name.clone(), problem }
+}
+
 /// A lane on this host.
 #[derive(Default)]
 struct Found<'a> {
     link: Option<&'a Link>,
     /// Its addresses on the link.
     addresses: Vec<&'a Address>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 /// The interface of a lane and the lane's addresses on it.
 fn find<'a>(lane: &Lane, present: &'a Present) -> Found<'a> {
     let mut found = Found::default();
-    let mut warn = |text: String| found.warnings.push(format!("lane `{}`: {text}", lane.name));
+    let mut warn = |problem| found.warnings.push(about(lane, problem));
     let index = match &lane.interface {
         Some(name) => present.link(name).map(|link| link.index),
         None => present.addresses.iter().find(|one| lane.addresses.contains(&one.ip)).map(|one| one.interface),
     };
     let Some(index) = index else {
         warn(match &lane.interface {
-            Some(name) => format!("there is no interface {name}"),
-            None => "this host has none of its addresses".to_owned(),
+            Some(name) => LaneProblem::NoInterface(name.clone()),
+            None => LaneProblem::NoAddressHere,
         });
         return found;
     };
     let Some(link) = present.links.iter().find(|link| link.index == index) else { return found };
     if !link.usable() {
-        warn(format!("{} is down", link.name));
+        warn(LaneProblem::Down(link.name.clone()));
     }
     let on_link = present.addresses.iter().filter(|one| one.interface == index);
     found.addresses = if lane.addresses.is_empty() {
         on_link.filter(|one| one.global && one.usable && !one.deprecated).collect()
     } else {
         for ip in lane.addresses.iter().filter(|ip| !on_link.clone().any(|one| one.ip == **ip)) {
-            warn(format!("{} has no address {ip}", link.name));
+            warn(LaneProblem::AddressMissing { interface: link.name.clone(), ip: *ip });
         }
         on_link.filter(|one| lane.addresses.contains(&one.ip)).collect()
     };
     if found.addresses.is_empty() && lane.addresses.is_empty() {
-        warn(format!("{} has no global address", link.name));
+        warn(LaneProblem::NoGlobalAddress(link.name.clone()));
     }
     Found { link: Some(link), ..found }
 }
@@ -207,12 +212,8 @@ fn routes(
             add(&mut routes, all, Some(*gateway), !reached && !local(*gateway));
         }
         if !routes.iter().any(|route| route.destination == all) {
-            plan.warnings.push(format!(
-                "lane `{}`: no IPv{} gateway is known by {}, so only its own networks can be reached over it",
-                lane.name,
-                if v4 { 4 } else { 6 },
-                link.name
-            ));
+            let family = if v4 { 4 } else { 6 };
+            plan.warnings.push(about(lane, LaneProblem::NoGateway { interface: link.name.clone(), family }));
         }
     }
     routes
@@ -273,13 +274,8 @@ fn strict_filter(lane: &Lane, link: &Link, present: &Present, plan: &mut Plan) {
     let value = |name: &str| present.sysctls.get(&rp_filter(name)).and_then(|value| value.parse::<u32>().ok());
     // The larger of both counts; 1 is strict, 2 is loose.
     if value("all").max(value(&link.name)) == Some(1) {
-        plan.warnings.push(format!(
-            "lane `{}`: {} drops packets whose answers would leave by another interface (rp_filter is 1); \
-             2 is looser: sysctl -w {}=2",
-            lane.name,
-            link.name,
-            rp_filter(&link.name)
-        ));
+        let (interface, sysctl) = (link.name.clone(), rp_filter(&link.name));
+        plan.warnings.push(about(lane, LaneProblem::StrictFilter { interface, sysctl }));
     }
 }
 

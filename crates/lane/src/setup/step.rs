@@ -75,7 +75,7 @@ pub enum Before {
     Limits(Limits),
 }
 
-/// What steps are done with. The real one is [`super::Live`].
+/// What steps are done with. The real one is [`super::LinuxHost`].
 pub trait Host {
     /// A sysctl's value.
     ///
