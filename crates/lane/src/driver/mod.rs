@@ -14,7 +14,7 @@ use headway_daemon::{Clock, Count, Failures, Operations, ReloadError, Service};
 use headway_units::Time;
 
 use crate::config::Configuration;
-use crate::manager::Note;
+use crate::manager::Event;
 use crate::metrics;
 use crate::settings::Settings;
 use crate::snapshot::Status;
@@ -145,9 +145,9 @@ impl Service for Lanes {
     fn tell(&mut self, clock: Clock, server: &mut Server) {
         for namespace in &mut self.namespaces {
             let name = namespace.name().map(str::to_owned);
-            for note in namespace.notes() {
-                log(&note, name.as_deref(), &mut self.refused, clock.uptime());
-                server.publish(&Published { netns: name.as_deref(), note: &note });
+            for event in namespace.events() {
+                log(&event, name.as_deref(), &mut self.refused, clock.uptime());
+                server.publish(&Published { netns: name.as_deref(), event: &event });
             }
         }
     }
@@ -198,19 +198,19 @@ struct Published<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     netns: Option<&'a str>,
     #[serde(flatten)]
-    note: &'a Note,
+    event: &'a Event,
 }
 
-fn log(note: &Note, netns: Option<&str>, refused: &mut Failures, uptime: Duration) {
-    match note {
-        Note::Lane { up: false, .. } => tracing::warn!(netns, "{note}"),
-        Note::Lane { .. } | Note::Left { .. } => tracing::info!(netns, "{note}"),
+fn log(event: &Event, netns: Option<&str>, refused: &mut Failures, uptime: Duration) {
+    match event {
+        Event::Lane { up: false, .. } => tracing::warn!(netns, "{event}"),
+        Event::Lane { .. } | Event::Unmanaged { .. } => tracing::info!(netns, "{event}"),
         // of each of many connections there may be one every few seconds
-        Note::Refused { .. } if refused.add(uptime) => tracing::warn!(netns, "{note}; counted from now on"),
-        Note::Refused { .. } => tracing::debug!(netns, "{note}"),
-        Note::Failed { .. } | Note::NotOpened { .. } | Note::Switched { .. } | Note::Returned { .. } => {
-            tracing::debug!(netns, "{note}");
+        Event::Refused { .. } if refused.add(uptime) => tracing::warn!(netns, "{event}; counted from now on"),
+        Event::Refused { .. } => tracing::debug!(netns, "{event}"),
+        Event::Failed { .. } | Event::NotOpened { .. } | Event::Switched { .. } | Event::Returned { .. } => {
+            tracing::debug!(netns, "{event}");
         }
-        Note::Managed { .. } | Note::Opened { .. } | Note::Over { .. } => tracing::trace!(netns, "{note}"),
+        Event::Managed { .. } | Event::Opened { .. } | Event::Over { .. } => tracing::trace!(netns, "{event}"),
     }
 }

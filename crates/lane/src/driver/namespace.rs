@@ -17,7 +17,7 @@ use headway_units::{Span, Time};
 use super::RunError;
 use super::kernel::LinuxKernel;
 use crate::IDENTITY;
-use crate::manager::{LaneState, Manager, Note};
+use crate::manager::{Event, LaneState, Manager};
 use crate::settings::Settings;
 use crate::setup;
 use crate::snapshot::{Counters, Snapshot};
@@ -113,8 +113,8 @@ impl Namespace {
         self.name.as_deref()
     }
 
-    pub fn notes(&mut self) -> Vec<Note> {
-        self.manager.notes()
+    pub fn events(&mut self) -> Vec<Event> {
+        self.manager.events()
     }
 
     pub fn counters(&mut self) -> &mut Counters {

@@ -1,6 +1,6 @@
 //! One connection: what is known of it, and what it needs next.
 
-pub(super) mod looking;
+pub(super) mod polling;
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,10 +10,10 @@ use headway_linux::mptcp::Command;
 use headway_linux::{FourTuple, Token};
 use headway_units::{Span, Time};
 
-use looking::by_subflow;
+use polling::by_subflow;
 
 use super::opening::Opening;
-use super::{Before, Class, Kernel, Note, Shared, compares, host, is_open, peer, ports};
+use super::{Before, Class, Event, Kernel, Shared, compares, host, is_open, peer, ports};
 use crate::settings::{Judging, Open, Settings};
 use crate::snapshot::{ConnectionStatus, SubflowStatus};
 
@@ -64,7 +64,7 @@ pub(super) struct Subflow {
     /// The other end has it as a backup.
     peer_backup: bool,
     pub alive: bool,
-    /// Looked at since it was opened.
+    /// Polled since it was opened.
     seen: bool,
     acked: u64,
     srtt: Option<Span>,
@@ -89,7 +89,7 @@ pub(super) struct Connection {
     judge: Judge,
     /// When its subflows on long lanes are opened.
     pub opens: Open,
-    /// The age from which on it is looked at.
+    /// The age from which on it is polled.
     open_after: Span,
     /// Long by rule.
     long: bool,
@@ -108,23 +108,23 @@ pub(super) struct Connection {
     /// Where sockets listen for its joins.
     pub listening: Vec<SocketAddr>,
     acked: u64,
-    /// `snd_una` at the latest look.
+    /// `snd_una` at the latest poll.
     una: Option<u64>,
     /// Since when it has had nothing to send.
-    pub quiet: Option<Time>,
+    pub idle_since: Option<Time>,
     /// Old enough for subflows on long lanes, and busy.
     pub ready: bool,
     was_long: bool,
     /// The kernel has done something for it.
-    pub obeyed: bool,
+    pub accepted: bool,
     /// It was there before, and the kernel does nothing for it: its path manager is the kernel's own. It is left alone.
-    pub left: bool,
+    pub unmanaged: bool,
     /// The history knows how it turned out.
     told: bool,
     /// When a subflow failed last that is still there.
     failed: Time,
     class: Class,
-    look_at: Time,
+    poll_at: Time,
     /// When a command is due that had to wait.
     pub retry_at: Time,
     scheduled: Time,
@@ -171,22 +171,22 @@ impl Connection {
             listening: Vec::new(),
             acked: 0,
             una: None,
-            quiet: None,
+            idle_since: None,
             ready: long,
             was_long: long,
-            obeyed: false,
-            left: false,
+            accepted: false,
+            unmanaged: false,
             told: false,
             failed: Time::ZERO,
             class: Class::Resting,
-            look_at: Time::NEVER,
+            poll_at: Time::NEVER,
             retry_at: Time::NEVER,
             scheduled: Time::NEVER,
         };
         shared.classes[Class::Resting as usize] += 1;
         connection.add(now, arrival.pair, false, shared);
-        connection.plan_look(now, shared);
-        shared.note(Note::Managed {
+        connection.plan_poll(now, shared);
+        shared.publish(Event::Managed {
             token: arrival.token.to_string(),
             local: arrival.pair.local,
             remote: arrival.pair.remote,
@@ -212,11 +212,11 @@ impl Connection {
         self.subflows.clear();
         for tcp in open {
             self.add(now, tcp.pair, marked(tcp), shared);
-            self.heed(tcp);
+            self.sync_peer_backup(tcp);
         }
         self.una = Some(state.snd_una);
         self.acked = state.acked.unwrap_or_else(|| by_subflow(subflows.iter().copied()));
-        self.look_at = now;
+        self.poll_at = now;
     }
 
     fn add(&mut self, now: Time, pair: FourTuple, backup: bool, shared: &Shared) {
@@ -275,7 +275,7 @@ impl Connection {
 
     /// When it is due, which is after `now`.
     pub fn next(&mut self, now: Time) -> Time {
-        self.scheduled = self.look_at.min(self.retry_at).max(now.saturating_add(Span::from_micros(50)));
+        self.scheduled = self.poll_at.min(self.retry_at).max(now.saturating_add(Span::from_micros(50)));
         self.scheduled
     }
 
@@ -289,7 +289,7 @@ impl Connection {
         shared.counters.failures += 1;
         if let Some(lane) = subflow.lane {
             let lane = shared.settings.lanes[lane].name.clone();
-            shared.note(Note::Failed { token: self.token.to_string(), lane });
+            shared.publish(Event::Failed { token: self.token.to_string(), lane });
         }
     }
 
@@ -322,13 +322,13 @@ impl Connection {
             asked = self.openings[lane].established();
             let name = shared.settings.lanes[lane].name.clone();
             let (local, remote) = (pair.local, pair.remote);
-            shared.note(Note::Opened { token: self.token.to_string(), lane: name, local, remote });
+            shared.publish(Event::Opened { token: self.token.to_string(), lane: name, local, remote });
         }
         if self.subflows.len() >= MAX_MANAGED_SUBFLOWS {
             return;
         }
         let old = asked.and_then(|asked| asked.replaces);
-        // switched while the lane was measured: the old one carries data, and the new one goes at the next look
+        // switched while the lane was measured: the old one carries data, and the new one goes at the next poll
         let idle = |subflow: &Subflow| Some(subflow.pair) == old && subflow.backup;
         if let Some(place) = self.subflows.iter().position(idle) {
             // the new one is there: the old one can go
@@ -341,7 +341,7 @@ impl Connection {
             let old = old.expect("it was found by it");
             let _ = kernel.command(&Command::Destroy { token: self.token, pair: old });
         } else {
-            // one that was not asked for is one whose answer came late; a look tells what the kernel has it for
+            // one that was not asked for is one whose answer came late; a poll tells what the kernel has it for
             let asked_for = asked.is_some_and(|asked| asked.backup);
             self.add(now, pair, backup.unwrap_or(asked_for), shared);
             if self.subflows.iter().any(|one| Some(one.pair) == old)
@@ -352,11 +352,11 @@ impl Connection {
             }
         }
         // a kernel may have opened as a regular subflow what was asked for as a backup (Linux 6.1 does), and a join that was
-        // given up was asked for as one or the other: a look tells; it tells whether there is something to send, too, which
+        // given up was asked for as one or the other: a poll tells; it tells whether there is something to send, too, which
         // the other end's join does not; or the join was a measurement
         let untold = backup.is_none() && !self.server_side && asked.is_none_or(|asked| asked.backup);
-        if self.quiet.is_some() || untold || compares(&self.judge) && !self.was_long {
-            self.look_at = now;
+        if self.idle_since.is_some() || untold || compares(&self.judge) && !self.was_long {
+            self.poll_at = now;
         }
         self.act(now, shared, kernel);
     }
@@ -402,20 +402,27 @@ impl Connection {
         for tcp in found.iter().filter(|tcp| is_open(tcp)) {
             let backup = tcp.subflow.map(|info| info.backup_local);
             self.joined(now, tcp.pair, backup, shared, kernel);
-            self.heed(tcp);
+            self.sync_peer_backup(tcp);
         }
-        self.look_at = now;
+        self.poll_at = now;
     }
 
     /// What the other end has marked.
-    fn heed(&mut self, tcp: &Tcp) {
+    fn sync_peer_backup(&mut self, tcp: &Tcp) {
         if let (Some(one), Some(info)) = (self.subflows.iter_mut().find(|one| one.pair == tcp.pair), tcp.subflow) {
             one.peer_backup = info.backup_remote;
         }
     }
 
     /// The other end has a subflow as a backup from now on, or no more.
-    pub fn wished(&mut self, now: Time, pair: FourTuple, backup: bool, shared: &mut Shared, kernel: &mut dyn Kernel) {
+    pub fn peer_priority_changed(
+        &mut self,
+        now: Time,
+        pair: FourTuple,
+        backup: bool,
+        shared: &mut Shared,
+        kernel: &mut dyn Kernel,
+    ) {
         if let Some(one) = self.subflows.iter_mut().find(|one| one.pair == pair) {
             one.peer_backup = backup;
             self.act(now, shared, kernel);
@@ -536,7 +543,7 @@ impl Connection {
     /// Takes the decisions that can be taken now, and tells the kernel.
     pub fn act(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
         self.retry_at = Time::NEVER;
-        if self.quiet.is_none() {
+        if self.idle_since.is_none() {
             let _ = self.lanes.tick(now);
         }
         self.open(now, shared, kernel);
@@ -548,15 +555,15 @@ impl Connection {
             if long {
                 shared.counters.switched += 1;
                 let age_s = now.since(self.began).as_secs_f64();
-                shared.note(Note::Switched { token, age_s, acked_bytes: self.acked });
+                shared.publish(Event::Switched { token, age_s, acked_bytes: self.acked });
                 if !std::mem::replace(&mut self.told, true) {
                     shared.ended(now, self.peer, true);
                 }
             } else {
                 shared.counters.returned += 1;
-                shared.note(Note::Returned { token });
+                shared.publish(Event::Returned { token });
             }
-            self.plan_look(now, shared);
+            self.plan_poll(now, shared);
         }
         self.mark(now, shared, kernel);
     }
@@ -594,10 +601,10 @@ impl Connection {
             Ok(()) => {
                 (subflow.backup, subflow.tries, subflow.retry) = (backup, 0, Time::ZERO);
                 shared.counters.flips += 1;
-                self.obeyed = true;
+                self.accepted = true;
                 return;
             }
-            // an established subflow may not be linked to its connection yet; or one of them is gone, which a look tells
+            // an established subflow may not be linked to its connection yet; or one of them is gone, which a poll tells
             Err(_) if subflow.tries < TRIES => {
                 subflow.retry = now.saturating_add(RETRY.saturating_mul(1 << subflow.tries));
                 subflow.tries += 1;
@@ -607,13 +614,13 @@ impl Connection {
                 subflow.retry = now.saturating_add(GIVE_UP);
                 shared.counters.command_failures += 1;
                 let command = format!("set-backup={backup}");
-                shared.note(Note::Refused { token: self.token.to_string(), command, errno });
-                self.left |= self.adopted && !self.obeyed && errno != UNSAID;
+                shared.publish(Event::Refused { token: self.token.to_string(), command, errno });
+                self.unmanaged |= self.adopted && !self.accepted && errno != UNSAID;
             }
         }
         self.retry_at = self.retry_at.min(subflow.retry);
-        self.look_at = self.look_at.min(subflow.retry);
-        self.quiet = None;
+        self.poll_at = self.poll_at.min(subflow.retry);
+        self.idle_since = None;
     }
 
     /// The connection is over.
@@ -627,7 +634,7 @@ impl Connection {
             shared.unlisten(at);
         }
         let age_s = now.since(self.began).as_secs_f64();
-        shared.note(Note::Over { token: self.token.to_string(), age_s, long: self.was_long });
+        shared.publish(Event::Over { token: self.token.to_string(), age_s, long: self.was_long });
     }
 
     pub fn status(&self, now: Time, settings: &Settings) -> ConnectionStatus {

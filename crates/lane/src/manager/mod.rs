@@ -1,4 +1,4 @@
-//! What the daemon does, without doing it: events and looks at sockets come in, commands go out through [`Kernel`].
+//! What the daemon does, without doing it: events and polls of sockets come in, commands go out through [`Kernel`].
 //!
 //! There is no clock here and no I/O; time is an argument. The decisions are those of [`headway_control::lanes`], which the
 //! simulator calls, too. This adds what a kernel needs around them: subflows are opened late (a short connection must not
@@ -18,7 +18,7 @@
 //! Sources: thesis §5.2; `Documentation/networking/mptcp.rst` and `net/mptcp/{pm_userspace,sched}.c` of Linux.
 
 mod connection;
-mod note;
+mod event;
 mod opening;
 #[cfg(test)]
 mod tests;
@@ -29,14 +29,14 @@ use std::path::{Path, PathBuf};
 
 use headway_control::lanes::{Judge, Peer, Role};
 use headway_linux::diag::{Mptcp, Tcp};
-use headway_linux::mptcp::{Command, Event};
+use headway_linux::mptcp::{self, Command};
 use headway_linux::{FourTuple, Token};
 use headway_units::{Span, Time};
 
 use crate::settings::{self, Settings, Treatment};
 use crate::snapshot::{Counters, LaneStatus, Snapshot};
 use connection::{Announced, Arrival, Connection};
-pub use note::Note;
+pub use event::Event;
 
 /// What the manager asks of the kernel, one thing at a time; each answer is there when the call returns.
 pub trait Kernel {
@@ -80,10 +80,10 @@ pub struct LaneState {
     pub up: bool,
 }
 
-/// Connections that need looks, by how often they need them.
+/// Connections that need polls, by how often they need them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// Not looked at yet, or nothing to send.
+    /// Not polled yet, or nothing to send.
     Resting,
     /// Not judged yet.
     Judged,
@@ -91,8 +91,8 @@ enum Class {
     Watched,
 }
 
-/// By so much the manager itself may hurry: intervals grow so that looks per second stay below.
-const LOOKS_PER_SECOND: [u64; 3] = [1_000, 4_000, 1_000];
+/// By so much the manager itself may hurry: intervals grow so that polls per second stay below.
+const POLLS_PER_SECOND: [u64; 3] = [1_000, 4_000, 1_000];
 /// Destinations whose lanes' last measurements are kept, besides the history.
 const DESTINATIONS: usize = 10_000;
 /// Connections in one [`Snapshot`].
@@ -117,7 +117,7 @@ struct Shared {
     next_open: Time,
     classes: [u64; 3],
     counters: Counters,
-    notes: Vec<Note>,
+    events: Vec<Event>,
 }
 
 /// What only events told of a connection, so that a change of settings must not forget it.
@@ -133,7 +133,7 @@ struct Before {
 /// All managed connections of a network namespace.
 pub struct Manager {
     shared: Shared,
-    /// Boxed, because they are taken out and put back at every look.
+    /// Boxed, because they are taken out and put back at every poll.
     connections: BTreeMap<Token, Box<Connection>>,
     due: BTreeSet<(Time, Token)>,
     /// What only events told of connections before a change of settings.
@@ -160,7 +160,7 @@ impl Manager {
             next_open: Time::ZERO,
             classes: [0; 3],
             counters: Counters::default(),
-            notes: Vec::new(),
+            events: Vec::new(),
         };
         Manager { shared, connections: BTreeMap::new(), due: BTreeSet::new(), before: BTreeMap::new() }
     }
@@ -206,8 +206,8 @@ impl Manager {
     }
 
     /// What happened since the last call, in order; at most some thousand, the others are lost.
-    pub fn notes(&mut self) -> Vec<Note> {
-        std::mem::take(&mut self.shared.notes)
+    pub fn events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.shared.events)
     }
 
     /// Whether sockets may listen since the last call that nobody wants any more: [`Manager::listens`] tells which.
@@ -226,10 +226,10 @@ impl Manager {
     }
 
     /// An event of the kernel.
-    pub fn event(&mut self, now: Time, event: &Event, kernel: &mut dyn Kernel) {
+    pub fn event(&mut self, now: Time, event: &mptcp::Event, kernel: &mut dyn Kernel) {
         match *event {
-            Event::Created(_) | Event::ListenerCreated(_) | Event::ListenerClosed(_) => {}
-            Event::Established(c) => {
+            mptcp::Event::Created(_) | mptcp::Event::ListenerCreated(_) | mptcp::Event::ListenerClosed(_) => {}
+            mptcp::Event::Established(c) => {
                 match self.connections.get(&c.token) {
                     // the event was on its way while everything was read anew
                     Some(known) if known.pair == c.pair => return,
@@ -246,26 +246,26 @@ impl Manager {
                 };
                 self.arrived(now, arrival, None, kernel);
             }
-            Event::Closed(token) => self.over(now, token),
-            Event::Announced { token, id, ip, port } => {
+            mptcp::Event::Closed(token) => self.over(now, token),
+            mptcp::Event::Announced { token, id, ip, port } => {
                 self.with(now, token, kernel, |connection, now, shared, kernel| {
                     connection.announced(now, id, ip, port, shared, kernel);
                 });
             }
-            Event::Removed { token, id } => {
+            mptcp::Event::Removed { token, id } => {
                 self.with(now, token, kernel, |connection, _, _, _| connection.withdrawn(id));
             }
-            Event::SubflowEstablished(s) => {
+            mptcp::Event::SubflowEstablished(s) => {
                 self.with(now, s.token, kernel, |connection, now, shared, kernel| {
                     connection.joined(now, s.pair, None, shared, kernel);
                 });
             }
-            Event::SubflowPriority(s) => {
+            mptcp::Event::SubflowPriority(s) => {
                 self.with(now, s.token, kernel, |connection, now, shared, kernel| {
-                    connection.wished(now, s.pair, s.backup, shared, kernel);
+                    connection.peer_priority_changed(now, s.pair, s.backup, shared, kernel);
                 });
             }
-            Event::SubflowClosed(s) => {
+            mptcp::Event::SubflowClosed(s) => {
                 self.with(now, s.token, kernel, |connection, now, shared, kernel| {
                     connection.subflow_closed(now, s.pair, s.error, shared, kernel);
                 });
@@ -285,7 +285,7 @@ impl Manager {
         *before = state;
         if changed {
             let name = self.shared.settings.lanes[lane].name.clone();
-            self.shared.note(Note::Lane { lane: name, up });
+            self.shared.publish(Event::Lane { lane: name, up });
             if up {
                 self.shared.history.forgive(lane);
             }
@@ -327,7 +327,7 @@ impl Manager {
                 self.with(now, found.token, kernel, |connection, now, shared, kernel| {
                     // both lists are of busy tables: one may tell of a connection twice, or leave its subflows out
                     if joined.is_empty() {
-                        connection.look_soon(now);
+                        connection.poll_soon(now);
                     } else {
                         connection.reconcile(now, &joined, shared, kernel);
                     }
@@ -365,25 +365,25 @@ impl Manager {
     }
 
     fn round(&mut self, now: Time, round: &[Token], kernel: &mut dyn Kernel) {
-        let looked: Vec<Token> = round.iter().filter(|token| self.connections[token].look_due(now)).copied().collect();
+        let polled: Vec<Token> = round.iter().filter(|token| self.connections[token].poll_due(now)).copied().collect();
         let mut pairs = Vec::new();
-        for token in &looked {
+        for token in &polled {
             pairs.extend(self.connections[token].pairs());
         }
-        self.shared.counters.polls += (looked.len() + pairs.len()) as u64;
-        let states = if looked.is_empty() { Vec::new() } else { kernel.connections(&looked) };
+        self.shared.counters.polls += (polled.len() + pairs.len()) as u64;
+        let states = if polled.is_empty() { Vec::new() } else { kernel.connections(&polled) };
         let subflows = if pairs.is_empty() { Vec::new() } else { kernel.subflows(&pairs) };
-        assert_eq!((states.len(), subflows.len()), (looked.len(), pairs.len()), "an answer each");
+        assert_eq!((states.len(), subflows.len()), (polled.len(), pairs.len()), "an answer each");
         let (mut states, mut subflows) = (states.into_iter(), subflows.into_iter());
         for &token in round {
             let Some(mut connection) = self.take(token) else { continue };
             let mut alive = true;
-            if connection.look_due(now) {
-                let state = states.next().expect("as many as looked at");
+            if connection.poll_due(now) {
+                let state = states.next().expect("as many as polled");
                 let own: Vec<Answer<Tcp>> = subflows.by_ref().take(connection.pairs().count()).collect();
                 let own: Result<Vec<Option<Tcp>>, Unreadable> = own.into_iter().collect();
                 if let (Ok(state), Ok(own)) = (state, own) {
-                    alive = connection.look(now, state.as_ref(), &own, &mut self.shared, kernel);
+                    alive = connection.poll(now, state.as_ref(), &own, &mut self.shared, kernel);
                 } else {
                     // of the others this says nothing
                     self.shared.counters.unreadable += 1;
@@ -396,7 +396,7 @@ impl Manager {
                 self.shared.counters.vanished += 1;
                 connection.end(now, &mut self.shared);
             }
-            if alive && !self.leave(now, &mut connection) {
+            if alive && !self.give_up(now, &mut connection) {
                 self.due.insert((connection.next(now), token));
                 self.put(connection);
             }
@@ -416,13 +416,13 @@ impl Manager {
     }
 
     /// Whether a connection is not to be managed any more, because the kernel does not obey.
-    fn leave(&mut self, now: Time, connection: &mut Connection) -> bool {
-        if connection.left {
+    fn give_up(&mut self, now: Time, connection: &mut Connection) -> bool {
+        if connection.unmanaged {
             self.shared.counters.left += 1;
-            self.shared.note(Note::Left { token: connection.token.to_string() });
+            self.shared.publish(Event::Unmanaged { token: connection.token.to_string() });
             connection.end(now, &mut self.shared);
         }
-        connection.left
+        connection.unmanaged
     }
 
     fn arrived(&mut self, now: Time, arrival: Arrival, found: Option<(&Mptcp, &[&Tcp])>, kernel: &mut dyn Kernel) {
@@ -540,10 +540,10 @@ impl Shared {
         usable(&self.lanes[lane])
     }
 
-    fn note(&mut self, note: Note) {
+    fn publish(&mut self, event: Event) {
         // whoever reads them has fallen behind; the counters still tell
-        if self.notes.len() < 4096 {
-            self.notes.push(note);
+        if self.events.len() < 4096 {
+            self.events.push(event);
         }
     }
 
@@ -583,10 +583,10 @@ impl Shared {
         }
     }
 
-    /// A look's interval, grown with the number of those that need one.
+    /// A poll's interval, grown with the number of those that need one.
     fn interval(&self, class: Class, least: Span) -> Span {
         let fair = Span::from_micros(
-            self.classes[class as usize].saturating_mul(1_000_000) / LOOKS_PER_SECOND[class as usize],
+            self.classes[class as usize].saturating_mul(1_000_000) / POLLS_PER_SECOND[class as usize],
         );
         least.max(fair)
     }

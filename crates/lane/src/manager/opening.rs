@@ -8,9 +8,9 @@ use headway_linux::mptcp::Command;
 use headway_units::{Span, Time};
 use ipnet::IpNet;
 
-use super::connection::looking::together;
+use super::connection::polling::together;
 use super::connection::{Announced, Connection, RETRY, TRIES, UNSAID};
-use super::{Kernel, Note, Shared};
+use super::{Event, Kernel, Shared};
 use crate::settings::{Open, Remote, Settings};
 
 /// A join without an answer after so long counts as failed: two retransmissions of its SYN (RFC 6298: 1 s, 2 s).
@@ -124,7 +124,7 @@ impl Connection {
             Role::Short => lane == self.home,
             Role::Long => {
                 let early = self.opens == Open::Probe && self.ready && !self.server_side;
-                self.quiet.is_none() && (early || (self.lanes.wants_long() && self.ready))
+                self.idle_since.is_none() && (early || (self.lanes.wants_long() && self.ready))
             }
         }
     }
@@ -262,11 +262,11 @@ impl Connection {
                 opening.asked = Some(asked);
                 opening.tries = 0;
                 opening.announced = self.server_side;
-                self.obeyed = true;
+                self.accepted = true;
                 shared.counters.opens += 1;
                 self.retry_at = self.retry_at.min(now.saturating_add(ANSWER));
             }
-            // not fully established yet; or gone, which a look tells
+            // not fully established yet; or gone, which a poll tells
             Err(_) if opening.tries < TRIES => {
                 opening.at = now.saturating_add(RETRY.saturating_mul(1 << opening.tries));
                 opening.tries += 1;
@@ -276,7 +276,7 @@ impl Connection {
             Err(errno) => {
                 opening.tries = 0;
                 opening.asked = Some(asked);
-                self.left |= self.adopted && !self.obeyed && errno != UNSAID;
+                self.unmanaged |= self.adopted && !self.accepted && errno != UNSAID;
                 self.not_opened(now, lane, Some(errno), shared);
             }
         }
@@ -293,7 +293,7 @@ impl Connection {
         self.retry_at = self.retry_at.min(opening.at);
         shared.counters.open_failures += 1;
         let lane = shared.settings.lanes[lane].name.clone();
-        shared.note(Note::NotOpened { token: self.token.to_string(), lane, errno });
+        shared.publish(Event::NotOpened { token: self.token.to_string(), lane, errno });
     }
 }
 

@@ -1,4 +1,4 @@
-//! Looks at a connection's sockets: when, at which, and what they tell.
+//! Polls of a connection's sockets: when, at which, and what they tell.
 
 use headway_control::lanes::{Judge, Observation, Progress, Role};
 use headway_linux::FourTuple;
@@ -10,32 +10,32 @@ use super::super::{Class, ESTABLISHED, Kernel, Shared, compares, is_open, ports}
 use super::{Connection, Subflow};
 use crate::settings::Open;
 
-/// The rarest look at a connection that has nothing to send.
+/// The rarest poll of a connection that has nothing to send.
 const RESTING: Span = Span::from_secs(1);
 
 impl Connection {
-    /// A look is due.
-    pub fn look_soon(&mut self, now: Time) {
-        self.look_at = now;
+    /// A poll is due.
+    pub fn poll_soon(&mut self, now: Time) {
+        self.poll_at = now;
     }
 
-    pub fn look_due(&self, now: Time) -> bool {
-        self.look_at <= now
+    pub fn poll_due(&self, now: Time) -> bool {
+        self.poll_at <= now
     }
 
-    /// The subflows to look at: none, while it has nothing to send; those in use, once it is long.
+    /// The subflows to poll: none, while it has nothing to send; those in use, once it is long.
     pub fn pairs(&self) -> impl Iterator<Item = FourTuple> {
         self.places().map(|place| self.subflows[place].pair)
     }
 
     fn places(&self) -> impl Iterator<Item = usize> {
-        let (quiet, long) = (self.quiet.is_some(), self.was_long);
-        let looked_at = move |one: &Subflow| !(quiet || long && one.backup && one.alive && one.seen);
-        self.subflows.iter().enumerate().filter(move |(_, one)| looked_at(one)).map(|(place, _)| place)
+        let (idle, long) = (self.idle_since.is_some(), self.was_long);
+        let is_polled = move |one: &Subflow| !(idle || long && one.backup && one.alive && one.seen);
+        self.subflows.iter().enumerate().filter(move |(_, one)| is_polled(one)).map(|(place, _)| place)
     }
 
     /// Its state now; of its subflows those of [`Connection::pairs`]. Returns whether it is still there.
-    pub fn look(
+    pub fn poll(
         &mut self,
         now: Time,
         state: Option<&Mptcp>,
@@ -58,7 +58,7 @@ impl Connection {
         // before anything changes: those that were asked for
         let places: Vec<usize> = self.places().collect();
         self.rest(now, moved || backlog > 0, shared);
-        if self.quiet.is_none() {
+        if self.idle_since.is_none() {
             // before the observations, each of which may end a window of the delivery rate; `act` asks for all permits
             let progress = Progress { acked: Bytes::new(self.acked), backlog: Bytes::new(backlog) };
             let _ = self.lanes.progress(now, progress);
@@ -80,22 +80,22 @@ impl Connection {
         }
         self.trim(now, &there, kernel);
         self.refresh(now, shared, kernel);
-        self.plan_look(now, shared);
+        self.plan_poll(now, shared);
         true
     }
 
     /// The states could not be read: the next try.
     pub fn unreadable(&mut self, now: Time, shared: &mut Shared) {
-        self.plan_look(now, shared);
+        self.plan_poll(now, shared);
     }
 
     fn rest(&mut self, now: Time, busy: bool, shared: &mut Shared) {
-        if busy && self.quiet.is_none() {
+        if busy && self.idle_since.is_none() {
             return;
         }
-        let since = *self.quiet.get_or_insert(now);
+        let since = *self.idle_since.get_or_insert(now);
         if busy {
-            self.quiet = None;
+            self.idle_since = None;
         }
         let over = shared.settings.timing.idle.is_some_and(|idle| now.since(since) >= idle) && !self.long;
         if over && (busy || self.was_long) {
@@ -150,15 +150,15 @@ impl Connection {
         self.remove(now, pair);
     }
 
-    /// When the next look is due.
-    pub fn plan_look(&mut self, now: Time, shared: &mut Shared) {
+    /// When the next poll is due.
+    pub fn plan_poll(&mut self, now: Time, shared: &mut Shared) {
         let timing = shared.settings.timing;
-        let first = self.began.saturating_add(self.first_look());
+        let first = self.began.saturating_add(self.first_poll());
         let after = |class, least| (class, together(now, shared.interval(class, least)));
         let by_age = matches!(self.judge, Judge::Deadline(_));
         // by age nothing changes any more while it waits for its turn to have a long lane opened
         let decided = self.lanes.is_long() || self.long || (by_age && self.ready && self.lanes.wants_long());
-        let (class, at) = if let Some(since) = self.quiet {
+        let (class, at) = if let Some(since) = self.idle_since {
             after(Class::Resting, timing.poll_interval.max(now.since(since).min(RESTING)))
         } else if decided {
             // a time-out that congestion made is over soon, and the stay on the short lane at most an eighth later
@@ -174,10 +174,10 @@ impl Connection {
         };
         shared.reclass(self.class, class);
         self.class = class;
-        self.look_at = at;
+        self.poll_at = at;
     }
 
-    fn first_look(&self) -> Span {
+    fn first_poll(&self) -> Span {
         match (self.opens, self.judge) {
             // without a probe there is nothing to do before
             (Open::WhenLong, Judge::Deadline(judge)) => judge.after,
@@ -187,7 +187,7 @@ impl Connection {
 
     /// Observations of lanes that carry nothing: from other connections, or by a new join.
     fn refresh(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
-        if !compares(&self.judge) || self.was_long || !self.ready || self.quiet.is_some() {
+        if !compares(&self.judge) || self.was_long || !self.ready || self.idle_since.is_some() {
             return;
         }
         for place in 0..self.subflows.len() {
