@@ -13,7 +13,7 @@ use headway_units::{Span, Time};
 use polling::by_subflow;
 
 use super::opening::Opening;
-use super::{Before, Class, Event, Kernel, Shared, compares, host, is_open, peer, ports};
+use super::{Before, Class, Context, Event, Shared, compares, host, is_open, peer, ports};
 use crate::settings::{Judging, Open, Settings};
 use crate::snapshot::{ConnectionStatus, SubflowStatus};
 
@@ -305,24 +305,17 @@ impl Connection {
     }
 
     /// A subflow is established. `backup`: whether this end has it as one, if the kernel has told.
-    pub fn joined(
-        &mut self,
-        now: Time,
-        pair: FourTuple,
-        backup: Option<bool>,
-        shared: &mut Shared,
-        kernel: &mut dyn Kernel,
-    ) {
+    pub fn joined(&mut self, cx: &mut Context<'_>, pair: FourTuple, backup: Option<bool>) {
         if self.subflows.iter().any(|subflow| subflow.pair == pair) {
             return;
         }
-        let lane = shared.lane_of(pair.local.ip());
+        let lane = cx.shared.lane_of(pair.local.ip());
         let mut asked = None;
         if let Some(lane) = lane {
             asked = self.openings[lane].established();
-            let name = shared.settings.lanes[lane].name.clone();
+            let name = cx.shared.settings.lanes[lane].name.clone();
             let (local, remote) = (pair.local, pair.remote);
-            shared.publish(Event::Opened { token: self.token.to_string(), lane: name, local, remote });
+            cx.shared.publish(Event::Opened { token: self.token.to_string(), lane: name, local, remote });
         }
         if self.subflows.len() >= MAX_MANAGED_SUBFLOWS {
             return;
@@ -336,14 +329,14 @@ impl Connection {
             (subflow.pair, subflow.seen, subflow.acked, subflow.alive) = (pair, false, 0, true);
             subflow.backup = backup.unwrap_or(asked.is_some_and(|asked| asked.backup));
             if let Some(index) = subflow.index {
-                let _ = self.lanes.observe(now, index, ALIVE);
+                let _ = self.lanes.observe(cx.now, index, ALIVE);
             }
             let old = old.expect("it was found by it");
-            let _ = kernel.command(&Command::Destroy { token: self.token, pair: old });
+            let _ = cx.kernel.command(&Command::Destroy { token: self.token, pair: old });
         } else {
             // one that was not asked for is one whose answer came late; a poll tells what the kernel has it for
             let asked_for = asked.is_some_and(|asked| asked.backup);
-            self.add(now, pair, backup.unwrap_or(asked_for), shared);
+            self.add(cx.now, pair, backup.unwrap_or(asked_for), cx.shared);
             if self.subflows.iter().any(|one| Some(one.pair) == old)
                 && let Some(index) = self.subflows.last_mut().and_then(|one| one.index.take())
             {
@@ -356,55 +349,48 @@ impl Connection {
         // the other end's join does not; or the join was a measurement
         let untold = backup.is_none() && !self.server_side && asked.is_none_or(|asked| asked.backup);
         if self.idle_since.is_some() || untold || compares(&self.judge) && !self.was_long {
-            self.poll_at = now;
+            self.poll_at = cx.now;
         }
-        self.act(now, shared, kernel);
+        self.act(cx);
     }
 
     /// A subflow is over, for the reason `error`.
-    pub fn subflow_closed(
-        &mut self,
-        now: Time,
-        pair: FourTuple,
-        error: Option<u8>,
-        shared: &mut Shared,
-        kernel: &mut dyn Kernel,
-    ) {
+    pub fn subflow_closed(&mut self, cx: &mut Context<'_>, pair: FourTuple, error: Option<u8>) {
         let Some(place) = self.subflows.iter().position(|subflow| subflow.pair == pair) else {
             // one that was asked for and never came to be
-            if let Some(lane) = shared.lane_of(pair.local.ip()) {
-                self.not_opened(now, lane, error.map(i32::from), shared);
-                self.act(now, shared, kernel);
+            if let Some(lane) = cx.shared.lane_of(pair.local.ip()) {
+                self.not_opened(cx.now, lane, error.map(i32::from), cx.shared);
+                self.act(cx);
             }
             return;
         };
         if error.is_some_and(|errno| errno != 0)
             && let Some(lane) = self.subflows[place].lane
         {
-            shared.history.failed(now, self.host, lane);
-            self.fail(now, place, shared);
+            cx.shared.history.failed(cx.now, self.host, lane);
+            self.fail(cx.now, place, cx.shared);
         }
-        self.remove(now, pair);
+        self.remove(cx.now, pair);
         if self.subflows.is_empty() {
             // most likely the connection's end
-            self.openings.iter_mut().for_each(|opening| opening.closed(now));
+            self.openings.iter_mut().for_each(|opening| opening.closed(cx.now));
         }
-        self.act(now, shared, kernel);
+        self.act(cx);
     }
 
     /// What there is now, after events were lost.
-    pub fn reconcile(&mut self, now: Time, found: &[&Tcp], shared: &mut Shared, kernel: &mut dyn Kernel) {
+    pub fn reconcile(&mut self, cx: &mut Context<'_>, found: &[&Tcp]) {
         let open = |pair: &FourTuple| found.iter().any(|tcp| tcp.pair == *pair && is_open(tcp));
         let gone: Vec<FourTuple> = self.subflows.iter().map(|one| one.pair).filter(|pair| !open(pair)).collect();
         for pair in gone {
-            self.remove(now, pair);
+            self.remove(cx.now, pair);
         }
         for tcp in found.iter().filter(|tcp| is_open(tcp)) {
             let backup = tcp.subflow.map(|info| info.backup_local);
-            self.joined(now, tcp.pair, backup, shared, kernel);
+            self.joined(cx, tcp.pair, backup);
             self.sync_peer_backup(tcp);
         }
-        self.poll_at = now;
+        self.poll_at = cx.now;
     }
 
     /// What the other end has marked.
@@ -415,17 +401,10 @@ impl Connection {
     }
 
     /// The other end has a subflow as a backup from now on, or no more.
-    pub fn peer_priority_changed(
-        &mut self,
-        now: Time,
-        pair: FourTuple,
-        backup: bool,
-        shared: &mut Shared,
-        kernel: &mut dyn Kernel,
-    ) {
+    pub fn peer_priority_changed(&mut self, cx: &mut Context<'_>, pair: FourTuple, backup: bool) {
         if let Some(one) = self.subflows.iter_mut().find(|one| one.pair == pair) {
             one.peer_backup = backup;
-            self.act(now, shared, kernel);
+            self.act(cx);
         }
     }
 
@@ -437,7 +416,7 @@ impl Connection {
     }
 
     /// Lane `lane` went up or down.
-    pub fn lane_changed(&mut self, now: Time, lane: usize, up: bool, shared: &mut Shared, kernel: &mut dyn Kernel) {
+    pub fn lane_changed(&mut self, cx: &mut Context<'_>, lane: usize, up: bool) {
         for place in 0..self.subflows.len() {
             if self.subflows[place].lane != Some(lane) {
                 continue;
@@ -446,47 +425,47 @@ impl Connection {
             match (up, subflow.alive, subflow.index) {
                 (true, false, Some(index)) => {
                     subflow.alive = true;
-                    let _ = self.lanes.observe(now, index, ALIVE);
+                    let _ = self.lanes.observe(cx.now, index, ALIVE);
                 }
-                (false, true, _) => self.fail(now, place, shared),
+                (false, true, _) => self.fail(cx.now, place, cx.shared),
                 _ => {}
             }
         }
         if up {
             self.openings[lane].renew();
         }
-        self.act(now, shared, kernel);
+        self.act(cx);
         if !up {
-            self.abandon(now, lane, kernel);
+            self.abandon(cx, lane);
         }
     }
 
     /// Addresses of a lane that is up are gone, or are on another one.
-    pub fn addresses_gone(&mut self, now: Time, gone: &[IpAddr], shared: &mut Shared, kernel: &mut dyn Kernel) {
+    pub fn addresses_gone(&mut self, cx: &mut Context<'_>, gone: &[IpAddr]) {
         let dead = |one: &Subflow| one.alive && gone.contains(&one.pair.local.ip());
         let lanes: Vec<usize> = self.subflows.iter().filter(|one| dead(one)).filter_map(|one| one.lane).collect();
         for place in 0..self.subflows.len() {
             if dead(&self.subflows[place]) {
-                self.fail(now, place, shared);
+                self.fail(cx.now, place, cx.shared);
             }
         }
         if !lanes.is_empty() {
-            self.act(now, shared, kernel);
+            self.act(cx);
             for lane in lanes {
-                self.abandon(now, lane, kernel);
+                self.abandon(cx, lane);
                 self.openings[lane].renew();
             }
-            self.act(now, shared, kernel);
+            self.act(cx);
         }
     }
 
     /// Ends what is on a lane that is down, so that the kernel sends what waits there by another one now, and not when its
     /// timer expires. Not the first subflow, which the connection has its name from.
-    fn abandon(&mut self, now: Time, lane: usize, kernel: &mut dyn Kernel) {
+    fn abandon(&mut self, cx: &mut Context<'_>, lane: usize) {
         // asked of the kernel itself, as an event may have been lost: the last subflow is never ended
         let others: Vec<FourTuple> =
             self.subflows.iter().filter(|one| one.alive && !one.backup).map(|one| one.pair).collect();
-        let carried = kernel.subflows(&others).iter().flatten().flatten().any(is_open);
+        let carried = cx.kernel.subflows(&others).iter().flatten().flatten().any(is_open);
         if !carried {
             return;
         }
@@ -494,26 +473,18 @@ impl Connection {
         let dead: Vec<FourTuple> = self.subflows.iter().filter(dead).map(|one| one.pair).collect();
         for pair in dead {
             // whatever the answer: there is nothing to be had of it
-            let _ = kernel.command(&Command::Destroy { token: self.token, pair });
-            self.remove(now, pair);
+            let _ = cx.kernel.command(&Command::Destroy { token: self.token, pair });
+            self.remove(cx.now, pair);
         }
     }
 
-    pub fn announced(
-        &mut self,
-        now: Time,
-        id: u8,
-        ip: IpAddr,
-        port: Option<u16>,
-        shared: &mut Shared,
-        kernel: &mut dyn Kernel,
-    ) {
+    pub fn announced(&mut self, cx: &mut Context<'_>, id: u8, ip: IpAddr, port: Option<u16>) {
         self.announced.retain(|one| one.id != id);
         // as many as there are identifiers; a peer that goes on gains nothing
         self.announced.push(Announced { id, ip, port });
         self.announced.sort_unstable_by_key(|one| one.id);
         self.invited = true;
-        self.act(now, shared, kernel);
+        self.act(cx);
     }
 
     /// What the other end had announced before the settings changed.
@@ -524,15 +495,15 @@ impl Connection {
 
     /// Goes where the other end invites to, once the connection is old enough: servers announce at the very beginning, and
     /// short connections must not pay for it.
-    fn accept(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
+    fn accept(&mut self, cx: &mut Context<'_>) {
         let due = self.began.saturating_add(self.open_after);
-        if !self.invited || now < due {
+        if !self.invited || cx.now < due {
             self.retry_at = if self.invited { self.retry_at.min(due) } else { self.retry_at };
             return;
         }
         self.invited = false;
         for one in self.announced.clone() {
-            self.invited |= self.join_announced(now, one.ip, one.port, shared, kernel);
+            self.invited |= self.join_announced(cx, one.ip, one.port);
         }
     }
 
@@ -541,43 +512,43 @@ impl Connection {
     }
 
     /// Takes the decisions that can be taken now, and tells the kernel.
-    pub fn act(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
+    pub fn act(&mut self, cx: &mut Context<'_>) {
         self.retry_at = Time::NEVER;
         if self.idle_since.is_none() {
-            let _ = self.lanes.tick(now);
+            let _ = self.lanes.tick(cx.now);
         }
-        self.open(now, shared, kernel);
-        self.accept(now, shared, kernel);
+        self.open(cx);
+        self.accept(cx);
         let long = self.lanes.is_long();
         if long != self.was_long {
             self.was_long = long;
             let token = self.token.to_string();
             if long {
-                shared.counters.switched += 1;
-                let age_s = now.since(self.began).as_secs_f64();
-                shared.publish(Event::Switched { token, age_s, acked_bytes: self.acked });
+                cx.shared.counters.switched += 1;
+                let age_s = cx.now.since(self.began).as_secs_f64();
+                cx.shared.publish(Event::Switched { token, age_s, acked_bytes: self.acked });
                 if !std::mem::replace(&mut self.told, true) {
-                    shared.ended(now, self.peer, true);
+                    cx.shared.ended(cx.now, self.peer, true);
                 }
             } else {
-                shared.counters.returned += 1;
-                shared.publish(Event::Returned { token });
+                cx.shared.counters.returned += 1;
+                cx.shared.publish(Event::Returned { token });
             }
-            self.plan_poll(now, shared);
+            self.plan_poll(cx.now, cx.shared);
         }
-        self.mark(now, shared, kernel);
+        self.mark(cx);
     }
 
     /// Makes backups of what has no permit to send, after everything else is none: there is no moment without a subflow
     /// that carries data.
-    fn mark(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
-        let free = self.server_side || self.peer_is_long(shared);
+    fn mark(&mut self, cx: &mut Context<'_>) {
+        let free = self.server_side || self.peer_is_long(cx.shared);
         for backup in [false, true] {
             for place in 0..self.subflows.len() {
                 let subflow = &self.subflows[place];
                 let (Some(index), Some(lane)) = (subflow.index, subflow.lane) else { continue };
                 let held = self.lanes.permit(index) != Permit::Normal;
-                let wanted = held && (shared.role(lane) == Role::Short || !free);
+                let wanted = held && (cx.shared.role(lane) == Role::Short || !free);
                 if wanted != backup || wanted == subflow.backup {
                     continue;
                 }
@@ -585,12 +556,12 @@ impl Connection {
                 if backup && !others {
                     continue;
                 }
-                if now < subflow.retry {
+                if cx.now < subflow.retry {
                     self.retry_at = self.retry_at.min(subflow.retry);
                     continue;
                 }
-                let answer = kernel.command(&Command::SetBackup { token: self.token, pair: subflow.pair, backup });
-                self.marked(now, place, backup, answer, shared);
+                let answer = cx.kernel.command(&Command::SetBackup { token: self.token, pair: subflow.pair, backup });
+                self.marked(cx.now, place, backup, answer, cx.shared);
             }
         }
     }

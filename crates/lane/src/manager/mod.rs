@@ -120,6 +120,13 @@ struct Shared {
     events: Vec<Event>,
 }
 
+/// What a connection acts in: the moment, everything that connections share, and the kernel.
+struct Context<'a> {
+    now: Time,
+    shared: &'a mut Shared,
+    kernel: &'a mut dyn Kernel,
+}
+
 /// What only events told of a connection, so that a change of settings must not forget it.
 #[derive(Debug, Clone, Default)]
 struct Before {
@@ -248,26 +255,26 @@ impl Manager {
             }
             mptcp::Event::Closed(token) => self.over(now, token),
             mptcp::Event::Announced { token, id, ip, port } => {
-                self.with(now, token, kernel, |connection, now, shared, kernel| {
-                    connection.announced(now, id, ip, port, shared, kernel);
+                self.with(now, token, kernel, |connection, cx| {
+                    connection.announced(cx, id, ip, port);
                 });
             }
             mptcp::Event::Removed { token, id } => {
-                self.with(now, token, kernel, |connection, _, _, _| connection.withdrawn(id));
+                self.with(now, token, kernel, |connection, _| connection.withdrawn(id));
             }
             mptcp::Event::SubflowEstablished(s) => {
-                self.with(now, s.token, kernel, |connection, now, shared, kernel| {
-                    connection.joined(now, s.pair, None, shared, kernel);
+                self.with(now, s.token, kernel, |connection, cx| {
+                    connection.joined(cx, s.pair, None);
                 });
             }
             mptcp::Event::SubflowPriority(s) => {
-                self.with(now, s.token, kernel, |connection, now, shared, kernel| {
-                    connection.peer_priority_changed(now, s.pair, s.backup, shared, kernel);
+                self.with(now, s.token, kernel, |connection, cx| {
+                    connection.peer_priority_changed(cx, s.pair, s.backup);
                 });
             }
             mptcp::Event::SubflowClosed(s) => {
-                self.with(now, s.token, kernel, |connection, now, shared, kernel| {
-                    connection.subflow_closed(now, s.pair, s.error, shared, kernel);
+                self.with(now, s.token, kernel, |connection, cx| {
+                    connection.subflow_closed(cx, s.pair, s.error);
                 });
             }
         }
@@ -291,15 +298,15 @@ impl Manager {
             }
             let tokens: Vec<Token> = self.connections.keys().copied().collect();
             for token in tokens {
-                self.with(now, token, kernel, |connection, now, shared, kernel| {
-                    connection.lane_changed(now, lane, up, shared, kernel);
+                self.with(now, token, kernel, |connection, cx| {
+                    connection.lane_changed(cx, lane, up);
                 });
             }
         } else if !gone.is_empty() {
             let tokens: Vec<Token> = self.connections.keys().copied().collect();
             for token in tokens {
-                self.with(now, token, kernel, |connection, now, shared, kernel| {
-                    connection.addresses_gone(now, &gone, shared, kernel);
+                self.with(now, token, kernel, |connection, cx| {
+                    connection.addresses_gone(cx, &gone);
                 });
             }
         }
@@ -324,12 +331,12 @@ impl Manager {
         for found in connections {
             let joined = of.remove(&found.token).unwrap_or_default();
             if self.connections.contains_key(&found.token) {
-                self.with(now, found.token, kernel, |connection, now, shared, kernel| {
+                self.with(now, found.token, kernel, |connection, cx| {
                     // both lists are of busy tables: one may tell of a connection twice, or leave its subflows out
                     if joined.is_empty() {
-                        connection.poll_soon(now);
+                        connection.poll_soon(cx.now);
                     } else {
-                        connection.reconcile(now, &joined, shared, kernel);
+                        connection.reconcile(cx, &joined);
                     }
                 });
                 continue;
@@ -383,7 +390,8 @@ impl Manager {
                 let own: Vec<Answer<Tcp>> = subflows.by_ref().take(connection.pairs().count()).collect();
                 let own: Result<Vec<Option<Tcp>>, Unreadable> = own.into_iter().collect();
                 if let (Ok(state), Ok(own)) = (state, own) {
-                    alive = connection.poll(now, state.as_ref(), &own, &mut self.shared, kernel);
+                    alive =
+                        connection.poll(&mut Context { now, shared: &mut self.shared, kernel }, state.as_ref(), &own);
                 } else {
                     // of the others this says nothing
                     self.shared.counters.unreadable += 1;
@@ -391,7 +399,7 @@ impl Manager {
                 }
             }
             if alive {
-                connection.act(now, &mut self.shared, kernel);
+                connection.act(&mut Context { now, shared: &mut self.shared, kernel });
             } else {
                 self.shared.counters.vanished += 1;
                 connection.end(now, &mut self.shared);
@@ -467,7 +475,7 @@ impl Manager {
             connection.adopt(now, mptcp, joined, &mut self.shared);
         }
         connection.invite(before.map(|before| before.announced).unwrap_or_default());
-        connection.act(now, &mut self.shared, kernel);
+        connection.act(&mut Context { now, shared: &mut self.shared, kernel });
         self.due.insert((connection.next(now), token));
         self.put(connection);
     }
@@ -484,12 +492,12 @@ impl Manager {
         now: Time,
         token: Token,
         kernel: &mut dyn Kernel,
-        does: impl FnOnce(&mut Connection, Time, &mut Shared, &mut dyn Kernel),
+        does: impl FnOnce(&mut Connection, &mut Context<'_>),
     ) {
         if let Some(connection) = self.connections.get_mut(&token) {
             self.due.remove(&(connection.scheduled(), token));
             connection.lanes_used().for_each(|lane| self.shared.subflows[lane] -= 1);
-            does(connection, now, &mut self.shared, kernel);
+            does(connection, &mut Context { now, shared: &mut self.shared, kernel });
             connection.lanes_used().for_each(|lane| self.shared.subflows[lane] += 1);
             self.due.insert((connection.next(now), token));
         }

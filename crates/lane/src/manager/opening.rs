@@ -10,7 +10,7 @@ use ipnet::IpNet;
 
 use super::connection::polling::together;
 use super::connection::{Announced, Connection, RETRY, TRIES, UNSAID};
-use super::{Event, Kernel, Shared};
+use super::{Context, Event, Shared};
 use crate::settings::{Open, Remote, Settings};
 
 /// A join without an answer after so long counts as failed: two retransmissions of its SYN (RFC 6298: 1 s, 2 s).
@@ -66,16 +66,16 @@ impl Opening {
 
 impl Connection {
     /// Opens what is wanted and missing.
-    pub(super) fn open(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
+    pub(super) fn open(&mut self, cx: &mut Context<'_>) {
         if self.is_ending() {
             return;
         }
-        for lane in 0..shared.lanes.len() {
+        for lane in 0..cx.shared.lanes.len() {
             if let Some(asked) = self.openings[lane].asked {
                 let until = asked.when.saturating_add(ANSWER);
-                if now >= until {
-                    shared.history.failed(now, self.host, lane);
-                    self.not_opened(now, lane, None, shared);
+                if cx.now >= until {
+                    cx.shared.history.failed(cx.now, self.host, lane);
+                    self.not_opened(cx.now, lane, None, cx.shared);
                 } else {
                     self.retry_at = self.retry_at.min(until);
                     continue;
@@ -85,24 +85,24 @@ impl Connection {
                 let at = SocketAddr::new(there.pair.local.ip(), self.pair.local.port());
                 // a daemon before this one listened there, and the other end may measure the lane by further joins
                 if self.adopted && self.server_side && lane != self.home && !self.listening.contains(&at) {
-                    self.listen(at, shared, kernel);
+                    self.listen(cx, at);
                 }
                 continue;
             }
-            if !shared.usable(lane) || !self.wants(now, lane, shared) {
+            if !cx.shared.usable(lane) || !self.wants(cx.now, lane, cx.shared) {
                 continue;
             }
             if self.server_side {
-                self.announce(now, lane, shared, kernel);
+                self.announce(cx, lane);
             } else {
-                let backup = match shared.role(lane) {
+                let backup = match cx.shared.role(lane) {
                     Role::Short => self.lanes.is_long(),
                     Role::Long => {
                         let carried = self.subflows.iter().any(|subflow| subflow.alive);
-                        carried && !self.lanes.wants_long() && !self.peer_is_long(shared)
+                        carried && !self.lanes.wants_long() && !self.peer_is_long(cx.shared)
                     }
                 };
-                self.create(now, lane, backup, None, shared, kernel);
+                self.create(cx, lane, backup, None);
             }
         }
     }
@@ -129,34 +129,18 @@ impl Connection {
         }
     }
 
-    fn create(
-        &mut self,
-        now: Time,
-        lane: usize,
-        backup: bool,
-        replaces: Option<FourTuple>,
-        shared: &mut Shared,
-        kernel: &mut dyn Kernel,
-    ) {
-        if let Some(remote) = self.remote(lane, &shared.settings) {
-            self.create_to(now, lane, remote, Asked { when: now, backup, replaces }, shared, kernel);
+    fn create(&mut self, cx: &mut Context<'_>, lane: usize, backup: bool, replaces: Option<FourTuple>) {
+        if let Some(remote) = self.remote(lane, &cx.shared.settings) {
+            self.create_to(cx, lane, remote, Asked { when: cx.now, backup, replaces });
         }
     }
 
-    fn create_to(
-        &mut self,
-        now: Time,
-        lane: usize,
-        remote: SocketAddr,
-        asked: Asked,
-        shared: &mut Shared,
-        kernel: &mut dyn Kernel,
-    ) {
-        let Some(local) = local(lane, remote.ip(), shared) else { return };
-        if !self.turn(now, lane, shared) {
+    fn create_to(&mut self, cx: &mut Context<'_>, lane: usize, remote: SocketAddr, asked: Asked) {
+        let Some(local) = local(lane, remote.ip(), cx.shared) else { return };
+        if !self.turn(cx.now, lane, cx.shared) {
             return;
         }
-        let state = &shared.lanes[lane];
+        let state = &cx.shared.lanes[lane];
         let command = Command::Create {
             token: self.token,
             local,
@@ -165,75 +149,68 @@ impl Connection {
             interface: state.interface,
             backup: asked.backup,
         };
-        let answer = kernel.command(&command);
-        self.answered(now, lane, asked, answer, shared);
+        let answer = cx.kernel.command(&command);
+        self.answered(cx.now, lane, asked, answer, cx.shared);
     }
 
-    fn announce(&mut self, now: Time, lane: usize, shared: &mut Shared, kernel: &mut dyn Kernel) {
-        let Some(ip) = local(lane, self.pair.remote.ip(), shared) else { return };
-        if !self.turn(now, lane, shared) {
+    fn announce(&mut self, cx: &mut Context<'_>, lane: usize) {
+        let Some(ip) = local(lane, self.pair.remote.ip(), cx.shared) else { return };
+        if !self.turn(cx.now, lane, cx.shared) {
             return;
         }
-        self.listen(SocketAddr::new(ip, self.pair.local.port()), shared, kernel);
+        self.listen(cx, SocketAddr::new(ip, self.pair.local.port()));
         let id = id(lane);
         if std::mem::take(&mut self.openings[lane].announced) {
             // announced before, without effect; the other end may have lost it. An announcement that was refused has not
             // taken the identifier, which may be that of another address, whose subflows would end
-            let _ = kernel.command(&Command::Withdraw { token: self.token, id });
+            let _ = cx.kernel.command(&Command::Withdraw { token: self.token, id });
         }
-        let answer = kernel.command(&Command::Announce { token: self.token, ip, id, port: None });
-        let asked = Asked { when: now, backup: false, replaces: None };
-        self.answered(now, lane, asked, answer, shared);
+        let answer = cx.kernel.command(&Command::Announce { token: self.token, ip, id, port: None });
+        let asked = Asked { when: cx.now, backup: false, replaces: None };
+        self.answered(cx.now, lane, asked, answer, cx.shared);
     }
 
     /// Has a socket listen for this connection's joins, until it is over.
-    fn listen(&mut self, at: SocketAddr, shared: &mut Shared, kernel: &mut dyn Kernel) {
-        if !shared.settings.setup.listen {
+    fn listen(&mut self, cx: &mut Context<'_>, at: SocketAddr) {
+        if !cx.shared.settings.setup.listen {
             return;
         }
         if !self.listening.contains(&at) {
             self.listening.push(at);
-            *shared.listening.entry(at).or_default() += 1;
+            *cx.shared.listening.entry(at).or_default() += 1;
         }
         // in use: the application itself listens there, which is all that is needed
-        let _ = kernel.listen(at);
+        let _ = cx.kernel.listen(at);
     }
 
     /// The other end invites to an address of its: a subflow from the lane that goes there, as a backup unless either end's
     /// data is long. Returns whether it has to wait for its turn.
-    pub(super) fn join_announced(
-        &mut self,
-        now: Time,
-        ip: IpAddr,
-        port: Option<u16>,
-        shared: &mut Shared,
-        kernel: &mut dyn Kernel,
-    ) -> bool {
+    pub(super) fn join_announced(&mut self, cx: &mut Context<'_>, ip: IpAddr, port: Option<u16>) -> bool {
         let remote = SocketAddr::new(ip, port.unwrap_or(self.pair.remote.port()));
-        let long = |lane: &usize| shared.role(*lane) == Role::Long && shared.usable(*lane);
-        let lane = (0..shared.lanes.len()).filter(long).find(|&lane| {
+        let long = |lane: &usize| cx.shared.role(*lane) == Role::Long && cx.shared.usable(*lane);
+        let lane = (0..cx.shared.lanes.len()).filter(long).find(|&lane| {
             let there = self.subflows.iter().any(|subflow| subflow.lane == Some(lane));
-            !there && self.openings[lane].asked.is_none() && self.remote(lane, &shared.settings) == Some(remote)
+            !there && self.openings[lane].asked.is_none() && self.remote(lane, &cx.shared.settings) == Some(remote)
         });
         let Some(lane) = lane.filter(|_| !self.server_side && !self.is_ending()) else { return false };
-        let backup = !self.lanes.wants_long() && !self.peer_is_long(shared);
-        self.create_to(now, lane, remote, Asked { when: now, backup, replaces: None }, shared, kernel);
+        let backup = !self.lanes.wants_long() && !self.peer_is_long(cx.shared);
+        self.create_to(cx, lane, remote, Asked { when: cx.now, backup, replaces: None });
         self.openings[lane].asked.is_none()
     }
 
     /// Measures the lane of the subflow at `place` anew, which only a join can: opens a second one, whose establishment ends
     /// the first.
-    pub(super) fn probe(&mut self, now: Time, place: usize, shared: &mut Shared, kernel: &mut dyn Kernel) {
+    pub(super) fn probe(&mut self, cx: &mut Context<'_>, place: usize) {
         // they give way to the subflows that connections wait for
-        if shared.next_open > now.saturating_add(shared.settings.timing.probe_interval) {
+        if cx.shared.next_open > cx.now.saturating_add(cx.shared.settings.timing.probe_interval) {
             return;
         }
         let subflow = &self.subflows[place];
         let (Some(lane), pair) = (subflow.lane, subflow.pair) else { return };
-        if self.openings[lane].asked.is_none() && !self.is_ending() && shared.usable(lane) {
-            let before = shared.counters.opens;
-            self.create(now, lane, true, Some(pair), shared, kernel);
-            shared.counters.probes += shared.counters.opens - before;
+        if self.openings[lane].asked.is_none() && !self.is_ending() && cx.shared.usable(lane) {
+            let before = cx.shared.counters.opens;
+            self.create(cx, lane, true, Some(pair));
+            cx.shared.counters.probes += cx.shared.counters.opens - before;
         }
     }
 

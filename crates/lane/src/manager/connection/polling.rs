@@ -6,7 +6,7 @@ use headway_linux::diag::{Mptcp, Tcp};
 use headway_linux::mptcp::Command;
 use headway_units::{Bytes, Span, Time};
 
-use super::super::{Class, ESTABLISHED, Kernel, Shared, compares, is_open, ports};
+use super::super::{Class, Context, ESTABLISHED, Shared, compares, is_open, ports};
 use super::{Connection, Subflow};
 use crate::settings::Open;
 
@@ -35,14 +35,7 @@ impl Connection {
     }
 
     /// Its state now; of its subflows those of [`Connection::pairs`]. Returns whether it is still there.
-    pub fn poll(
-        &mut self,
-        now: Time,
-        state: Option<&Mptcp>,
-        subflows: &[Option<Tcp>],
-        shared: &mut Shared,
-        kernel: &mut dyn Kernel,
-    ) -> bool {
+    pub fn poll(&mut self, cx: &mut Context<'_>, state: Option<&Mptcp>, subflows: &[Option<Tcp>]) -> bool {
         // another one may have its name by now
         let same = |state: &&Mptcp| !state.fallback && ports(&state.pair) == self.ports();
         let Some(state) = state.filter(same) else { return false };
@@ -57,12 +50,12 @@ impl Connection {
         let backlog = Some(state.write_seq.wrapping_sub(state.snd_una)).filter(|bytes| *bytes < 1 << 40).unwrap_or(0);
         // before anything changes: those that were asked for
         let places: Vec<usize> = self.places().collect();
-        self.rest(now, moved || backlog > 0, shared);
+        self.rest(cx.now, moved || backlog > 0, cx.shared);
         if self.idle_since.is_none() {
             // before the observations, each of which may end a window of the delivery rate; `act` asks for all permits
             let progress = Progress { acked: Bytes::new(self.acked), backlog: Bytes::new(backlog) };
-            let _ = self.lanes.progress(now, progress);
-            self.ready |= now.since(self.began) >= self.open_after;
+            let _ = self.lanes.progress(cx.now, progress);
+            self.ready |= cx.now.since(self.began) >= self.open_after;
         }
 
         let (mut gone, mut there) = (Vec::new(), Vec::new());
@@ -71,16 +64,16 @@ impl Connection {
                 there.push(self.subflows[place].pair);
             }
             match tcp {
-                Some(tcp) if is_open(tcp) => self.measure(now, place, tcp, shared),
+                Some(tcp) if is_open(tcp) => self.measure(cx.now, place, tcp, cx.shared),
                 _ => gone.push(self.subflows[place].pair),
             }
         }
         for pair in gone {
-            self.remove(now, pair);
+            self.remove(cx.now, pair);
         }
-        self.trim(now, &there, kernel);
-        self.refresh(now, shared, kernel);
-        self.plan_poll(now, shared);
+        self.trim(cx, &there);
+        self.refresh(cx);
+        self.plan_poll(cx.now, cx.shared);
         true
     }
 
@@ -136,7 +129,7 @@ impl Connection {
     /// Ends subflows that are too many: backups on a lane that has another one, of measurements that were overtaken by the
     /// switch, whatever the kernel opened them as, and of joins that were answered late. Only where the kernel has just told
     /// that both are `there`.
-    fn trim(&mut self, now: Time, there: &[FourTuple], kernel: &mut dyn Kernel) {
+    fn trim(&mut self, cx: &mut Context<'_>, there: &[FourTuple]) {
         let spare = |one: &Subflow| {
             let other = |other: &Subflow| other.pair != one.pair && other.lane == one.lane && other.alive;
             let both =
@@ -146,8 +139,8 @@ impl Connection {
         };
         let spares = self.subflows.iter().rev().filter(|one| spare(one));
         let Some(pair) = spares.min_by_key(|one| one.index.is_some()).map(|one| one.pair) else { return };
-        let _ = kernel.command(&Command::Destroy { token: self.token, pair });
-        self.remove(now, pair);
+        let _ = cx.kernel.command(&Command::Destroy { token: self.token, pair });
+        self.remove(cx.now, pair);
     }
 
     /// When the next poll is due.
@@ -186,24 +179,25 @@ impl Connection {
     }
 
     /// Observations of lanes that carry nothing: from other connections, or by a new join.
-    fn refresh(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
+    fn refresh(&mut self, cx: &mut Context<'_>) {
         if !compares(&self.judge) || self.was_long || !self.ready || self.idle_since.is_some() {
             return;
         }
         for place in 0..self.subflows.len() {
             let subflow = &mut self.subflows[place];
             let (Some(lane), Some(index), true) = (subflow.lane, subflow.index, subflow.seen) else { continue };
-            let old = now.since(subflow.measured) >= shared.settings.timing.probe_interval;
-            if shared.role(lane) != Role::Long || !subflow.backup || !subflow.alive {
+            let old = cx.now.since(subflow.measured) >= cx.shared.settings.timing.probe_interval;
+            if cx.shared.role(lane) != Role::Long || !subflow.backup || !subflow.alive {
                 continue;
             }
-            if let Some((when, srtt)) = shared.fresh(now, self.host, lane).filter(|(when, _)| *when > subflow.measured)
+            if let Some((when, srtt)) =
+                cx.shared.fresh(cx.now, self.host, lane).filter(|(when, _)| *when > subflow.measured)
             {
                 subflow.measured = when;
-                let min_rtt = shared.history.measured(now, self.host, lane, srtt);
-                let _ = self.lanes.observe(now, index, Observation { srtt, latest: None, min_rtt });
+                let min_rtt = cx.shared.history.measured(cx.now, self.host, lane, srtt);
+                let _ = self.lanes.observe(cx.now, index, Observation { srtt, latest: None, min_rtt });
             } else if old && !self.server_side {
-                self.probe(now, place, shared, kernel);
+                self.probe(cx, place);
             }
         }
     }
