@@ -33,9 +33,9 @@ use headway_linux::mptcp::{self, Command};
 use headway_linux::{FourTuple, Token};
 use headway_units::{Span, Time};
 
-use crate::settings::{self, Settings, Treatment};
+use crate::settings::{self, Judging, Settings, Treatment};
 use crate::snapshot::{Counters, LaneStatus, Snapshot};
-use connection::{Announced, Arrival, Connection};
+use connection::{Announced, Arrival, Connection, Handling};
 pub use event::Event;
 
 /// What the manager asks of the kernel, one thing at a time; each answer is there when the call returns.
@@ -239,7 +239,7 @@ impl Manager {
             mptcp::Event::Established(c) => {
                 match self.connections.get(&c.token) {
                     // the event was on its way while everything was read anew
-                    Some(known) if known.pair == c.pair => return,
+                    Some(known) if known.arrival.pair == c.pair => return,
                     // another connection of that name, whose end was not told
                     Some(_) => self.over(now, c.token),
                     None => {}
@@ -420,17 +420,17 @@ impl Manager {
 
     fn put(&mut self, connection: Box<Connection>) {
         connection.lanes_used().for_each(|lane| self.shared.subflows[lane] += 1);
-        self.connections.insert(connection.token, connection);
+        self.connections.insert(connection.token(), connection);
     }
 
     /// Whether a connection is not to be managed any more, because the kernel does not obey.
     fn give_up(&mut self, now: Time, connection: &mut Connection) -> bool {
-        if connection.unmanaged {
+        if connection.standing.unmanaged {
             self.shared.counters.left += 1;
-            self.shared.publish(Event::Unmanaged { token: connection.token.to_string() });
+            self.shared.publish(Event::Unmanaged { token: connection.token().to_string() });
             connection.end(now, &mut self.shared);
         }
-        connection.unmanaged
+        connection.standing.unmanaged
     }
 
     fn arrived(&mut self, now: Time, arrival: Arrival, found: Option<(&Mptcp, &[&Tcp])>, kernel: &mut dyn Kernel) {
@@ -456,7 +456,7 @@ impl Manager {
         let cgroup = owner.and_then(|(_, id)| kernel.cgroup(id?));
         let uid = owner.map(|(uid, _)| uid);
         let (rule, treatment) = self.shared.treatment(&arrival, uid, cgroup.as_deref());
-        let (judging, long) = match treatment {
+        let (Judging { judge, open: opens, open_after }, long) = match treatment {
             Treatment::Leave => {
                 self.shared.counters.left += 1;
                 return;
@@ -464,13 +464,13 @@ impl Manager {
             Treatment::Judged(judging) => (judging, false),
             Treatment::Long => (self.shared.settings.judging(), true),
         };
+        let handling = Handling { rule, judge, opens, open_after, long };
         self.shared.counters.managed += 1;
         self.shared.counters.adopted += u64::from(arrival.adopted);
         let token = arrival.token;
         let before = self.before.remove(&token).filter(|before| arrival.adopted && before.pair == Some(arrival.pair));
         let since = before.as_ref().map_or(now, |before| before.began);
-        let mut connection =
-            Box::new(Connection::new(since, arrival, home, rule, judging, long, &mut self.shared, now));
+        let mut connection = Box::new(Connection::new(since, arrival, home, handling, &mut self.shared, now));
         if let Some((mptcp, joined)) = found {
             connection.adopt(now, mptcp, joined, &mut self.shared);
         }

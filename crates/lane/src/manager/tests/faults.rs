@@ -267,7 +267,7 @@ fn a_measurement_that_ends_after_the_switch_ends_no_subflow_that_carries_data() 
         // but for one that was opened as a regular one, against the daemon's wish
         assert!(world.kernel.carriers_destroyed <= usize::from(older), "{rtt} ms, {older}");
         assert_eq!(world.kernel.connections[&TOKEN].sockets.len(), 2, "{rtt} ms, {older}");
-        let subflows = &world.manager.connections[&TOKEN].subflows;
+        let subflows = &world.manager.connections[&TOKEN].paths.subflows;
         assert!(subflows.iter().all(|subflow| subflow.index.is_some()), "{rtt} ms, {older}");
     }
 }
