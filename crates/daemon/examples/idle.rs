@@ -161,8 +161,8 @@ fn main() -> ExitCode {
 fn run(args: &ConfigArgs) -> Result<(), Failure> {
     let (settings, config) = (FileRecord::load(&args.config)?, args.config.clone());
     let open = |_| {
-        let (settings, _lock) = (settings.clone(), instance_lock(IDENTITY.name)?);
-        Ok::<_, RunError>(Idle { config, settings, reloads: 0, reload_failures: 0, _lock })
+        let lock = instance_lock(IDENTITY.name)?;
+        Ok::<_, RunError>(Idle { config, settings: settings.clone(), reloads: 0, reload_failures: 0, _lock: lock })
     };
     headway_daemon::run(&settings.operations(), open).map_err(|error| Failure::failed(format!("error: {error}")))
 }

@@ -1,6 +1,7 @@
 //! One connection: what is known of it, and what it needs next.
 
-pub(super) mod polling;
+mod opening;
+mod polling;
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,19 +13,11 @@ use headway_units::{Span, Time};
 
 use polling::by_subflow;
 
-use super::opening::Opening;
+use super::attempt::{self, Announced, GIVE_UP, Opening, RETRY, TRIES, UNSAID};
 use super::{Before, Class, Context, Event, Shared, compares, is_open, peer, ports};
 use crate::settings::{Open, Settings};
 use crate::snapshot::{ConnectionStatus, SubflowStatus};
 
-/// After so long a command is tried again that the kernel was not ready for; doubled each time.
-pub(super) const RETRY: Span = Span::from_millis(2);
-/// So often; after that only every [`GIVE_UP`].
-pub(super) const TRIES: u8 = 7;
-/// After this a command is tried again that was refused [`TRIES`] times.
-pub(super) const GIVE_UP: Span = Span::from_secs(5);
-/// EIO: the kernel was not heard, and said nothing of whose the connection is.
-pub(super) const UNSAID: i32 = 5;
 /// Subflows of a connection that are looked after. The kernel bounds neither how many the other end opens nor how fast; what
 /// is beyond is left alone.
 const MAX_MANAGED_SUBFLOWS: usize = 32;
@@ -43,14 +36,6 @@ pub(super) struct Arrival {
     /// The other end wants no joins to the address of the first subflow (RFC 8684 §3.1, flag C), as one behind a load
     /// balancer does.
     pub deny_join_initial: bool,
-}
-
-/// An address that the other end announced.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Announced {
-    pub id: u8,
-    pub ip: IpAddr,
-    pub port: Option<u16>,
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
@@ -75,6 +60,7 @@ pub(super) struct Subflow {
 }
 
 /// How a connection is treated, by the rule that matched it.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Handling {
     /// The rule.
     pub rule: Option<usize>,
@@ -653,7 +639,7 @@ impl Connection {
         let remote = if lane == self.home {
             Some(self.arrival.pair.remote)
         } else {
-            super::opening::remote(self.arrival.pair.remote, lane, &self.paths.announced, settings)
+            attempt::remote(self.arrival.pair.remote, lane, &self.paths.announced, settings)
         };
         remote.filter(|remote| !self.arrival.deny_join_initial || remote.ip() != self.arrival.pair.remote.ip())
     }

@@ -17,9 +17,9 @@
 //!
 //! Sources: thesis §5.2; `Documentation/networking/mptcp.rst` and `net/mptcp/{pm_userspace,sched}.c` of Linux.
 
+mod attempt;
 mod connection;
 mod event;
-mod opening;
 #[cfg(test)]
 mod tests;
 
@@ -35,7 +35,8 @@ use headway_units::{Span, Time};
 
 use crate::settings::{self, Judging, Settings, Treatment};
 use crate::snapshot::{Counters, LaneStatus, Snapshot};
-use connection::{Announced, Arrival, Connection, Handling};
+use attempt::Announced;
+use connection::{Arrival, Connection, Handling};
 pub use event::Event;
 
 /// What the manager asks of the kernel, one thing at a time; each answer is there when the call returns.
