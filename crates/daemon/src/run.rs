@@ -164,13 +164,8 @@ impl<S: Service> Loop<S> {
     /// Waits for something and does it. Returns whether to go on.
     fn turn(&mut self) -> io::Result<bool> {
         let ready = self.wait()?;
-        if ready.signals {
-            if Signals::came(&self.signals.stop) {
-                return Ok(false);
-            }
-            if Signals::came(&self.signals.reload) {
-                self.reload();
-            }
+        if ready.signals && Signals::came(&self.signals.stop) {
+            return Ok(false);
         }
         if let Some(then) = self.clock.renew() {
             self.service.set_clock(then, self.clock.now());
@@ -179,6 +174,10 @@ impl<S: Service> Loop<S> {
             self.gathered = Instant::now() + S::GATHER;
         }
         self.service.turn(self.clock, &ready.service);
+        // not before, as what is ready is told of the interests that were polled
+        if ready.signals && Signals::came(&self.signals.reload) {
+            self.reload();
+        }
         self.service.tell(self.clock, &mut self.server);
         let uptime = self.clock.uptime();
         if ready.server || self.server.timeout(uptime).is_some_and(|remaining| remaining.is_zero()) {

@@ -69,6 +69,12 @@ fn check_points_at_mistakes_and_prints_defaults() {
     assert_eq!((err.contains("none.toml"), code), (true, Some(2)), "{err}");
 }
 
+/// `docs/adding/daemon.md` says so: a daemon begins as a copy of it.
+#[test]
+fn the_example_has_less_than_200_lines() {
+    assert!(include_str!("../examples/idle.rs").lines().count() < 200);
+}
+
 #[test]
 fn the_daemons_configuration_is_the_one_that_is_read_if_none_is_named() {
     let output = program().args(["run", "--help"]).output().unwrap();

@@ -8,7 +8,7 @@ use headway_daemon::args::{AskArgs, CheckArgs, ConfigArgs, HostArgs, LogArgs};
 /// Connections start on a short lane. Those that turn out long are moved to long lanes, over the kernel's MPTCP path
 /// manager. What happens to applications that do not use MPTCP: nothing.
 #[derive(Debug, Parser)]
-#[command(name = "headway-lane", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = crate::IDENTITY.name, version, arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use headway_daemon::table::{NONE, columns, time};
 
+use crate::IDENTITY;
 use crate::snapshot::{ConnectionStatus, Counters, Snapshot, Status};
 
 /// Lanes, connections and counters of all namespaces.
@@ -16,7 +17,8 @@ fn namespace(one: &Snapshot) -> String {
     let mut text = String::new();
     let netns = one.netns.as_ref().map_or(String::new(), |netns| format!(", namespace {netns}"));
     let uptime = time(one.uptime_s);
-    let _ = writeln!(text, "headway-lane {}{netns}, up {uptime}, {} connections managed\n", one.version, one.managed);
+    let name = IDENTITY.name;
+    let _ = writeln!(text, "{name} {}{netns}, up {uptime}, {} connections managed\n", one.version, one.managed);
     let mut lanes = vec![["LANE", "ROLE", "INTERFACE", "STATE", "SUBFLOWS", "QUEUE", "ADDRESSES"].map(str::to_owned)];
     lanes.extend(one.lanes.iter().map(|lane| {
         [

@@ -519,7 +519,7 @@ impl Manager {
             queueing_delay_us: delay.map(|delay| delay.as_secs_f64() * 1e6),
         });
         Snapshot {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: crate::IDENTITY.version.to_owned(),
             lanes: lanes.collect(),
             managed: self.connections.len(),
             counters: self.shared.counters,
