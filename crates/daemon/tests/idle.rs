@@ -65,6 +65,13 @@ fn check_points_at_mistakes_and_prints_defaults() {
     let (out, err, code) = told(&idle(&["check"], &files.config));
     assert!(out.is_empty() && err.contains("labl") && err.contains("label") && err.contains("idle.toml:1"), "{err}");
     assert_eq!(code, Some(2));
+    let text = "label = \"one\"\n[operations]\nsocket = \"idle.sock\"\nmetrics = \"10.0.0.1:9477\"\n";
+    std::fs::write(&files.config, text).unwrap();
+    let (_, err, code) = told(&idle(&["check"], &files.config));
+    for problem in ["`operations.socket` must be an absolute path", "`operations.metrics` must be a loopback address"] {
+        assert!(err.contains(problem), "{err}");
+    }
+    assert_eq!(code, Some(2));
     let (_, err, code) = told(&idle(&["check"], &files.folder.path().join("none.toml")));
     assert_eq!((err.contains("none.toml"), code), (true, Some(2)), "{err}");
 }
