@@ -11,11 +11,12 @@ use std::process::Command;
 /// procedural macros, which cannot be static.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// The programs: each is the binary of the package of its name. `image/own.rs` says where they go.
+/// The programs, each the binary of the package of its name: the agent, and then the daemons, which are in `/bin` of every
+/// guest. A further daemon is a further name here.
 const PROGRAMS: [&str; 2] = ["headway-agent", "headway-lane"];
 
 /// The folders below `crates/` of what these are made of.
-const CRATES: [&str; 6] = ["agent", "control", "lane", "language", "linux", "units"];
+const CRATES: [&str; 7] = ["agent", "control", "daemon", "lane", "language", "linux", "units"];
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -37,6 +38,9 @@ fn main() {
     for (name, program) in PROGRAMS.iter().zip(&programs) {
         write(&out.join(name), program);
     }
+    // what `image/own.rs` includes: names and files
+    let daemons = PROGRAMS[1..].iter().map(|name| format!("({name:?}, include_bytes!({name:?}).as_slice()), "));
+    write(&out.join("daemons.rs"), format!("&[{}]", daemons.collect::<String>()).as_bytes());
     write(&out.join("problem"), problem.as_bytes());
 }
 

@@ -18,7 +18,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kernel", &["units", "engine", "fabric", "transport", "agent"]),
     ("lab", &["units", "fabric", "agent", "kernel"]),
     ("linux", &[]),
-    ("lane", &["units", "language", "control", "linux"]),
+    ("daemon", &["units", "language", "linux"]),
+    ("lane", &["units", "language", "control", "linux", "daemon"]),
     ("traffic", &["units", "engine"]),
     ("results", &["units"]),
     (

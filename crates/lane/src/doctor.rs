@@ -2,81 +2,19 @@
 //!
 //! [`Facts`] are gathered in one place and judged in another, so that hosts can be made up in tests.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 
+use headway_daemon::report::{Report, Verdict};
+use headway_daemon::setup::State;
 use headway_linux::capabilities::Capabilities;
 use headway_linux::diag::Diag;
 use headway_linux::mptcp::PathManager;
 use headway_linux::route::Rtnetlink;
 use headway_linux::sysctl;
-use serde::Serialize;
 
 use crate::settings::{Remote, Settings};
-use crate::setup::{self, ENABLED, PATH_MANAGER, PM_TYPE, Present, Recorded, State, Step};
-
-/// How a thing is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// As it should be.
-    Ok,
-    /// It works, but look.
-    Note,
-    /// It does not work like this.
-    Missing,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Check {
-    /// What.
-    pub what: String,
-    /// How it is.
-    pub verdict: Verdict,
-    /// What was found.
-    pub found: String,
-    /// What to do.
-    pub advice: Option<String>,
-}
-
-/// All of them.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Report {
-    /// In the order in which to solve them.
-    pub checks: Vec<Check>,
-}
-
-impl Report {
-    /// Whether nothing is missing.
-    pub fn is_fine(&self) -> bool {
-        self.checks.iter().all(|check| check.verdict != Verdict::Missing)
-    }
-
-    fn add(&mut self, what: &str, verdict: Verdict, found: impl Into<String>, advice: &str) {
-        let advice = (verdict != Verdict::Ok && !advice.is_empty()).then(|| advice.to_owned());
-        self.checks.push(Check { what: what.to_owned(), verdict, found: found.into(), advice });
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = self.checks.iter().map(|check| check.what.chars().count()).max().unwrap_or(0);
-        for Check { what, verdict, found, advice } in &self.checks {
-            let verdict = match verdict {
-                Verdict::Ok => "ok",
-                Verdict::Note => "note",
-                Verdict::Missing => "missing",
-            };
-            writeln!(f, "{verdict:<7}  {what:<width$}  {found}")?;
-            if let Some(advice) = advice {
-                writeln!(f, "{:<9}{:<width$}  -> {advice}", "", "")?;
-            }
-        }
-        Ok(())
-    }
-}
+use crate::setup::{self, ENABLED, PATH_MANAGER, PM_TYPE, Present, Recorded, Step, Warning};
 
 /// Where packets from an address of a lane would go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -319,11 +257,10 @@ fn userspace(facts: &Facts, report: &mut Report) {
 }
 
 fn lanes(plan: &setup::Plan, facts: &Facts, report: &mut Report) {
-    for warning in plan.warnings.iter().filter(|warning| warning.starts_with("lane ")) {
-        // What is not there or is down, against what may be meant so.
-        let broken = ["there is no interface", "this host has none", "has no address", "has no global", "is down"];
-        let verdict = if broken.iter().any(|text| warning.contains(text)) { Verdict::Missing } else { Verdict::Note };
-        report.add("lanes", verdict, warning.clone(), "");
+    for warning in &plan.warnings {
+        let Warning::Lane { problem, .. } = warning else { continue };
+        let verdict = if problem.is_broken() { Verdict::Missing } else { Verdict::Note };
+        report.add("lanes", verdict, warning.to_string(), "");
     }
     for way in &facts.ways {
         let Way { lane, from, to, wanted, taken } = way;
@@ -419,7 +356,9 @@ mod tests {
             taken: taken.map(str::to_owned),
         };
         let report = |taken| {
-            let plan = setup::Plan { warnings: vec!["lane `b`: eth1 is down".to_owned()], ..setup::Plan::default() };
+            let down = setup::LaneProblem::Down("eth1".to_owned());
+            let warnings = vec![Warning::Lane { lane: "b".to_owned(), problem: down }];
+            let plan = setup::Plan { warnings, ..setup::Plan::default() };
             judge(&Facts { ways: vec![way(taken)], plan: Some(Ok(plan)), ..good() }, Some(&settings)).to_string()
         };
         let text = report(Some("eth0"));

@@ -1,75 +1,57 @@
-//! Metrics for Prometheus (text format 0.0.4).
-//!
-//! Source: prometheus.io/docs/instrumenting/exposition_formats.
+//! The page of metrics.
 
-use std::fmt::Write as _;
+use headway_daemon::metrics::{Kind, Page};
 
+use crate::IDENTITY;
 use crate::snapshot::{Counters, LaneStatus, Snapshot, Status};
-
-/// The media type of [`text`].
-pub const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// All metrics of all namespaces. No connection is named: there could be any number.
 pub fn text(status: &Status) -> String {
-    let all = &status.namespaces;
-    let mut page = Page { text: String::new() };
-    page.family("build_info", "gauge", "The daemon's version", all, |one, put| put(&[("version", &one.version)], 1.0));
-    page.family("uptime_seconds", "gauge", "Time since the daemon's start", all, |one, put| put(&[], one.uptime_s));
-    let managed = "Connections under management now";
-    page.family("connections", "gauge", managed, all, |one, put| put(&[], one.managed as f64));
-    page.lanes("lane_up", "Whether the lane's interface is up and has an address", all, |lane| {
-        Some(f64::from(u8::from(lane.up)))
-    });
-    page.lanes("lane_subflows", "Subflows of managed connections on the lane", all, |lane| Some(lane.subflows as f64));
-    page.lanes("lane_queueing_delay_seconds", "Queueing delay at the lane's latest measurement", all, |lane| {
-        lane.queueing_delay_us.map(|delay| delay / 1e6)
-    });
-    // All namespaces count the same.
-    for (name, help, value) in Counters::ALL {
-        page.family(&format!("{name}_total"), "counter", help, all, |one, put| put(&[], value(&one.counters) as f64));
-    }
-    page.text
-}
-
-/// Labels and a value of a metric.
-type Put<'a> = dyn FnMut(&[(&str, &str)], f64) + 'a;
-
-struct Page {
-    text: String,
-}
-
-impl Page {
-    /// A metric with the values that `values` puts for each namespace.
-    fn family(&mut self, name: &str, kind: &str, help: &str, all: &[Snapshot], values: impl Fn(&Snapshot, &mut Put)) {
-        let text = &mut self.text;
-        let _ = writeln!(text, "# HELP headway_lane_{name} {help}\n# TYPE headway_lane_{name} {kind}");
-        for one in all {
-            values(one, &mut |labels, value| {
-                let own = labels.iter().copied();
-                let all: Vec<String> = own
-                    .chain(one.netns.as_deref().map(|netns| ("netns", netns)))
-                    .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
-                    .collect();
-                let labels = if all.is_empty() { String::new() } else { format!("{{{}}}", all.join(",")) };
-                let _ = writeln!(text, "headway_lane_{name}{labels} {value}");
-            });
-        }
-    }
-
-    fn lanes(&mut self, name: &str, help: &str, all: &[Snapshot], value: impl Fn(&LaneStatus) -> Option<f64>) {
-        self.family(name, "gauge", help, all, |one, put| {
+    let mut page = Page::new(IDENTITY.metric_prefix);
+    let mut gauge = |name: &str, help: &str, values: &dyn Fn(&Snapshot, &mut Put)| {
+        family(&mut page, name, Kind::Gauge, help, status, values);
+    };
+    gauge("build_info", "The daemon's version", &|one, put| put(&[("version", &one.version)], 1.0));
+    gauge("uptime_seconds", "Time since the daemon's start", &|one, put| put(&[], one.uptime_s));
+    gauge("connections", "Connections under management now", &|one, put| put(&[], one.managed as f64));
+    let mut lanes = |name: &str, help: &str, value: fn(&LaneStatus) -> Option<f64>| {
+        gauge(name, help, &|one, put| {
             for lane in &one.lanes {
                 if let Some(value) = value(lane) {
                     put(&[("lane", &lane.name), ("role", &lane.role)], value);
                 }
             }
         });
+    };
+    lanes("lane_up", "Whether the lane's interface is up and has an address", |lane| {
+        Some(f64::from(u8::from(lane.up)))
+    });
+    lanes("lane_subflows", "Subflows of managed connections on the lane", |lane| Some(lane.subflows as f64));
+    lanes("lane_queueing_delay_seconds", "Queueing delay at the lane's latest measurement", |lane| {
+        lane.queueing_delay_us.map(|delay| delay / 1e6)
+    });
+    // All namespaces count the same.
+    for (name, help, value) in Counters::ALL {
+        let values = |one: &Snapshot, put: &mut Put| put(&[], value(&one.counters) as f64);
+        family(&mut page, &format!("{name}_total"), Kind::Counter, help, status, &values);
     }
+    page.text()
 }
 
-/// As the format wants the value of a label.
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+/// Labels and a value of a metric.
+type Put<'a> = dyn FnMut(&[(&str, &str)], f64) + 'a;
+
+/// A metric with the values that `values` puts for each namespace, whose name is a label of them.
+fn family(page: &mut Page, name: &str, kind: Kind, help: &str, status: &Status, values: &dyn Fn(&Snapshot, &mut Put)) {
+    page.family(name, kind, help, |put| {
+        for one in &status.namespaces {
+            values(one, &mut |labels, value| {
+                let netns = one.netns.as_deref().map(|netns| ("netns", netns));
+                let all: Vec<(&str, &str)> = labels.iter().copied().chain(netns).collect();
+                put(&all, value);
+            });
+        }
+    });
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use headway_control::lanes::{Judge, Role};
+pub use headway_daemon::Operations;
 use headway_units::{Bytes, Span};
 use ipnet::IpNet;
 
@@ -169,17 +170,6 @@ pub struct Setup {
     /// On accepted connections: whether sockets are opened that listen on long lanes' addresses for joins, for servers that
     /// are bound to one address.
     pub listen: bool,
-}
-
-/// Where status and metrics are to be had.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Operations {
-    /// The unix socket of `status` and `monitor`, and for metrics.
-    pub socket: PathBuf,
-    /// A loopback address for Prometheus.
-    pub metrics: Option<std::net::SocketAddr>,
-    /// The folder where is recorded what was set up, so that `cleanup` can undo it.
-    pub state: PathBuf,
 }
 
 impl Settings {

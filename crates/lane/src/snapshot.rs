@@ -146,15 +146,6 @@ counters! {
     reload_failures: "Configurations that were wrong and not taken",
 }
 
-/// How much of the state is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    /// Lanes and counters: it costs the same however many connections there are.
-    Summary,
-    /// The connections, too.
-    Connections,
-}
-
 /// What `/status` answers: a snapshot per network namespace that the daemon looks after.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Status {

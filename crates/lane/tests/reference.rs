@@ -7,8 +7,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::CommandFactory;
 use clap_mangen::Man;
+use headway_daemon::command::command;
+use headway_lane::IDENTITY;
 use headway_lane::command::Cli;
 use headway_lane::config::{Configuration, json_schema};
 use serde_json::Value;
@@ -124,7 +125,7 @@ fn render(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 
 #[test]
 fn the_man_page_of_the_command_is_that_of_its_options() {
-    let command = Cli::command();
+    let command = command::<Cli>(&IDENTITY);
     let man = Man::new(command.clone()).section("8").date("").source("Headway").manual("Headway");
     let mut page = render(|out| {
         man.render_title(out)?;

@@ -7,8 +7,8 @@ use super::hash;
 
 /// The agent, `/init` of every guest. Empty if it could not be built, as all of them are then.
 static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/headway-agent"));
-/// Daemons by their names; they are in `/bin` of every guest.
-static DAEMONS: [(&str, &[u8]); 1] = [("headway-lane", include_bytes!(concat!(env!("OUT_DIR"), "/headway-lane")))];
+/// Daemons by their names, as `build.rs` lists them; they are in `/bin` of every guest.
+static DAEMONS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/daemons.rs"));
 /// Why they could not be built.
 static PROBLEM: &str = include_str!(concat!(env!("OUT_DIR"), "/problem"));
 
@@ -40,13 +40,13 @@ pub fn own() -> Result<Own<'static>, ImageError> {
     if AGENT.is_empty() {
         return Err(ImageError::NoPrograms { why: PROBLEM.to_owned() });
     }
-    Ok(Own { agent: AGENT, daemons: &DAEMONS })
+    Ok(Own { agent: AGENT, daemons: DAEMONS })
 }
 
 /// [`Own::sha256`] of those, as images made by this version of Headway have it.
 pub fn sha256() -> &'static str {
     static SHA256: OnceLock<String> = OnceLock::new();
-    SHA256.get_or_init(|| Own { agent: AGENT, daemons: &DAEMONS }.sha256())
+    SHA256.get_or_init(|| Own { agent: AGENT, daemons: DAEMONS }.sha256())
 }
 
 #[cfg(test)]

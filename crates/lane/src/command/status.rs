@@ -1,13 +1,11 @@
-//! `status` and `monitor` for people.
+//! `status` for people.
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use headway_daemon::table::{NONE, columns, time};
 
+use crate::IDENTITY;
 use crate::snapshot::{ConnectionStatus, Counters, Snapshot, Status};
-
-/// What is printed of a value that is not there.
-const NONE: &str = "-";
 
 /// Lanes, connections and counters of all namespaces.
 pub(super) fn table(status: &Status) -> String {
@@ -19,7 +17,8 @@ fn namespace(one: &Snapshot) -> String {
     let mut text = String::new();
     let netns = one.netns.as_ref().map_or(String::new(), |netns| format!(", namespace {netns}"));
     let uptime = time(one.uptime_s);
-    let _ = writeln!(text, "headway-lane {}{netns}, up {uptime}, {} connections managed\n", one.version, one.managed);
+    let name = IDENTITY.name;
+    let _ = writeln!(text, "{name} {}{netns}, up {uptime}, {} connections managed\n", one.version, one.managed);
     let mut lanes = vec![["LANE", "ROLE", "INTERFACE", "STATE", "SUBFLOWS", "QUEUE", "ADDRESSES"].map(str::to_owned)];
     lanes.extend(one.lanes.iter().map(|lane| {
         [
@@ -72,47 +71,6 @@ fn connection(one: &ConnectionStatus) -> [String; 9] {
         one.rule.clone().unwrap_or_else(|| NONE.to_owned()),
         lanes.collect::<Vec<_>>().join(", "),
     ]
-}
-
-/// A time with three digits or so.
-fn time(seconds: f64) -> String {
-    match seconds {
-        s if s >= 86_400.0 => format!("{:.1} d", s / 86_400.0),
-        s if s >= 3_600.0 => format!("{:.1} h", s / 3_600.0),
-        s if s >= 1.0 => format!("{s:.1} s"),
-        s if s >= 1e-3 => format!("{:.1} ms", s * 1e3),
-        s => format!("{:.0} us", s * 1e6),
-    }
-}
-
-/// Rows with their cells below each other; the last column is not padded.
-fn columns<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..N).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            let _ = write!(line, "{cell:<width$}  ");
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
-}
-
-/// An event, a line of JSON, as `key=value`; as it is if it is none.
-pub(super) fn event(line: &str) -> String {
-    let Ok(Value::Object(event)) = serde_json::from_str::<Value>(line) else {
-        return line.replace(char::is_control, " ");
-    };
-    let part = |(key, value): (&String, &Value)| match value {
-        Value::String(text) if !text.is_empty() && !text.contains([' ', '"', '=']) => {
-            format!("{key}={}", text.replace(char::is_control, " "))
-        }
-        other => format!("{key}={other}"),
-    };
-    event.iter().map(part).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -177,14 +135,5 @@ mod tests {
             ]
         );
         assert_eq!(lines.len(), 10 + Counters::ALL.len());
-    }
-
-    #[test]
-    fn events_are_shown_in_the_order_of_their_keys() {
-        assert_eq!(
-            event(r#"{"event":"switch","token":"ab","age_s":0.5,"why":"x y"}"#),
-            "event=switch token=ab age_s=0.5 why=\"x y\""
-        );
-        assert_eq!(event("no\u{1b}JSON"), "no JSON");
     }
 }

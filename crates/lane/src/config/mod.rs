@@ -7,39 +7,18 @@ mod check;
 mod record;
 mod values;
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use headway_control::lanes::Role;
-use headway_language::{Field, Parse, Part, Problems, Shown, show_document};
-use thiserror::Error;
+pub use headway_daemon::config::ConfigError;
+use headway_daemon::config::MAX_FILE;
+use headway_language::{Field, Parse, Problems};
 
 use crate::settings::{
     History, Judging, Lane, Limits, Open, Operations, Remote, Rule, Settings, Setup, Timing, Treatment,
 };
 use record::{FileRecord, JudgeRecord, LaneRecord, OpenWord, RoleWord, RuleRecord, RuleSide, Side, TreatmentWord};
 use values::{RemoteValue, User};
-
-/// The longest file that is read: 1 MB.
-const LONGEST: usize = 1_000_000;
-
-/// Why there is no configuration.
-#[derive(Debug, Error)]
-pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("{}: {error}", path.display())]
-    File {
-        /// Its path.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-    /// Something in it is wrong.
-    #[error("{0}")]
-    Problems(#[from] Problems),
-}
 
 /// A configuration that was understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,8 +34,7 @@ impl Configuration {
     /// # Errors
     /// If the file cannot be read, or something in it is wrong.
     pub fn load(path: &Path) -> Result<Configuration, ConfigError> {
-        let text = text(path).map_err(|error| ConfigError::File { path: path.to_owned(), error })?;
-        Ok(Configuration::read(&text, &path.display().to_string(), &uid)?)
+        headway_daemon::config::load(path, |text, name| Configuration::read(text, name, &uid))
     }
 
     /// Reads `text`, called `name` in problems. `users` gives a user's number.
@@ -64,7 +42,7 @@ impl Configuration {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn read(text: &str, name: &str, users: &dyn Fn(&str) -> Option<u32>) -> Result<Configuration, Problems> {
-        let Parse { tree, mut reader } = Parse::new(text, name, LONGEST)?;
+        let Parse { tree, mut reader } = Parse::new(text, name, MAX_FILE)?;
         let record = FileRecord::read(&tree, &mut reader);
         let record = record.filter(|_| reader.problems() == 0);
         let made = record.and_then(|mut record| {
@@ -82,30 +60,13 @@ impl Configuration {
 
     /// The whole configuration as TOML with every default written out. Reads back to the same.
     pub fn show(&self) -> String {
-        let mut entries = Vec::new();
-        self.record.show_part(&mut entries);
-        // An empty list of tables has no header to write.
-        entries.retain(|(_, shown)| !matches!(shown, Shown::List(items) if items.is_empty()));
-        show_document(&entries)
+        headway_daemon::config::show(&self.record)
     }
 }
 
 /// What can be written, as a JSON schema (draft 2020-12), with descriptions, ranges and defaults.
 pub fn json_schema() -> serde_json::Value {
     headway_language::Definitions::default().document::<FileRecord>("headway-lane configuration")
-}
-
-/// The text of the file at `path`, as far as one byte more than is allowed. Only a plain file has an end.
-fn text(path: &Path) -> io::Result<String> {
-    // without waiting for someone to write to a pipe
-    let flags = rustix::fs::OFlags::NONBLOCK;
-    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("this is not a file"));
-    }
-    let mut text = String::new();
-    file.take(LONGEST as u64 + 1).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 /// The number of the user called `name` on this host.

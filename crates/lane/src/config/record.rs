@@ -353,10 +353,10 @@ record! {
     /// Where status and metrics are to be had.
     pub struct OperationsRecord {
         /// The unix socket of `status` and `monitor`, and for metrics.
-        pub socket: AbsolutePath = AbsolutePath::new("/run/headway/lane.sock"),
+        pub socket: AbsolutePath = AbsolutePath::new(crate::IDENTITY.socket),
         /// A loopback address and port for Prometheus; left out: metrics only on the unix socket.
         pub metrics: Option<Endpoint>,
         /// The folder where is recorded what was set up, so that `cleanup` can undo it.
-        pub state: AbsolutePath = AbsolutePath::new("/run/headway/lane"),
+        pub state: AbsolutePath = AbsolutePath::new(crate::IDENTITY.state),
     }
 }

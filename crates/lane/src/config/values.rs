@@ -1,59 +1,17 @@
 //! Values of the network and of the host, as they are written.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use headway_daemon::textual;
+pub use headway_daemon::values::{AbsolutePath, Endpoint};
+use headway_daemon::values::{path, short, text};
 use headway_language::{Definitions, Field, Json, Limited, Node, Reader, Shown, Value};
 use headway_units::Span;
 use ipnet::IpNet;
 use serde_json::json;
-
-/// A path is at most this long: `PATH_MAX` of Linux.
-const MAX_PATH: usize = 4096;
-
-/// Reads the text of `node` with `parse`, whose error is a sentence about the value.
-fn text<T>(
-    node: &Node,
-    expected: &str,
-    reader: &mut Reader,
-    parse: impl FnOnce(&str) -> Result<T, String>,
-) -> Option<T> {
-    let Value::Text(text) = &node.value else { return reader.wrong_kind(node, expected) };
-    match parse(text) {
-        Ok(value) => Some(value),
-        Err(help) => {
-            let message = format!("`{}` must be {expected}", reader.path());
-            reader.problem(node.at, message, "", Some(help));
-            None
-        }
-    }
-}
-
-/// A value that is written as text and printed as it reads.
-macro_rules! textual {
-    ($(#[doc = $about:literal])+ $name:ident($inner:ty), $expected:literal, $parse:expr, $show:expr) => {
-        $(#[doc = $about])+
-        #[derive(Debug, Clone, PartialEq, Eq)]
-        pub struct $name(pub $inner);
-
-        impl Field for $name {
-            fn read(node: &Node, reader: &mut Reader) -> Option<$name> {
-                text(node, $expected, reader, $parse).map($name)
-            }
-
-            fn show(&self) -> Option<Shown> {
-                let show: fn(&$inner) -> String = $show;
-                Some(Shown::Text(show(&self.0)))
-            }
-
-            fn schema(_: &mut Definitions) -> Json {
-                json!({ "type": "string", "description": $expected })
-            }
-        }
-    };
-}
 
 textual! {
     /// An address of a host.
@@ -68,29 +26,9 @@ textual! {
     Interface(String), "the name of an interface like \"eth0\"", interface, Clone::clone
 }
 textual! {
-    /// An absolute path.
-    AbsolutePath(PathBuf), "an absolute path", path, |path| path.display().to_string()
-}
-textual! {
     /// A cgroup (v2), as a path below the mount point.
     Group(PathBuf), "a cgroup's path like \"/system.slice/backup.service\"", group, |path| path.display().to_string()
 }
-textual! {
-    /// A loopback address with a port.
-    Endpoint(SocketAddr), "a loopback address with a port like \"127.0.0.1:9477\"", endpoint, SocketAddr::to_string
-}
-
-impl AbsolutePath {
-    /// The path `text`, which is known to be one.
-    pub(super) fn new(text: &str) -> AbsolutePath {
-        AbsolutePath(PathBuf::from(text))
-    }
-}
-
-fn short(text: &str) -> String {
-    text.chars().take(60).collect()
-}
-
 fn address(text: &str) -> Result<IpAddr, String> {
     let address: IpAddr = text.parse().map_err(|_| format!("`{}` is not an address", short(text)))?;
     let wrong = match address {
@@ -125,40 +63,12 @@ fn interface(text: &str) -> Result<String, String> {
     Err("names of interfaces have 1 to 15 bytes, without `/`, `:` and blanks".to_owned())
 }
 
-fn path(text: &str) -> Result<PathBuf, String> {
-    let path = Path::new(text);
-    if text.len() > MAX_PATH || text.contains(char::is_control) {
-        return Err(format!("paths have at most {MAX_PATH} bytes and no control characters"));
-    }
-    if !path.is_absolute() {
-        return Err(format!("`{}` does not begin with `/`", short(text)));
-    }
-    if path.components().any(|part| part.as_os_str() == "..") {
-        return Err("write it without `..`".to_owned());
-    }
-    // Without doubled and trailing slashes, so that equal paths are equal.
-    Ok(path.components().collect())
-}
-
 fn group(text: &str) -> Result<PathBuf, String> {
     let group = path(text)?;
     if group.starts_with("/sys/fs/cgroup") {
         return Err("leave out the mount point `/sys/fs/cgroup`".to_owned());
     }
     Ok(group)
-}
-
-fn endpoint(text: &str) -> Result<SocketAddr, String> {
-    let endpoint: SocketAddr = text.parse().map_err(|_| format!("`{}` is not an address with a port", short(text)))?;
-    if !endpoint.ip().is_loopback() {
-        return Err("anyone who reaches it could read it: metrics are only to be had on 127.0.0.0/8 or [::1]; put a \
-                    proxy with access control before it"
-            .to_owned());
-    }
-    if endpoint.port() == 0 {
-        return Err("port 0 is none".to_owned());
-    }
-    Ok(endpoint)
 }
 
 /// Ports from a first to a last one: `5201`, `"5000-5100"`.

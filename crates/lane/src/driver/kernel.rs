@@ -6,15 +6,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use headway_daemon::{Failures, Place, ReconnectingSocket, Refusal, refusal};
 use headway_linux::diag::{Diag, Mptcp, Query, States, Tcp};
 use headway_linux::mptcp::{Command, PathManager};
 use headway_linux::{Error, FourTuple, Token, mptcp_socket};
 use rustix::io::Errno;
 
 use super::cgroups::Cgroups;
-use super::namespace::Place;
-use super::socket::ReconnectingSocket;
-use crate::failures::{Failures, Refusal, refusal};
 use crate::manager::{Answer, Kernel, Unreadable};
 
 /// Sockets that listen for joins.

@@ -1,28 +1,26 @@
 //! One network namespace that the daemon looks after.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
-use std::sync::Arc;
+use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
+use headway_daemon::setup::{Done, SetupError};
+use headway_daemon::{Failures, Place, ReconnectingSocket, instance_lock};
+use headway_linux::Error;
 use headway_linux::mptcp::{Events, ManagedBy};
 use headway_linux::route::{Address, Link, Monitor, Rtnetlink};
-use headway_linux::{Error, netns};
 use headway_units::{Span, Time};
 
 use super::RunError;
 use super::kernel::LinuxKernel;
-use super::socket::ReconnectingSocket;
-use crate::failures::Failures;
-use crate::manager::{LaneState, Manager, Note};
+use crate::IDENTITY;
+use crate::manager::{Event, LaneState, Manager};
 use crate::settings::Settings;
-use crate::setup::{self, Done, SetupError};
-use crate::snapshot::{Counters, Detail, Snapshot};
+use crate::setup;
+use crate::snapshot::{Counters, Snapshot};
 
 /// Events that are taken in at a time, before what is due gets its turn.
 const EVENTS: usize = 1024;
@@ -33,51 +31,6 @@ const AGAIN: Span = Span::from_millis(200);
 const REST: u64 = 5;
 /// Routes that could not be set up, or that connections still use, are tried again after this.
 const LATER: Span = Span::from_secs(10);
-
-/// Where the calling thread is to be.
-#[derive(Debug, Clone)]
-pub(super) enum Place {
-    /// Where the process was started.
-    Here,
-    /// In a namespace of this name; and the way back. Both stay open: what becomes of the name does not matter, and moving
-    /// takes no file descriptor.
-    There(String, Arc<[File; 2]>),
-}
-
-impl Place {
-    fn new(name: Option<&str>) -> Result<Place, RunError> {
-        let Some(name) = name else { return Ok(Place::Here) };
-        let what = "/proc/thread-self/ns/net";
-        let home = File::open(what).map_err(|source| RunError::Io { what, source })?;
-        Ok(Place::There(name.to_owned(), Arc::new([netns::open(name)?, home])))
-    }
-
-    fn name(&self) -> Option<&str> {
-        match self {
-            Place::Here => None,
-            Place::There(name, _) => Some(name),
-        }
-    }
-
-    /// Does something in the namespace.
-    pub fn inside<T>(&self, does: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let Place::There(_, files) = self else { return does() };
-        let [there, home] = &**files;
-        netns::enter_open(there)?;
-        let done = does();
-        // without a way back all that follows would happen in the wrong place
-        netns::enter_open(home).expect("the namespace that it came from is open");
-        done
-    }
-
-    /// The opening of a socket in the namespace.
-    pub fn opens<T>(self, open: fn() -> Result<T, Error>) -> impl FnMut() -> Result<T, Error> {
-        move || {
-            let opened = self.inside(|| Ok(open()));
-            opened.map_err(|source| Error::Call { call: "setns", source })?
-        }
-    }
-}
 
 /// What a namespace has open, and whether nothing of the set-up is left for later.
 type Sockets = (
@@ -114,7 +67,7 @@ pub(super) struct Namespace {
     /// Of listing connections, of listing interfaces, of setting up.
     failures: [Failures; 3],
     /// Held as long as this lives: no other daemon is in the namespace. `None`: someone else has the name.
-    alone: Option<UnixListener>,
+    lock: Option<UnixListener>,
     /// Everything is not read anew before this, however often events are lost.
     rested: Time,
 }
@@ -125,14 +78,14 @@ impl Namespace {
         let io = |what| move |source| RunError::Io { what, source };
         let place = Place::new(name)?;
         let opened = place.inside(|| Ok(Self::sockets(&place, settings, apply)));
-        let (kernel, events, changes, interfaces, alone, whole) = opened.map_err(io("network namespace"))??;
+        let (kernel, events, changes, interfaces, lock, whole) = opened.map_err(io("network namespace"))??;
         let manager = Manager::new(settings.clone());
         let name = name.map(str::to_owned);
         let (resync, resolve, more, settled, incomplete) = (Some(now), Some(now), false, false, !whole);
         #[rustfmt::skip]
         let mut namespace = Namespace {
             name, place, kernel, events, changes, interfaces, manager, resync, resolve, more, apply, settled, incomplete,
-            failures: Default::default(), alone, rested: now,
+            failures: Default::default(), lock, rested: now,
         };
         namespace.turn(now, Duration::ZERO, true);
         Ok(namespace)
@@ -140,10 +93,7 @@ impl Namespace {
 
     fn sockets(place: &Place, settings: &Settings, apply: bool) -> Result<Sockets, RunError> {
         let kernel = |what| move |source| RunError::Kernel { what, source };
-        let alone = alone().map_err(|error| match error.kind() {
-            io::ErrorKind::AddrInUse => RunError::Taken,
-            _ => RunError::Io { what: "a name in the network namespace", source: error },
-        })?;
+        let lock = instance_lock(IDENTITY.name)?;
         let done = apply.then(|| set_up(settings, place.name())).transpose()?;
         if ManagedBy::read()? != ManagedBy::Userspace {
             return Err(RunError::PathManager);
@@ -156,28 +106,29 @@ impl Namespace {
         let what = "interfaces";
         let interfaces = ReconnectingSocket::new(what, place.clone().opens(Rtnetlink::open)).map_err(kernel(what))?;
         let live = LinuxKernel::open(place.clone()).map_err(kernel("commands and sockets"))?;
-        Ok((live, events, changes, interfaces, alone, done.is_none_or(|done| done.is_whole())))
+        Ok((live, events, changes, interfaces, lock, done.is_none_or(|done| done.is_whole())))
     }
 
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    pub fn notes(&mut self) -> Vec<Note> {
-        self.manager.notes()
+    pub fn events(&mut self) -> Vec<Event> {
+        self.manager.events()
     }
 
     pub fn counters(&mut self) -> &mut Counters {
         self.manager.counters()
     }
 
-    /// Its state at `now`, which is `uptime` after the daemon's start.
-    pub fn snapshot(&self, now: Time, uptime: Duration, detail: Detail) -> Snapshot {
-        let snapshot = match detail {
-            Detail::Summary => self.manager.summary(),
-            Detail::Connections => self.manager.snapshot(now),
-        };
-        Snapshot { netns: self.name.clone(), uptime_s: uptime.as_secs_f64(), ..snapshot }
+    /// Its state without the connections, `uptime` after the daemon's start.
+    pub fn summary(&self, uptime: Duration) -> Snapshot {
+        Snapshot { netns: self.name.clone(), uptime_s: uptime.as_secs_f64(), ..self.manager.summary() }
+    }
+
+    /// Its state at `now`, which is `uptime` after the daemon's start, with the connections.
+    pub fn snapshot(&self, now: Time, uptime: Duration) -> Snapshot {
+        Snapshot { netns: self.name.clone(), uptime_s: uptime.as_secs_f64(), ..self.manager.snapshot(now) }
     }
 
     /// What to poll for reading.
@@ -241,7 +192,7 @@ impl Namespace {
     /// Closes what asked who has the name, so that there is room for the next one.
     fn refuse_askers(&self) {
         for _ in 0..8 {
-            if self.alone.as_ref().is_none_or(|listener| listener.accept().is_err()) {
+            if self.lock.as_ref().is_none_or(|listener| listener.accept().is_err()) {
                 return;
             }
         }
@@ -414,49 +365,6 @@ fn set_up(settings: &Settings, name: Option<&str>) -> Result<Done, SetupError> {
     Ok(done)
 }
 
-/// The name of what one daemon of a network namespace can hold: abstract names are a namespace's own (unix(7)), and gone
-/// with their owner. Two daemons would undo each other's marks.
-const NAME: &str = "headway-lane";
-
-/// Takes the name. `None` if someone has it who cannot be another daemon: any user can take any abstract name, and nobody
-/// else's is a reason not to run.
-fn alone() -> io::Result<Option<UnixListener>> {
-    let error = match UnixListener::bind_addr(&SocketAddr::from_abstract_name(NAME)?) {
-        Ok(listener) => return listener.set_nonblocking(true).map(|()| Some(listener)),
-        Err(error) => error,
-    };
-    if error.kind() != io::ErrorKind::AddrInUse {
-        return Err(error);
-    }
-    match owner() {
-        Some(uid) if uid.is_root() || uid == rustix::process::geteuid() => Err(error),
-        owner => {
-            let uid = owner.map(rustix::process::Uid::as_raw);
-            tracing::warn!(
-                uid,
-                "someone who is no daemon has the abstract socket `{NAME}`, by which daemons know each other"
-            );
-            Ok(None)
-        }
-    }
-}
-
-/// Who listens at the name; `None` if nobody does, or if its queue stays full, which a daemon's does not.
-fn owner() -> Option<rustix::process::Uid> {
-    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
-    let address = SocketAddrUnix::new_abstract_name(NAME.as_bytes()).ok()?;
-    for _ in 0..20 {
-        // it may have the name and not listen yet
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
-        if connect(&socket, &address).is_ok() {
-            return sockopt::socket_peercred(&socket).ok().map(|owner| owner.uid);
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use headway_control::lanes::Role;
@@ -558,14 +466,14 @@ mod tests {
                     let uid = rustix::process::Uid::from_raw(uid);
                     rustix::thread::set_thread_res_uid(uid, uid, None)?;
                     let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
-                    rustix::net::bind(&socket, &SocketAddrUnix::new_abstract_name(NAME.as_bytes())?)?;
+                    rustix::net::bind(&socket, &SocketAddrUnix::new_abstract_name(IDENTITY.name.as_bytes())?)?;
                     if listen {
                         rustix::net::listen(&socket, 1)?;
                     }
                     io::Result::Ok(socket)
                 };
                 let Place::There(_, files) = &place else { unreachable!() };
-                netns::enter_open(&files[0])?;
+                headway_linux::netns::enter_open(&files[0])?;
                 take()
             };
             std::thread::spawn(squat).join().unwrap()
@@ -583,17 +491,17 @@ mod tests {
             taken.take();
             soon(&|| squat(uid, listen).is_ok_and(|socket| taken.replace(Some(socket)).is_none()));
         };
-        let inside = || place.inside(alone);
+        let inside = || place.inside(|| Ok(instance_lock(IDENTITY.name))).unwrap();
         for listen in [true, false] {
             take(65_534, listen);
             assert!(inside().unwrap().is_none());
         }
         take(0, true);
-        assert_eq!(inside().unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        assert!(matches!(inside(), Err(headway_daemon::RunError::Taken(_))));
         taken.take();
         let held = std::cell::RefCell::new(None);
         soon(&|| held.replace(inside().ok().flatten()).is_none() && held.borrow().is_some());
-        assert_eq!(inside().unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        assert!(matches!(inside(), Err(headway_daemon::RunError::Taken(_))));
     }
 
     #[test]

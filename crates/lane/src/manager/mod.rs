@@ -1,4 +1,4 @@
-//! What the daemon does, without doing it: events and looks at sockets come in, commands go out through [`Kernel`].
+//! What the daemon does, without doing it: events and polls of sockets come in, commands go out through [`Kernel`].
 //!
 //! There is no clock here and no I/O; time is an argument. The decisions are those of [`headway_control::lanes`], which the
 //! simulator calls, too. This adds what a kernel needs around them: subflows are opened late (a short connection must not
@@ -17,9 +17,9 @@
 //!
 //! Sources: thesis §5.2; `Documentation/networking/mptcp.rst` and `net/mptcp/{pm_userspace,sched}.c` of Linux.
 
+mod attempt;
 mod connection;
-mod note;
-mod opening;
+mod event;
 #[cfg(test)]
 mod tests;
 
@@ -29,14 +29,15 @@ use std::path::{Path, PathBuf};
 
 use headway_control::lanes::{Judge, Peer, Role};
 use headway_linux::diag::{Mptcp, Tcp};
-use headway_linux::mptcp::{Command, Event};
+use headway_linux::mptcp::{self, Command};
 use headway_linux::{FourTuple, Token};
 use headway_units::{Span, Time};
 
-use crate::settings::{self, Settings, Treatment};
+use crate::settings::{self, Judging, Settings, Treatment};
 use crate::snapshot::{Counters, LaneStatus, Snapshot};
-use connection::{Announced, Arrival, Connection};
-pub use note::Note;
+use attempt::Announced;
+use connection::{Arrival, Connection, Handling};
+pub use event::Event;
 
 /// What the manager asks of the kernel, one thing at a time; each answer is there when the call returns.
 pub trait Kernel {
@@ -80,10 +81,10 @@ pub struct LaneState {
     pub up: bool,
 }
 
-/// Connections that need looks, by how often they need them.
+/// Connections that need polls, by how often they need them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// Not looked at yet, or nothing to send.
+    /// Not polled yet, or nothing to send.
     Resting,
     /// Not judged yet.
     Judged,
@@ -91,8 +92,8 @@ enum Class {
     Watched,
 }
 
-/// By so much the manager itself may hurry: intervals grow so that looks per second stay below.
-const LOOKS_PER_SECOND: [u64; 3] = [1_000, 4_000, 1_000];
+/// By so much the manager itself may hurry: intervals grow so that polls per second stay below.
+const POLLS_PER_SECOND: [u64; 3] = [1_000, 4_000, 1_000];
 /// Destinations whose lanes' last measurements are kept, besides the history.
 const DESTINATIONS: usize = 10_000;
 /// Connections in one [`Snapshot`].
@@ -117,7 +118,14 @@ struct Shared {
     next_open: Time,
     classes: [u64; 3],
     counters: Counters,
-    notes: Vec<Note>,
+    events: Vec<Event>,
+}
+
+/// What a connection acts in: the moment, everything that connections share, and the kernel.
+struct Context<'a> {
+    now: Time,
+    shared: &'a mut Shared,
+    kernel: &'a mut dyn Kernel,
 }
 
 /// What only events told of a connection, so that a change of settings must not forget it.
@@ -133,7 +141,7 @@ struct Before {
 /// All managed connections of a network namespace.
 pub struct Manager {
     shared: Shared,
-    /// Boxed, because they are taken out and put back at every look.
+    /// Boxed, because they are taken out and put back at every poll.
     connections: BTreeMap<Token, Box<Connection>>,
     due: BTreeSet<(Time, Token)>,
     /// What only events told of connections before a change of settings.
@@ -160,7 +168,7 @@ impl Manager {
             next_open: Time::ZERO,
             classes: [0; 3],
             counters: Counters::default(),
-            notes: Vec::new(),
+            events: Vec::new(),
         };
         Manager { shared, connections: BTreeMap::new(), due: BTreeSet::new(), before: BTreeMap::new() }
     }
@@ -206,8 +214,8 @@ impl Manager {
     }
 
     /// What happened since the last call, in order; at most some thousand, the others are lost.
-    pub fn notes(&mut self) -> Vec<Note> {
-        std::mem::take(&mut self.shared.notes)
+    pub fn events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.shared.events)
     }
 
     /// Whether sockets may listen since the last call that nobody wants any more: [`Manager::listens`] tells which.
@@ -226,13 +234,13 @@ impl Manager {
     }
 
     /// An event of the kernel.
-    pub fn event(&mut self, now: Time, event: &Event, kernel: &mut dyn Kernel) {
+    pub fn event(&mut self, now: Time, event: &mptcp::Event, kernel: &mut dyn Kernel) {
         match *event {
-            Event::Created(_) | Event::ListenerCreated(_) | Event::ListenerClosed(_) => {}
-            Event::Established(c) => {
+            mptcp::Event::Created(_) | mptcp::Event::ListenerCreated(_) | mptcp::Event::ListenerClosed(_) => {}
+            mptcp::Event::Established(c) => {
                 match self.connections.get(&c.token) {
                     // the event was on its way while everything was read anew
-                    Some(known) if known.pair == c.pair => return,
+                    Some(known) if known.arrival.pair == c.pair => return,
                     // another connection of that name, whose end was not told
                     Some(_) => self.over(now, c.token),
                     None => {}
@@ -246,28 +254,28 @@ impl Manager {
                 };
                 self.arrived(now, arrival, None, kernel);
             }
-            Event::Closed(token) => self.over(now, token),
-            Event::Announced { token, id, ip, port } => {
-                self.with(now, token, kernel, |connection, now, shared, kernel| {
-                    connection.announced(now, id, ip, port, shared, kernel);
+            mptcp::Event::Closed(token) => self.over(now, token),
+            mptcp::Event::Announced { token, id, ip, port } => {
+                self.with(now, token, kernel, |connection, cx| {
+                    connection.announced(cx, id, ip, port);
                 });
             }
-            Event::Removed { token, id } => {
-                self.with(now, token, kernel, |connection, _, _, _| connection.withdrawn(id));
+            mptcp::Event::Removed { token, id } => {
+                self.with(now, token, kernel, |connection, _| connection.withdrawn(id));
             }
-            Event::SubflowEstablished(s) => {
-                self.with(now, s.token, kernel, |connection, now, shared, kernel| {
-                    connection.joined(now, s.pair, None, shared, kernel);
+            mptcp::Event::SubflowEstablished(s) => {
+                self.with(now, s.token, kernel, |connection, cx| {
+                    connection.joined(cx, s.pair, None);
                 });
             }
-            Event::SubflowPriority(s) => {
-                self.with(now, s.token, kernel, |connection, now, shared, kernel| {
-                    connection.wished(now, s.pair, s.backup, shared, kernel);
+            mptcp::Event::SubflowPriority(s) => {
+                self.with(now, s.token, kernel, |connection, cx| {
+                    connection.peer_priority_changed(cx, s.pair, s.backup);
                 });
             }
-            Event::SubflowClosed(s) => {
-                self.with(now, s.token, kernel, |connection, now, shared, kernel| {
-                    connection.subflow_closed(now, s.pair, s.error, shared, kernel);
+            mptcp::Event::SubflowClosed(s) => {
+                self.with(now, s.token, kernel, |connection, cx| {
+                    connection.subflow_closed(cx, s.pair, s.error);
                 });
             }
         }
@@ -285,21 +293,21 @@ impl Manager {
         *before = state;
         if changed {
             let name = self.shared.settings.lanes[lane].name.clone();
-            self.shared.note(Note::Lane { lane: name, up });
+            self.shared.publish(Event::Lane { lane: name, up });
             if up {
                 self.shared.history.forgive(lane);
             }
             let tokens: Vec<Token> = self.connections.keys().copied().collect();
             for token in tokens {
-                self.with(now, token, kernel, |connection, now, shared, kernel| {
-                    connection.lane_changed(now, lane, up, shared, kernel);
+                self.with(now, token, kernel, |connection, cx| {
+                    connection.lane_changed(cx, lane, up);
                 });
             }
         } else if !gone.is_empty() {
             let tokens: Vec<Token> = self.connections.keys().copied().collect();
             for token in tokens {
-                self.with(now, token, kernel, |connection, now, shared, kernel| {
-                    connection.addresses_gone(now, &gone, shared, kernel);
+                self.with(now, token, kernel, |connection, cx| {
+                    connection.addresses_gone(cx, &gone);
                 });
             }
         }
@@ -324,12 +332,12 @@ impl Manager {
         for found in connections {
             let joined = of.remove(&found.token).unwrap_or_default();
             if self.connections.contains_key(&found.token) {
-                self.with(now, found.token, kernel, |connection, now, shared, kernel| {
+                self.with(now, found.token, kernel, |connection, cx| {
                     // both lists are of busy tables: one may tell of a connection twice, or leave its subflows out
                     if joined.is_empty() {
-                        connection.look_soon(now);
+                        connection.poll_soon(cx.now);
                     } else {
-                        connection.reconcile(now, &joined, shared, kernel);
+                        connection.reconcile(cx, &joined);
                     }
                 });
                 continue;
@@ -365,25 +373,26 @@ impl Manager {
     }
 
     fn round(&mut self, now: Time, round: &[Token], kernel: &mut dyn Kernel) {
-        let looked: Vec<Token> = round.iter().filter(|token| self.connections[token].look_due(now)).copied().collect();
+        let polled: Vec<Token> = round.iter().filter(|token| self.connections[token].poll_due(now)).copied().collect();
         let mut pairs = Vec::new();
-        for token in &looked {
+        for token in &polled {
             pairs.extend(self.connections[token].pairs());
         }
-        self.shared.counters.polls += (looked.len() + pairs.len()) as u64;
-        let states = if looked.is_empty() { Vec::new() } else { kernel.connections(&looked) };
+        self.shared.counters.polls += (polled.len() + pairs.len()) as u64;
+        let states = if polled.is_empty() { Vec::new() } else { kernel.connections(&polled) };
         let subflows = if pairs.is_empty() { Vec::new() } else { kernel.subflows(&pairs) };
-        assert_eq!((states.len(), subflows.len()), (looked.len(), pairs.len()), "an answer each");
+        assert_eq!((states.len(), subflows.len()), (polled.len(), pairs.len()), "an answer each");
         let (mut states, mut subflows) = (states.into_iter(), subflows.into_iter());
         for &token in round {
             let Some(mut connection) = self.take(token) else { continue };
             let mut alive = true;
-            if connection.look_due(now) {
-                let state = states.next().expect("as many as looked at");
+            if connection.poll_due(now) {
+                let state = states.next().expect("as many as polled");
                 let own: Vec<Answer<Tcp>> = subflows.by_ref().take(connection.pairs().count()).collect();
                 let own: Result<Vec<Option<Tcp>>, Unreadable> = own.into_iter().collect();
                 if let (Ok(state), Ok(own)) = (state, own) {
-                    alive = connection.look(now, state.as_ref(), &own, &mut self.shared, kernel);
+                    alive =
+                        connection.poll(&mut Context { now, shared: &mut self.shared, kernel }, state.as_ref(), &own);
                 } else {
                     // of the others this says nothing
                     self.shared.counters.unreadable += 1;
@@ -391,12 +400,12 @@ impl Manager {
                 }
             }
             if alive {
-                connection.act(now, &mut self.shared, kernel);
+                connection.act(&mut Context { now, shared: &mut self.shared, kernel });
             } else {
                 self.shared.counters.vanished += 1;
                 connection.end(now, &mut self.shared);
             }
-            if alive && !self.leave(now, &mut connection) {
+            if alive && !self.give_up(now, &mut connection) {
                 self.due.insert((connection.next(now), token));
                 self.put(connection);
             }
@@ -412,17 +421,17 @@ impl Manager {
 
     fn put(&mut self, connection: Box<Connection>) {
         connection.lanes_used().for_each(|lane| self.shared.subflows[lane] += 1);
-        self.connections.insert(connection.token, connection);
+        self.connections.insert(connection.token(), connection);
     }
 
     /// Whether a connection is not to be managed any more, because the kernel does not obey.
-    fn leave(&mut self, now: Time, connection: &mut Connection) -> bool {
-        if connection.left {
+    fn give_up(&mut self, now: Time, connection: &mut Connection) -> bool {
+        if connection.standing.unmanaged {
             self.shared.counters.left += 1;
-            self.shared.note(Note::Left { token: connection.token.to_string() });
+            self.shared.publish(Event::Unmanaged { token: connection.token().to_string() });
             connection.end(now, &mut self.shared);
         }
-        connection.left
+        connection.standing.unmanaged
     }
 
     fn arrived(&mut self, now: Time, arrival: Arrival, found: Option<(&Mptcp, &[&Tcp])>, kernel: &mut dyn Kernel) {
@@ -448,7 +457,7 @@ impl Manager {
         let cgroup = owner.and_then(|(_, id)| kernel.cgroup(id?));
         let uid = owner.map(|(uid, _)| uid);
         let (rule, treatment) = self.shared.treatment(&arrival, uid, cgroup.as_deref());
-        let (judging, long) = match treatment {
+        let (Judging { judge, open: opens, open_after }, long) = match treatment {
             Treatment::Leave => {
                 self.shared.counters.left += 1;
                 return;
@@ -456,18 +465,18 @@ impl Manager {
             Treatment::Judged(judging) => (judging, false),
             Treatment::Long => (self.shared.settings.judging(), true),
         };
+        let handling = Handling { rule, judge, opens, open_after, long };
         self.shared.counters.managed += 1;
         self.shared.counters.adopted += u64::from(arrival.adopted);
         let token = arrival.token;
         let before = self.before.remove(&token).filter(|before| arrival.adopted && before.pair == Some(arrival.pair));
         let since = before.as_ref().map_or(now, |before| before.began);
-        let mut connection =
-            Box::new(Connection::new(since, arrival, home, rule, judging, long, &mut self.shared, now));
+        let mut connection = Box::new(Connection::new(since, arrival, home, handling, &mut self.shared, now));
         if let Some((mptcp, joined)) = found {
             connection.adopt(now, mptcp, joined, &mut self.shared);
         }
         connection.invite(before.map(|before| before.announced).unwrap_or_default());
-        connection.act(now, &mut self.shared, kernel);
+        connection.act(&mut Context { now, shared: &mut self.shared, kernel });
         self.due.insert((connection.next(now), token));
         self.put(connection);
     }
@@ -484,12 +493,12 @@ impl Manager {
         now: Time,
         token: Token,
         kernel: &mut dyn Kernel,
-        does: impl FnOnce(&mut Connection, Time, &mut Shared, &mut dyn Kernel),
+        does: impl FnOnce(&mut Connection, &mut Context<'_>),
     ) {
         if let Some(connection) = self.connections.get_mut(&token) {
             self.due.remove(&(connection.scheduled(), token));
             connection.lanes_used().for_each(|lane| self.shared.subflows[lane] -= 1);
-            does(connection, now, &mut self.shared, kernel);
+            does(connection, &mut Context { now, shared: &mut self.shared, kernel });
             connection.lanes_used().for_each(|lane| self.shared.subflows[lane] += 1);
             self.due.insert((connection.next(now), token));
         }
@@ -510,7 +519,7 @@ impl Manager {
             queueing_delay_us: delay.map(|delay| delay.as_secs_f64() * 1e6),
         });
         Snapshot {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: crate::IDENTITY.version.to_owned(),
             lanes: lanes.collect(),
             managed: self.connections.len(),
             counters: self.shared.counters,
@@ -540,10 +549,10 @@ impl Shared {
         usable(&self.lanes[lane])
     }
 
-    fn note(&mut self, note: Note) {
+    fn publish(&mut self, event: Event) {
         // whoever reads them has fallen behind; the counters still tell
-        if self.notes.len() < 4096 {
-            self.notes.push(note);
+        if self.events.len() < 4096 {
+            self.events.push(event);
         }
     }
 
@@ -583,10 +592,10 @@ impl Shared {
         }
     }
 
-    /// A look's interval, grown with the number of those that need one.
+    /// A poll's interval, grown with the number of those that need one.
     fn interval(&self, class: Class, least: Span) -> Span {
         let fair = Span::from_micros(
-            self.classes[class as usize].saturating_mul(1_000_000) / LOOKS_PER_SECOND[class as usize],
+            self.classes[class as usize].saturating_mul(1_000_000) / POLLS_PER_SECOND[class as usize],
         );
         least.max(fair)
     }

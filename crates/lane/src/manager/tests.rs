@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use headway_control::lanes::{Backlog, Deadline, Judge, LinkCost, Role};
 use headway_linux::diag::{Mptcp, SubflowInfo, Tcp};
-use headway_linux::mptcp::{self, Command, Event};
+use headway_linux::mptcp::{self, Command};
 use headway_linux::{FourTuple, Token};
 use headway_units::{Bytes, Span, Time};
 
-use super::{Answer, Kernel, LaneState, Manager, Note, Unreadable};
+use super::{Answer, Event, Kernel, LaneState, Manager, Unreadable};
 use crate::settings::{Judging, Lane, Limits, Open, Operations, Remote, Rule, Settings, Setup, Timing, Treatment};
 
 mod arbitrary;
@@ -105,7 +105,7 @@ impl Connected {
 struct Fake {
     now: Time,
     connections: BTreeMap<Token, Connected>,
-    events: VecDeque<(Time, Event)>,
+    events: VecDeque<(Time, mptcp::Event)>,
     /// Round trips by lane.
     rtt: [Span; 2],
     /// Lanes that answer nothing.
@@ -130,7 +130,7 @@ struct Fake {
     older: bool,
     /// Subflows destroyed that were no backups.
     carriers_destroyed: usize,
-    looks: usize,
+    polls: usize,
 }
 
 fn lane_of(pair: &FourTuple) -> usize {
@@ -141,7 +141,7 @@ fn lane_of(pair: &FourTuple) -> usize {
 }
 
 impl Fake {
-    fn tell(&mut self, when: Time, event: Event) {
+    fn tell(&mut self, when: Time, event: mptcp::Event) {
         self.lost |= self.lose_events;
         if !self.lose_events {
             let place = self.events.partition_point(|(time, _)| *time <= when);
@@ -261,7 +261,7 @@ impl Kernel for Fake {
                     let backup = backup && !self.older;
                     let socket = Socket { pair, established: Some(when), backup, joined: true, acked: 0, timeouts: 0 };
                     connection.sockets.push(socket);
-                    self.tell(when, Event::SubflowEstablished(Self::subflow(token, pair, None)));
+                    self.tell(when, mptcp::Event::SubflowEstablished(Self::subflow(token, pair, None)));
                 }
             }
             Command::Destroy { token, pair } => {
@@ -274,7 +274,7 @@ impl Kernel for Fake {
                 if connection.sockets.len() == before {
                     return Err(EINVAL);
                 }
-                self.tell(now, Event::SubflowClosed(Self::subflow(token, pair, None)));
+                self.tell(now, mptcp::Event::SubflowClosed(Self::subflow(token, pair, None)));
             }
             Command::SetBackup { token, pair, backup } => {
                 let connection = self.connections.get_mut(&token).ok_or(EINVAL)?;
@@ -291,7 +291,7 @@ impl Kernel for Fake {
     }
 
     fn connections(&mut self, tokens: &[Token]) -> Vec<Answer<Mptcp>> {
-        self.looks += tokens.len();
+        self.polls += tokens.len();
         let state = |token: &Token| {
             if self.unreadable || self.unreadable_one == Some(*token) {
                 return Err(Unreadable);
@@ -302,7 +302,7 @@ impl Kernel for Fake {
     }
 
     fn subflows(&mut self, pairs: &[FourTuple]) -> Vec<Answer<Tcp>> {
-        self.looks += pairs.len();
+        self.polls += pairs.len();
         let find = |pair: &FourTuple| {
             Ok(self.connections.iter().find_map(|(token, connection)| {
                 let socket = connection.sockets.iter().find(|socket| socket.pair == *pair)?;
@@ -346,7 +346,7 @@ impl World {
         let socket = Socket { pair, established: Some(now), backup: false, joined: false, acked: 0, timeouts: 0 };
         self.kernel.connections.insert(token, Connected { pair, began: now, size, server_side, sockets: vec![socket] });
         let connection = mptcp::Connection { token, pair, server_side, deny_join_initial: false };
-        self.kernel.tell(now, Event::Established(connection));
+        self.kernel.tell(now, mptcp::Event::Established(connection));
         pair
     }
 
@@ -354,9 +354,9 @@ impl World {
         let now = self.kernel.now;
         let Some(connection) = self.kernel.connections.remove(&token) else { return };
         for socket in connection.sockets {
-            self.kernel.tell(now, Event::SubflowClosed(Fake::subflow(token, socket.pair, None)));
+            self.kernel.tell(now, mptcp::Event::SubflowClosed(Fake::subflow(token, socket.pair, None)));
         }
-        self.kernel.tell(now, Event::Closed(token));
+        self.kernel.tell(now, mptcp::Event::Closed(token));
     }
 
     /// Everything that happens up to `until`.

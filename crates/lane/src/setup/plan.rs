@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use headway_daemon::setup::{Former, Planned, State};
 use headway_linux::route::{Address, Link, Prefix, RouteKind};
 use ipnet::IpNet;
 
-use super::present::{rp_filter, tables};
-use super::record::Before;
-use super::{ENABLED, Former, Limits, PATH_MANAGER, PM_TYPE, PROTOCOL, Plan, Planned, Present, Route, State, Step};
+use super::present::{rp_filter, rules as recorded_rules, tables};
+use super::{
+    Before, ENABLED, LaneProblem, Limits, PATH_MANAGER, PM_TYPE, PROTOCOL, Plan, Present, Route, Step, Warning,
+};
 use crate::settings::{Lane, Settings};
 
 /// The steps that make the host as `settings` want it, what each of them finds, and which former ones are to be undone.
@@ -58,14 +60,14 @@ impl Held {
     /// Given the addresses of lanes.
     fn new(present: &Present, wanted: &BTreeSet<IpAddr>) -> Held {
         let used = |(from, _): &(IpAddr, u32)| present.used.contains(from) && !wanted.contains(from);
-        let (addresses, tables) = present.recorded.rules().filter(used).unzip();
+        let (addresses, tables) = recorded_rules(&present.recorded).filter(used).unzip();
         Held { addresses, tables }
     }
 
     /// Whether a lane on the interface `link` can have `table`: nobody uses it, or its routes lead to where they led before.
     fn is_free(&self, table: u32, link: &str, present: &Present) -> bool {
         let elsewhere = |step: &Step| matches!(step, Step::Route(one) if one.table == table && one.interface != link);
-        !self.tables.contains(&table) || !present.recorded.0.iter().any(|entry| elsewhere(&entry.step))
+        !self.tables.contains(&table) || !present.recorded.steps().any(elsewhere)
     }
 
     /// Whether a former step stays for now. A table that `plan` has taken over leads on by the new routes.
@@ -90,10 +92,9 @@ fn path_manager(settings: &Settings, present: &Present, plan: &mut Plan) {
     let enabled = sysctl(ENABLED, "1");
     let userspace = sysctl(PATH_MANAGER, "userspace") || sysctl(PM_TYPE, "1");
     if !enabled {
-        plan.warnings.push("this kernel has no MPTCP; see `headway-lane doctor`".to_owned());
+        plan.warnings.push(Warning::NoMptcp);
     } else if !userspace {
-        let old = "this kernel has no userspace path manager, which came with Linux 5.19; see `headway-lane doctor`";
-        plan.warnings.push(old.to_owned());
+        plan.warnings.push(Warning::NoUserspaceManager);
     }
     if let Some(now) = present.limits {
         // Never less than others may have set for themselves; what this daemon set before does not count.
@@ -105,10 +106,13 @@ fn path_manager(settings: &Settings, present: &Present, plan: &mut Plan) {
             subflows: others.subflows.max(settings.limits.subflows.into()),
             add_addr_accepted: others.add_addr_accepted.max(settings.limits.accepted_addresses.into()),
         };
-        let text = format!("subflows {} add_addr_accepted {}", now.subflows, now.add_addr_accepted);
-        let state = if now == wanted { State::There } else { State::Differs(text) };
+        let state = if now == wanted { State::There } else { State::Differs(now.to_string()) };
         plan.steps.push(Planned { step: Step::Limits(wanted), state });
     }
+}
+
+fn about(lane: &Lane, problem: LaneProblem) -> Warning {
+    Warning::Lane { lane: lane.name.clone(), problem }
 }
 
 /// A lane on this host.
@@ -117,39 +121,39 @@ struct Found<'a> {
     link: Option<&'a Link>,
     /// Its addresses on the link.
     addresses: Vec<&'a Address>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 /// The interface of a lane and the lane's addresses on it.
 fn find<'a>(lane: &Lane, present: &'a Present) -> Found<'a> {
     let mut found = Found::default();
-    let mut warn = |text: String| found.warnings.push(format!("lane `{}`: {text}", lane.name));
+    let mut warn = |problem| found.warnings.push(about(lane, problem));
     let index = match &lane.interface {
         Some(name) => present.link(name).map(|link| link.index),
         None => present.addresses.iter().find(|one| lane.addresses.contains(&one.ip)).map(|one| one.interface),
     };
     let Some(index) = index else {
         warn(match &lane.interface {
-            Some(name) => format!("there is no interface {name}"),
-            None => "this host has none of its addresses".to_owned(),
+            Some(name) => LaneProblem::NoInterface(name.clone()),
+            None => LaneProblem::NoAddressHere,
         });
         return found;
     };
     let Some(link) = present.links.iter().find(|link| link.index == index) else { return found };
     if !link.usable() {
-        warn(format!("{} is down", link.name));
+        warn(LaneProblem::Down(link.name.clone()));
     }
     let on_link = present.addresses.iter().filter(|one| one.interface == index);
     found.addresses = if lane.addresses.is_empty() {
         on_link.filter(|one| one.global && one.usable && !one.deprecated).collect()
     } else {
         for ip in lane.addresses.iter().filter(|ip| !on_link.clone().any(|one| one.ip == **ip)) {
-            warn(format!("{} has no address {ip}", link.name));
+            warn(LaneProblem::AddressMissing { interface: link.name.clone(), ip: *ip });
         }
         on_link.filter(|one| lane.addresses.contains(&one.ip)).collect()
     };
     if found.addresses.is_empty() && lane.addresses.is_empty() {
-        warn(format!("{} has no global address", link.name));
+        warn(LaneProblem::NoGlobalAddress(link.name.clone()));
     }
     Found { link: Some(link), ..found }
 }
@@ -208,12 +212,8 @@ fn routes(
             add(&mut routes, all, Some(*gateway), !reached && !local(*gateway));
         }
         if !routes.iter().any(|route| route.destination == all) {
-            plan.warnings.push(format!(
-                "lane `{}`: no IPv{} gateway is known by {}, so only its own networks can be reached over it",
-                lane.name,
-                if v4 { 4 } else { 6 },
-                link.name
-            ));
+            let family = if v4 { 4 } else { 6 };
+            plan.warnings.push(about(lane, LaneProblem::NoGateway { interface: link.name.clone(), family }));
         }
     }
     routes
@@ -243,7 +243,7 @@ fn route_state(route: &Route, index: u32, present: &Present) -> State {
     };
     let Some(there) = present.tables.iter().find(same) else { return State::Missing };
     let ours = |step: &Step| matches!(step, Step::Route(one) if one.table == route.table && one.destination == route.destination);
-    let ours = there.protocol == PROTOCOL && present.recorded.0.iter().any(|entry| ours(&entry.step));
+    let ours = there.protocol == PROTOCOL && present.recorded.steps().any(ours);
     let leads = there.interface == index && there.gateway == route.gateway && there.kind == RouteKind::Unicast;
     // What was recorded otherwise is undone, so it has to be done anew.
     if leads && (!ours || (there.source == route.source && there.onlink == route.onlink)) {
@@ -257,7 +257,7 @@ fn route_state(route: &Route, index: u32, present: &Present) -> State {
     if ours { State::Differs(now) } else { State::Taken(now) }
 }
 
-fn rule(from: IpAddr, table: u32, priority: u32, present: &Present) -> Planned {
+fn rule(from: IpAddr, table: u32, priority: u32, present: &Present) -> Planned<Step> {
     let there = present.rules.iter().any(|one| {
         !one.other
             && one.from == Prefix::host(from)
@@ -274,13 +274,8 @@ fn strict_filter(lane: &Lane, link: &Link, present: &Present, plan: &mut Plan) {
     let value = |name: &str| present.sysctls.get(&rp_filter(name)).and_then(|value| value.parse::<u32>().ok());
     // The larger of both counts; 1 is strict, 2 is loose.
     if value("all").max(value(&link.name)) == Some(1) {
-        plan.warnings.push(format!(
-            "lane `{}`: {} drops packets whose answers would leave by another interface (rp_filter is 1); \
-             2 is looser: sysctl -w {}=2",
-            lane.name,
-            link.name,
-            rp_filter(&link.name)
-        ));
+        let (interface, sysctl) = (link.name.clone(), rp_filter(&link.name));
+        plan.warnings.push(about(lane, LaneProblem::StrictFilter { interface, sysctl }));
     }
 }
 

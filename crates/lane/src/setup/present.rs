@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use headway_daemon::setup::SetupError;
 use headway_linux::diag::{Diag, States};
 use headway_linux::mptcp::PathManager;
 use headway_linux::route::{Address, Link, Route, Rtnetlink, Rule};
 use headway_linux::sysctl;
 
-use super::{KERNEL_TABLES, Limits, MAIN, Recorded, SYSCTLS, SetupError};
+use super::{KERNEL_TABLES, Limits, MAIN, Recorded, SYSCTLS, Step};
 use crate::settings::Settings;
 
 /// What there is now in a network namespace.
@@ -46,6 +47,24 @@ pub(super) fn tables(settings: &Settings) -> impl Iterator<Item = u32> + use<> {
     (settings.setup.table..).filter(|table| !KERNEL_TABLES.contains(table))
 }
 
+/// Addresses with their tables, of the recorded rules.
+pub(super) fn rules(recorded: &Recorded) -> impl Iterator<Item = (IpAddr, u32)> {
+    recorded.steps().filter_map(|step| match step {
+        Step::Rule { from, table, .. } => Some((*from, *table)),
+        _ => None,
+    })
+}
+
+/// The tables that there are recorded routes or rules of.
+fn recorded_tables(recorded: &Recorded) -> BTreeSet<u32> {
+    let table = |step: &Step| match step {
+        Step::Rule { table, .. } => Some(*table),
+        Step::Route(route) => Some(route.table),
+        Step::Limits(_) | Step::Sysctl { .. } => None,
+    };
+    recorded.steps().filter_map(table).collect()
+}
+
 impl Present {
     /// Reads it in the calling thread's network namespace, where `recorded` was set up before.
     ///
@@ -63,15 +82,15 @@ impl Present {
             ..Present::default()
         };
         // Without rules of ours nobody's packets depend on them.
-        if present.recorded.rules().next().is_some() {
+        if rules(&present.recorded).next().is_some() {
             let mut diag = Diag::open().map_err(wrong("connections"))?;
             let each = |tcp: headway_linux::diag::Tcp| _ = present.used.insert(tcp.pair.local.ip());
             if diag.tcp_all(States::OPEN, each).map_err(wrong("connections"))? > 0 {
                 // what cannot be read may have any of them
-                present.used.extend(present.recorded.rules().map(|(from, _)| from));
+                present.used.extend(rules(&present.recorded).map(|(from, _)| from));
             }
         }
-        let most = 2 * settings.lanes.len() + present.recorded.tables().len();
+        let most = 2 * settings.lanes.len() + recorded_tables(&present.recorded).len();
         for table in tables(settings).take(most) {
             present.tables.extend(netlink.routes(table).map_err(wrong("routes"))?);
         }

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use headway_daemon::setup::Undone;
 use headway_linux::route::{Address, Link, OperState, Prefix, Route as KernelRoute, RouteKind, Rule};
 
-use super::apply::Host;
 use super::*;
 use crate::config::Configuration;
 use crate::settings::Settings;
@@ -121,8 +121,9 @@ fn what_is_missing_on_the_host_is_said() {
     present.sysctls.clear();
     present.limits = None;
     let plan = plan(&settings(four), &present);
+    let warnings: Vec<String> = plan.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(
-        plan.warnings,
+        warnings,
         [
             "this kernel has no MPTCP; see `headway-lane doctor`",
             "lane `a`: eth0 has no address 10.0.0.6",

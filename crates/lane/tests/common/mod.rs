@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use headway_lane::http::client;
+use headway_daemon::http::client;
 use headway_lane::snapshot::{ConnectionStatus, Snapshot, Status};
 use headway_linux::diag::{Diag, States, Tcp};
 use headway_linux::mptcp::{Limits, ManagedBy, PathManager};

@@ -166,12 +166,12 @@ impl Socket {
             if let Some(length) = self.receive_length()? {
                 return Ok(length);
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            if remaining.is_zero() {
                 return Err(Error::NoAnswer);
             }
-            let left = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos().into() };
-            match poll(&mut [PollFd::new(&self.inner, PollFlags::IN)], Some(&left)) {
+            let remaining = Timespec { tv_sec: remaining.as_secs() as _, tv_nsec: remaining.subsec_nanos().into() };
+            match poll(&mut [PollFd::new(&self.inner, PollFlags::IN)], Some(&remaining)) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(call("poll")(error)),
             }

@@ -78,7 +78,7 @@ proptest! {
                     if let Some(c) = world.kernel.connections.get_mut(&Token(t))
                         && c.sockets.len() > 1 && c.sockets.get(place).is_some_and(|one| one.established.is_some_and(|at| at <= now)) {
                         let socket = c.sockets.remove(place);
-                        let event = Event::SubflowClosed(Fake::subflow(Token(t), socket.pair, Some(104)));
+                        let event = mptcp::Event::SubflowClosed(Fake::subflow(Token(t), socket.pair, Some(104)));
                         world.kernel.tell(now, event);
                     }
                 }
@@ -91,7 +91,7 @@ proptest! {
                 Step::Lose(lose) => world.kernel.lose_events = lose,
                 Step::Unreadable(is) => world.kernel.unreadable = is,
                 Step::Announce(t, host) => {
-                    world.kernel.tell(now, Event::Announced { token: Token(t), id: host, ip: ip(1, host), port: None });
+                    world.kernel.tell(now, mptcp::Event::Announced { token: Token(t), id: host, ip: ip(1, host), port: None });
                 }
                 Step::Rtt(lane, rtt) => world.kernel.rtt[lane] = ms(rtt),
                 Step::Resync => {

@@ -9,7 +9,7 @@ fn a_short_connection_costs_no_command_and_no_look() {
     world.run(at(50));
     world.close(TOKEN);
     world.run(at(10_000));
-    assert_eq!((world.commands().len(), world.kernel.looks), (0, 0));
+    assert_eq!((world.commands().len(), world.kernel.polls), (0, 0));
     assert!(world.manager.next().is_none());
 }
 
@@ -36,12 +36,12 @@ fn with_a_probe_the_lane_is_there_before_as_a_backup() {
 #[test]
 fn a_queue_on_the_short_lane_switches_earlier_by_the_rule_of_thumb() {
     let mut world = World::new(settings(LinkCost { smoothing: 1.0, ..LinkCost::default() }, Open::Probe));
-    // 15 ms of queue: 300 ms − 8·15 ms; a look every 20 ms
+    // 15 ms of queue: 300 ms − 8·15 ms; a poll every 20 ms
     world.kernel.rtt = [ms(16), ms(1)];
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(1_000));
-    let switched = world.manager.notes().into_iter().find_map(|note| match note {
-        Note::Switched { age_s, .. } => Some(age_s),
+    let switched = world.manager.events().into_iter().find_map(|event| match event {
+        Event::Switched { age_s, .. } => Some(age_s),
         _ => None,
     });
     let age = switched.expect("it switches");
@@ -70,7 +70,7 @@ fn who_only_receives_or_has_sent_all_is_left_alone() {
     world.connect(TOKEN, 200, false);
     world.run(at(10_000));
     assert_eq!(world.commands().len(), 0);
-    assert!(world.kernel.looks < 40, "{} looks in 10 s", world.kernel.looks);
+    assert!(world.kernel.polls < 40, "{} polls in 10 s", world.kernel.polls);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_command_that_comes_too_early_is_tried_again_and_not_for_ever() {
     world.connect(TOKEN, 1000 * MB, false);
     world.run(at(60_000));
     assert!(world.kernel.commands.len() < 70, "{}", world.kernel.commands.len());
-    assert!(world.manager.notes().iter().any(|note| matches!(note, Note::NotOpened { errno: Some(EINVAL), .. })));
+    assert!(world.manager.events().iter().any(|event| matches!(event, Event::NotOpened { errno: Some(EINVAL), .. })));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_server_announces_and_marks_only_its_short_lane() {
     let pair = FourTuple { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), 1234) };
     let joined = Socket { pair, established: Some(at(311)), backup: false, joined: true, acked: 0, timeouts: 0 };
     world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.push(joined);
-    world.kernel.tell(at(311), Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
+    world.kernel.tell(at(311), mptcp::Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
     world.run(at(4_000));
     assert_eq!(world.commands(), ["300: announce 10.1.0.1", "311: lane 0 backup=true"]);
 }
@@ -188,14 +188,14 @@ fn an_announced_address_is_joined_from_its_lane() {
     let mut world = World::new(settings(deadline(), Open::Probe));
     world.connect(TOKEN, 200, false);
     world.run(at(10));
-    let announced = Event::Announced { token: TOKEN, id: 3, ip: ip(1, 2), port: None };
+    let announced = mptcp::Event::Announced { token: TOKEN, id: 3, ip: ip(1, 2), port: None };
     world.kernel.tell(at(10), announced);
     world.run(at(2_000));
     // once it is no short connection any more; a backup until either end's data is long
     assert_eq!(world.commands(), ["75: create 10.1.0.1 > 10.1.0.2:5000 backup"]);
     let short = world.kernel.connections[&TOKEN].sockets[0].pair;
     let marked = mptcp::Subflow { backup: true, ..Fake::subflow(TOKEN, short, None) };
-    world.kernel.tell(at(2_000), Event::SubflowPriority(marked));
+    world.kernel.tell(at(2_000), mptcp::Event::SubflowPriority(marked));
     world.run(at(2_100));
     assert_eq!(world.commands()[1..], ["2000: lane 1 backup=false"]);
 }
@@ -208,7 +208,7 @@ fn the_path_to_an_announced_address_waits_for_it() {
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(1_000));
     assert_eq!(world.commands().len(), 0);
-    world.kernel.tell(at(1_000), Event::Announced { token: TOKEN, id: 3, ip: ip(1, 9), port: Some(80) });
+    world.kernel.tell(at(1_000), mptcp::Event::Announced { token: TOKEN, id: 3, ip: ip(1, 9), port: Some(80) });
     world.run(at(2_000));
     assert_eq!(world.commands(), ["1000: create 10.1.0.1 > 10.1.0.9:80", "1001: lane 0 backup=true"]);
 }
@@ -221,7 +221,7 @@ fn who_only_receives_is_not_long_because_the_other_end_joins() {
     let pair = FourTuple { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), 40_000) };
     let socket = Socket { pair, established: Some(at(400)), backup: false, joined: true, acked: 0, timeouts: 0 };
     world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.push(socket);
-    world.kernel.tell(at(400), Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
+    world.kernel.tell(at(400), mptcp::Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
     world.run(at(3_000));
     assert_eq!((world.commands().len(), world.manager.counters().switched), (0, 0), "{:?}", world.commands());
 }

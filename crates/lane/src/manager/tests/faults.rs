@@ -133,7 +133,7 @@ fn what_the_kernel_manages_itself_is_left_alone_after_a_few_tries() {
     world.run(at(10_000));
     assert_eq!(world.commands().len(), 8);
     assert_eq!((world.manager.counters().left, world.manager.snapshot(at(10_000)).managed), (1, 0));
-    assert!(world.manager.notes().iter().any(|note| matches!(note, Note::Left { .. })));
+    assert!(world.manager.events().iter().any(|event| matches!(event, Event::Unmanaged { .. })));
     assert!(world.manager.next().is_none());
 }
 
@@ -178,7 +178,7 @@ fn a_clock_that_begins_anew_keeps_ages_and_what_was_announced() {
     let mut world = World::new(settings);
     world.run(at(100_000));
     world.connect(TOKEN, 100 * MB, false);
-    world.kernel.tell(at(100_010), Event::Announced { token: TOKEN, id: 3, ip: ip(1, 9), port: Some(80) });
+    world.kernel.tell(at(100_010), mptcp::Event::Announced { token: TOKEN, id: 3, ip: ip(1, 9), port: Some(80) });
     world.run(at(100_200));
     // it was 100.2 s and is 5 s
     world.manager.set_clock(at(100_200), at(5_000));
@@ -204,7 +204,7 @@ fn new_settings_keep_what_was_announced() {
     settings.lanes[1].remote = Remote::Announced;
     let mut world = World::new(settings.clone());
     world.connect(TOKEN, 100 * MB, false);
-    world.kernel.tell(at(10), Event::Announced { token: TOKEN, id: 3, ip: ip(1, 9), port: Some(80) });
+    world.kernel.tell(at(10), mptcp::Event::Announced { token: TOKEN, id: 3, ip: ip(1, 9), port: Some(80) });
     world.run(at(50));
     world.manager.reconfigure(settings);
     for lane in 0..2 {
@@ -240,7 +240,7 @@ fn an_address_that_wants_no_joins_is_not_joined() {
     let pair = world.connect(TOKEN, 100 * MB, false);
     world.kernel.events.clear();
     let connection = mptcp::Connection { token: TOKEN, pair, server_side: false, deny_join_initial: true };
-    world.kernel.tell(at(0), Event::Established(connection));
+    world.kernel.tell(at(0), mptcp::Event::Established(connection));
     world.run(at(2_000));
     assert_eq!(world.commands(), [] as [&str; 0]);
 }
@@ -267,7 +267,7 @@ fn a_measurement_that_ends_after_the_switch_ends_no_subflow_that_carries_data() 
         // but for one that was opened as a regular one, against the daemon's wish
         assert!(world.kernel.carriers_destroyed <= usize::from(older), "{rtt} ms, {older}");
         assert_eq!(world.kernel.connections[&TOKEN].sockets.len(), 2, "{rtt} ms, {older}");
-        let subflows = &world.manager.connections[&TOKEN].subflows;
+        let subflows = &world.manager.connections[&TOKEN].paths.subflows;
         assert!(subflows.iter().all(|subflow| subflow.index.is_some()), "{rtt} ms, {older}");
     }
 }
@@ -287,7 +287,7 @@ fn a_lane_that_the_other_end_has_moved_to_is_no_backup_of_this_end() {
     let mut world = World::new(settings(deadline(), Open::Probe));
     let first = world.connect(TOKEN, 100 * MB, false);
     world.run(at(100));
-    let wish = |backup| Event::SubflowPriority(mptcp::Subflow { backup, ..Fake::subflow(TOKEN, first, None) });
+    let wish = |backup| mptcp::Event::SubflowPriority(mptcp::Subflow { backup, ..Fake::subflow(TOKEN, first, None) });
     world.kernel.peer_backups = vec![first];
     world.kernel.tell(at(100), wish(true));
     world.run(at(200));
@@ -307,16 +307,16 @@ fn an_other_end_that_joins_without_end_costs_no_more_than_some() {
         let pair = FourTuple { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), port) };
         let joined = Socket { pair, established: Some(at(100)), backup: false, joined: true, acked: 0, timeouts: 0 };
         world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.push(joined);
-        world.kernel.tell(at(100), Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
+        world.kernel.tell(at(100), mptcp::Event::SubflowEstablished(Fake::subflow(TOKEN, pair, None)));
     }
     world.run(at(110));
-    world.kernel.looks = 0;
+    world.kernel.polls = 0;
     world.run(at(1_110));
     let (connections, subflows) = world.kernel.all();
     world.manager.resync(at(1_110), &connections, &subflows, &mut world.kernel);
     assert!(world.manager.snapshot(at(1_110)).connections[0].subflows.len() <= 32);
-    // a second of looks, at most each 20 ms at all of them
-    assert!(world.kernel.looks <= 50 * 33, "{}", world.kernel.looks);
+    // a second of polls, at most each 20 ms at all of them
+    assert!(world.kernel.polls <= 50 * 33, "{}", world.kernel.polls);
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn a_rule_has_its_own_times() {
     let mut world = World::new(settings);
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(290));
-    assert_eq!((world.commands().len(), world.kernel.looks), (0, 0));
+    assert_eq!((world.commands().len(), world.kernel.polls), (0, 0));
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn one_that_cannot_be_read_costs_the_others_nothing() {
     let long = |world: &World| world.kernel.connections.values().map(|one| one.sockets.len() == 2).collect::<Vec<_>>();
     assert_eq!(long(&world), [true, true, false, true, true]);
     let unreadable = world.manager.counters().unreadable;
-    // a look each 20 ms
+    // a poll each 20 ms
     assert!((30..60).contains(&unreadable), "{unreadable}");
     world.kernel.unreadable_one = None;
     world.run(at(2_000));

@@ -45,7 +45,7 @@ fn the_short_lane_is_a_backup_when_it_is_back_after_a_switch() {
     let first = world.connect(TOKEN, 100 * MB, false);
     world.run(at(1_000));
     world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.retain(|socket| socket.pair != first);
-    world.kernel.tell(at(1_000), Event::SubflowClosed(Fake::subflow(TOKEN, first, None)));
+    world.kernel.tell(at(1_000), mptcp::Event::SubflowClosed(Fake::subflow(TOKEN, first, None)));
     world.run(at(1_100));
     world.kernel.commands.clear();
     world.run(at(5_000));
@@ -62,7 +62,7 @@ fn bytes_count_from_the_connections_begin() {
         world.run(at(500));
         world.commands()
     };
-    // 1 MB/s, looked at every 20 ms
+    // 1 MB/s, polled every 20 ms
     assert_eq!(commands(true)[0], "115: create 10.1.0.1 > 10.1.0.2:5000");
     assert_eq!(commands(true), commands(false));
 }

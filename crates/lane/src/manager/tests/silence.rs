@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The stay on the short lane is hardly longer than the long one's silence, and a lane that is dead for long is looked at
+/// The stay on the short lane is hardly longer than the long one's silence, and a lane that is dead for long is polled
 /// as rarely as one that is well.
 #[test]
 fn a_long_lane_that_answers_again_is_used_soon() {
@@ -20,16 +20,16 @@ fn a_long_lane_that_answers_again_is_used_soon() {
         let late = back - at(1_000 + silence);
         assert!(late <= ms(25) + (back - left) / 8, "{late} after {silence} ms of silence");
     }
-    let looks = |dead| {
+    let polls = |dead| {
         let mut world = World::new(settings(deadline(), Open::Probe));
         world.connect(TOKEN, 100 * MB, false);
         world.run(at(1_000));
         world.kernel.dead[1] = dead;
         world.run(at(10_000));
-        let before = world.kernel.looks;
+        let before = world.kernel.polls;
         world.run(at(20_000));
-        world.kernel.looks - before
+        world.kernel.polls - before
     };
     // each is of the connection and of the subflows in use: both while the long lane is dead
-    assert_eq!(looks(false) / 2, looks(true) / 3);
+    assert_eq!(polls(false) / 2, polls(true) / 3);
 }

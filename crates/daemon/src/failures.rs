@@ -12,7 +12,7 @@ const CALM: Duration = Duration::from_secs(60);
 
 /// Failures of one thing. Times are since anything that does not go back.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Failures {
+pub struct Failures {
     count: u32,
     until: Duration,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Failures {
 impl Failures {
     /// It failed at `now`, and is left alone until [`Failures::due`]. Returns whether to speak of it: of the first of
     /// several only.
-    pub(crate) fn add(&mut self, now: Duration) -> bool {
+    pub fn add(&mut self, now: Duration) -> bool {
         if now >= self.until + CALM {
             self.count = 0;
         }
@@ -30,12 +30,12 @@ impl Failures {
     }
 
     /// Until when it is left alone; `None` if it does not have to be.
-    pub(crate) fn due(&self, now: Duration) -> Option<Duration> {
+    pub fn due(&self, now: Duration) -> Option<Duration> {
         (self.count > 0 && now < self.until).then_some(self.until)
     }
 
     /// It works at `now`. Returns how often it failed before, once that is over for a while.
-    pub(crate) fn works(&mut self, now: Duration) -> Option<u32> {
+    pub fn works(&mut self, now: Duration) -> Option<u32> {
         if self.count == 0 || now < self.until + CALM {
             return None;
         }
@@ -45,7 +45,7 @@ impl Failures {
 
 /// What an error of `accept` is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub enum Refusal {
     /// There is nothing to accept.
     Nothing,
     /// About the connection that was next: the following ones can be accepted.
@@ -56,8 +56,8 @@ pub(crate) enum Refusal {
     Socket,
 }
 
-/// Source: accept(2), "Error handling".
-pub(crate) fn refusal(error: &io::Error) -> Refusal {
+/// The kind of `error`, which `accept` gave. Source: accept(2), "Error handling".
+pub fn refusal(error: &io::Error) -> Refusal {
     use rustix::io::Errno;
     match Errno::from_io_error(error) {
         Some(Errno::AGAIN) => Refusal::Nothing,

@@ -7,7 +7,7 @@ use headway_linux::Error;
 use crate::failures::Failures;
 
 /// The socket, and the way to another one.
-pub(super) struct ReconnectingSocket<T> {
+pub struct ReconnectingSocket<T> {
     what: &'static str,
     open: Box<dyn FnMut() -> Result<T, Error>>,
     socket: Option<T>,
@@ -17,6 +17,9 @@ pub(super) struct ReconnectingSocket<T> {
 
 impl<T> ReconnectingSocket<T> {
     /// The first one. `what` it is for, in messages.
+    ///
+    /// # Errors
+    /// If the first one cannot be opened.
     pub fn new(what: &'static str, mut open: impl FnMut() -> Result<T, Error> + 'static) -> Result<Self, Error> {
         let socket = Some(open()?);
         Ok(Self { what, open: Box::new(open), socket, failures: Failures::default(), lost: 0 })

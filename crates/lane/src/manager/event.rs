@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Note {
+pub enum Event {
     /// A connection is managed from now on.
     Managed {
         /// The kernel's name for it, hexadecimal.
@@ -37,7 +37,7 @@ pub enum Note {
         token: String,
         /// How old it was.
         age_s: f64,
-        /// How much had been acknowledged at the latest look.
+        /// How much had been acknowledged at the latest poll.
         acked_bytes: u64,
     },
     /// A connection had nothing to send for a while; it is on its short lane again.
@@ -71,7 +71,8 @@ pub enum Note {
         errno: i32,
     },
     /// A connection that was there before, and that the kernel manages itself: it is left alone.
-    Left {
+    #[serde(rename = "left")]
+    Unmanaged {
         /// The connection's.
         token: String,
     },
@@ -93,30 +94,30 @@ pub enum Note {
     },
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Note::Managed { token, local, remote, adopted } => {
+            Event::Managed { token, local, remote, adopted } => {
                 write!(f, "managed token={token} local={local} remote={remote} adopted={adopted}")
             }
-            Note::Opened { token, lane, local, remote } => {
+            Event::Opened { token, lane, local, remote } => {
                 write!(f, "opened token={token} lane={lane} local={local} remote={remote}")
             }
-            Note::Switched { token, age_s, acked_bytes } => {
+            Event::Switched { token, age_s, acked_bytes } => {
                 write!(f, "switched token={token} age_s={age_s:.3} acked_bytes={acked_bytes}")
             }
-            Note::Returned { token } => write!(f, "returned token={token}"),
-            Note::Failed { token, lane } => write!(f, "failed token={token} lane={lane}"),
-            Note::NotOpened { token, lane, errno } => {
+            Event::Returned { token } => write!(f, "returned token={token}"),
+            Event::Failed { token, lane } => write!(f, "failed token={token} lane={lane}"),
+            Event::NotOpened { token, lane, errno } => {
                 write!(f, "not-opened token={token} lane={lane}")?;
                 errno.map_or(Ok(()), |errno| write!(f, " errno={errno}"))
             }
-            Note::Refused { token, command, errno } => {
+            Event::Refused { token, command, errno } => {
                 write!(f, "refused token={token} command={command} errno={errno}")
             }
-            Note::Left { token } => write!(f, "left token={token} because=\"the kernel manages it itself\""),
-            Note::Over { token, age_s, long } => write!(f, "over token={token} age_s={age_s:.3} long={long}"),
-            Note::Lane { lane, up } => write!(f, "lane lane={lane} up={up}"),
+            Event::Unmanaged { token } => write!(f, "left token={token} because=\"the kernel manages it itself\""),
+            Event::Over { token, age_s, long } => write!(f, "over token={token} age_s={age_s:.3} long={long}"),
+            Event::Lane { lane, up } => write!(f, "lane lane={lane} up={up}"),
         }
     }
 }

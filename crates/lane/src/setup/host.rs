@@ -1,27 +1,28 @@
 //! Steps on the host itself.
 
+use headway_daemon::setup::SetupError;
 use headway_linux::mptcp::PathManager;
 use headway_linux::route::{Prefix, Removed, Rtnetlink, Rule};
 use headway_linux::sysctl;
 
-use super::apply::Host;
+use super::PROTOCOL;
 use super::plan::as_kernel;
-use super::{Limits, PROTOCOL, SetupError, Step};
+use super::step::{Host, Limits, Step};
 
 /// The network namespace of the calling thread.
 #[derive(Debug)]
-pub struct Live {
+pub struct LinuxHost {
     netlink: Rtnetlink,
 }
 
-impl Live {
+impl LinuxHost {
     /// In the calling thread's network namespace.
     ///
     /// # Errors
     /// If the kernel gives no socket.
-    pub fn open() -> Result<Live, SetupError> {
+    pub fn open() -> Result<LinuxHost, SetupError> {
         let netlink = Rtnetlink::open().map_err(|error| SetupError::Read(error.to_string()))?;
-        Ok(Live { netlink })
+        Ok(LinuxHost { netlink })
     }
 
     /// The index of an interface.
@@ -36,7 +37,7 @@ fn rule(from: std::net::IpAddr, table: u32, priority: u32) -> Rule {
     Rule { from: Prefix::host(from), to, table, priority, protocol: PROTOCOL, other: false }
 }
 
-impl Host for Live {
+impl Host for LinuxHost {
     fn sysctl(&mut self, name: &str) -> Result<String, String> {
         sysctl::read(name).map_err(|error| error.to_string())
     }

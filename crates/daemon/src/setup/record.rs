@@ -1,15 +1,13 @@
 //! The record of what was set up: a file that says at least what was done, whenever the process ends.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{KERNEL_TABLES, Limits, SYSCTLS, SetupError, Step};
+use super::{SetupError, Step};
 
 /// What is written; another version is refused.
 const VERSION: u32 = 1;
@@ -18,99 +16,59 @@ const LONGEST: u64 = 1_000_000;
 
 /// A step that was done or was about to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Entry {
-    pub step: Step,
-    pub before: Before,
-}
-
-/// What a step changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) enum Before {
-    /// There was nothing.
-    Nothing,
-    /// A sysctl's value.
-    Value(String),
-    /// Limits.
-    Limits(Limits),
-}
-
-impl Entry {
-    /// If it is about the same setting as `step`: what the setting is once the step is done.
-    fn setting(&self, step: &Step) -> Option<Before> {
-        match (&self.step, step) {
-            (Step::Sysctl { name, value }, Step::Sysctl { name: other, .. }) if name == other => {
-                Some(Before::Value(value.clone()))
-            }
-            (Step::Limits(limits), Step::Limits(_)) => Some(Before::Limits(*limits)),
-            _ => None,
-        }
-    }
-
-    /// The place of its undoing: rules before routes, so that nothing asks a table that is not whole any more; settings
-    /// last.
-    fn order(&self) -> u8 {
-        match self.step {
-            Step::Rule { .. } => 0,
-            Step::Route(_) => 1,
-            Step::Limits(_) | Step::Sysctl { .. } => 2,
-        }
-    }
+#[serde(deny_unknown_fields, bound = "S: Step")]
+pub struct Entry<S: Step> {
+    /// The step.
+    pub step: S,
+    /// What it found.
+    pub before: S::Before,
 }
 
 /// What is recorded of a network namespace, in the order of its doing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Recorded(pub(super) Vec<Entry>);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded<S: Step>(pub(super) Vec<Entry<S>>);
 
-impl Recorded {
+impl<S: Step> Default for Recorded<S> {
+    fn default() -> Recorded<S> {
+        Recorded(Vec::new())
+    }
+}
+
+impl<S: Step> Recorded<S> {
     /// Reads the record of the namespace `netns` (`None`: the one that the daemon was started in) in the folder `state`, and
     /// changes nothing. Empty if there is none.
     ///
     /// # Errors
     /// If it cannot be read or is damaged.
-    pub fn read(state: &Path, netns: Option<&str>) -> Result<Recorded, SetupError> {
+    pub fn read(state: &Path, netns: Option<&str>) -> Result<Recorded<S>, SetupError> {
         read(&path(state, netns), netns).map(Recorded)
     }
 
+    /// The steps, in the order of their doing.
+    pub fn steps(&self) -> impl Iterator<Item = &S> {
+        self.0.iter().map(|entry| &entry.step)
+    }
+
     /// What `setting` was before the recorded steps, where it is `now` something: a step counts that left it as it is.
-    pub(super) fn before(&self, setting: &Step, now: Before) -> Before {
+    pub fn before(&self, setting: &S, now: S::Before) -> S::Before {
         let mut value = now;
         for entry in self.0.iter().rev() {
-            if entry.setting(setting).as_ref() == Some(&value) {
+            if entry.step.sets(setting).as_ref() == Some(&value) {
                 value = entry.before.clone();
             }
         }
         value
     }
 
-    /// The steps in the order of their undoing: rules, routes, settings, of each the latest first.
-    pub(super) fn undoing(&self) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = self.0.iter().rev().cloned().collect();
-        entries.sort_by_key(Entry::order);
+    /// The steps in the order of their undoing: by [`Step::undo_order`], of each the latest first.
+    pub fn undoing(&self) -> Vec<Entry<S>> {
+        let mut entries: Vec<Entry<S>> = self.0.iter().rev().cloned().collect();
+        entries.sort_by_key(|entry| entry.step.undo_order());
         entries
     }
 
-    /// Addresses with their tables.
-    pub(super) fn rules(&self) -> impl Iterator<Item = (IpAddr, u32)> {
-        self.0.iter().filter_map(|entry| match entry.step {
-            Step::Rule { from, table, .. } => Some((from, table)),
-            _ => None,
-        })
-    }
-
-    /// The tables that it has routes or rules of.
-    pub(super) fn tables(&self) -> BTreeSet<u32> {
-        let table = |entry: &Entry| match &entry.step {
-            Step::Rule { table, .. } => Some(*table),
-            Step::Route(route) => Some(route.table),
-            Step::Limits(_) | Step::Sysctl { .. } => None,
-        };
-        self.0.iter().filter_map(table).collect()
-    }
-
     /// Adds `step`, which finds `before`, if there is none like this.
-    pub(super) fn add(&mut self, step: &Step, before: Before) {
+    pub(super) fn add(&mut self, step: &S, before: S::Before) {
         let entry = Entry { step: step.clone(), before };
         if !self.0.contains(&entry) {
             self.0.push(entry);
@@ -118,22 +76,23 @@ impl Recorded {
     }
 
     /// `setting` is done, and was `before` once: all that was between is of no interest any more.
-    pub(super) fn set(&mut self, setting: &Step, before: Before) {
-        let place = self.0.iter().position(|entry| entry.setting(setting).is_some()).unwrap_or(self.0.len());
-        self.0.retain(|entry| entry.setting(setting).is_none());
+    pub(super) fn set(&mut self, setting: &S, before: S::Before) {
+        let about = |entry: &Entry<S>| entry.step.sets(setting).is_some();
+        let place = self.0.iter().position(about).unwrap_or(self.0.len());
+        self.0.retain(|entry| !about(entry));
         let entry = Entry { step: setting.clone(), before };
-        if entry.setting(setting).as_ref() != Some(&entry.before) {
+        if entry.step.sets(setting).as_ref() != Some(&entry.before) {
             self.0.insert(place.min(self.0.len()), entry);
         }
     }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Content {
+#[serde(deny_unknown_fields, bound = "S: Step")]
+struct Content<S: Step> {
     version: u32,
     netns: Option<String>,
-    steps: Vec<Entry>,
+    steps: Vec<Entry<S>>,
 }
 
 /// Names of namespaces may be paths; the name itself is in the record.
@@ -144,7 +103,7 @@ fn path(state: &Path, netns: Option<&str>) -> PathBuf {
     })
 }
 
-fn read(path: &Path, netns: Option<&str>) -> Result<Vec<Entry>, SetupError> {
+fn read<S: Step>(path: &Path, netns: Option<&str>) -> Result<Vec<Entry<S>>, SetupError> {
     let wrong = |error| SetupError::Record { path: path.to_owned(), error };
     let file = match open(path, OpenOptions::new().read(true)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -157,23 +116,23 @@ fn read(path: &Path, netns: Option<&str>) -> Result<Vec<Entry>, SetupError> {
 
 /// The record of one network namespace, locked.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct Record<S: Step> {
     path: PathBuf,
     netns: Option<String>,
-    pub recorded: Recorded,
+    pub recorded: Recorded<S>,
     lock: File,
 }
 
-impl Drop for Record {
+impl<S: Step> Drop for Record<S> {
     fn drop(&mut self) {
         // closing is not enough where a child process that is about to start has it, too
         let _ = self.lock.unlock();
     }
 }
 
-impl Record {
+impl<S: Step> Record<S> {
     /// Opens the record of `netns` in the folder `state`; an empty one if there is none.
-    pub(super) fn open(state: &Path, netns: Option<&str>) -> Result<Record, SetupError> {
+    pub(super) fn open(state: &Path, netns: Option<&str>) -> Result<Record<S>, SetupError> {
         let path = path(state, netns);
         let wrong = |error| SetupError::Record { path: path.clone(), error };
         fs::create_dir_all(state).map_err(wrong)?;
@@ -229,11 +188,11 @@ fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-fn parse(text: &str, netns: Option<&str>) -> Result<Vec<Entry>, String> {
+fn parse<S: Step>(text: &str, netns: Option<&str>) -> Result<Vec<Entry<S>>, String> {
     if text.len() as u64 > LONGEST {
         return Err("it is too long".to_owned());
     }
-    let content: Content = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let content: Content<S> = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if content.version != VERSION {
         return Err(format!("its version is {}, this program knows {VERSION}", content.version));
     }
@@ -241,55 +200,37 @@ fn parse(text: &str, netns: Option<&str>) -> Result<Vec<Entry>, String> {
         return Err("it is about another network namespace".to_owned());
     }
     for Entry { step, before } in &content.steps {
-        if let Some(why) = wrong(step, before) {
-            return Err(why);
+        if !step.is_known(before) {
+            let why = format!("it has a step that this program does not do: {step}");
+            return Err(why.replace(char::is_control, " "));
         }
     }
     Ok(content.steps)
 }
 
-/// What this program never does, so that whoever can write the record cannot have more done than that.
-fn wrong(step: &Step, before: &Before) -> Option<String> {
-    let value = |text: &str| text.len() <= 64 && !text.contains(char::is_control);
-    let table = |table: u32| table != 0 && !KERNEL_TABLES.contains(&table);
-    let fits = match (step, before) {
-        (Step::Sysctl { name, value: to }, Before::Value(from)) => {
-            SYSCTLS.contains(&name.as_str()) && value(to) && value(from)
-        }
-        (Step::Limits(_), Before::Limits(_)) => true,
-        (Step::Route(route), Before::Nothing) => table(route.table) && value(&route.interface),
-        (Step::Rule { table: to, .. }, Before::Nothing) => table(*to),
-        _ => false,
-    };
-    (!fits).then(|| format!("it has a step that this program does not do: {step}").replace(char::is_control, " "))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::fake::{Change, add, set};
     use super::*;
     use proptest::prelude::*;
 
-    fn entry(step: Step, before: Before) -> String {
-        serde_json::to_string(&Content { version: VERSION, netns: None, steps: vec![Entry { step, before }] }).unwrap()
+    fn entry(step: Change, before: Option<&str>) -> String {
+        let steps = vec![Entry { step, before: before.map(str::to_owned) }];
+        serde_json::to_string(&Content { version: VERSION, netns: None, steps }).unwrap()
+    }
+
+    fn parse(text: &str, netns: Option<&str>) -> Result<Vec<Entry<Change>>, String> {
+        super::parse(text, netns)
     }
 
     #[test]
     fn steps_that_this_program_never_does_are_refused() {
-        let sysctl = |name: &str| Step::Sysctl { name: name.to_owned(), value: "1".to_owned() };
-        let before = || Before::Value("0".to_owned());
-        let rule = |table| Step::Rule { from: "10.0.0.1".parse().unwrap(), table, priority: 1 };
-        assert_eq!(parse(&entry(sysctl("net.mptcp.enabled"), before()), None).unwrap().len(), 1);
-        assert_eq!(parse(&entry(rule(8300), Before::Nothing), None).unwrap().len(), 1);
-        for text in [
-            entry(sysctl("kernel.core_pattern"), before()),
-            entry(sysctl("net.mptcp.enabled"), Before::Nothing),
-            entry(sysctl("net.mptcp.enabled"), Before::Value("x".repeat(65))),
-            entry(rule(254), Before::Nothing),
-            entry(rule(8300), before()),
-        ] {
+        assert_eq!(parse(&entry(set("a", "1"), Some("0")), None).unwrap().len(), 1);
+        assert_eq!(parse(&entry(add("b"), None), None).unwrap().len(), 1);
+        for text in [entry(set("a", "1"), None), entry(add("b"), Some("0"))] {
             assert!(parse(&text, None).unwrap_err().contains("does not do"), "{text}");
         }
-        assert!(parse(&entry(rule(8300), Before::Nothing), Some("blue")).is_err());
+        assert!(parse(&entry(add("b"), None), Some("blue")).is_err());
     }
 
     #[test]
@@ -313,7 +254,7 @@ mod tests {
         let target = folder.path().join("target");
         fs::write(&target, r#"{"version":1,"netns":null,"steps":[]}"#).unwrap();
         std::os::unix::fs::symlink(&target, folder.path().join("record.json")).unwrap();
-        assert!(matches!(Record::open(folder.path(), None), Err(SetupError::Record { .. })));
+        assert!(matches!(Record::<Change>::open(folder.path(), None), Err(SetupError::Record { .. })));
     }
 
     proptest! {

@@ -122,7 +122,7 @@ impl Connection {
             State::Asks => self.read(),
             State::Answers => self.write(),
             State::Follows => {
-                if self.left() {
+                if self.departed() {
                     return Progress::Gone;
                 }
                 self.write()
@@ -220,7 +220,7 @@ impl Connection {
     }
 
     /// Whether the other end has closed. What it says is thrown away, some of it per call.
-    fn left(&mut self) -> bool {
+    fn departed(&mut self) -> bool {
         let mut buffer = [0; 2048];
         match self.stream.read(&mut buffer) {
             Ok(read) => read == 0,

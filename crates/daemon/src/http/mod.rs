@@ -23,8 +23,7 @@ use std::time::Duration;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::failures::{Failures, Refusal, refusal};
-use crate::settings::Operations;
+use crate::{Failures, Operations, Refusal, refusal};
 use connection::{Connection, Progress, Stream};
 pub use pages::answer;
 use socket::UnixSocket;

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::time::SystemTime;
 
-use super::{LogFormat, LogLevel};
+use crate::args::{LogArgs, LogFormat, LogLevel};
 
 /// Standard error, or nothing where that cannot be written to: on a full disk, or when nobody reads it any more, the daemon
 /// goes on without messages.
@@ -23,8 +23,9 @@ impl Write for Forgiving {
 }
 
 /// Sends messages from now on to standard error. The journal has time stamps of its own.
-pub(super) fn start(format: LogFormat, level: LogLevel) {
-    let level = match level {
+pub fn start(args: &LogArgs) {
+    let format = args.log_format;
+    let level = match args.log_level {
         LogLevel::Error => LevelFilter::ERROR,
         LogLevel::Warn => LevelFilter::WARN,
         LogLevel::Info => LevelFilter::INFO,
