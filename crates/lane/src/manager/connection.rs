@@ -5,6 +5,7 @@ pub(super) mod looking;
 use std::net::{IpAddr, SocketAddr};
 
 use headway_control::lanes::{Judge, Lanes, MAX_SUBFLOWS, Observation, Peer, Permit, Role, SubflowIndex};
+use headway_levers::lanes::LaneOpen;
 use headway_linux::diag::{Mptcp, Tcp};
 use headway_linux::mptcp::Command;
 use headway_linux::{FourTuple, Token};
@@ -13,8 +14,8 @@ use headway_units::{Span, Time};
 use looking::by_subflow;
 
 use super::opening::Opening;
-use super::{Before, Class, Kernel, Note, Shared, compares, host, is_open, peer, ports};
-use crate::settings::{Judging, Open, Settings};
+use super::{Before, Class, Kernel, Note, Shared, host, is_open, peer, ports};
+use crate::settings::{Judging, Settings};
 use crate::snapshot::{ConnectionStatus, SubflowStatus};
 
 /// After so long a command is tried again that the kernel was not ready for; doubled each time.
@@ -88,7 +89,7 @@ pub(super) struct Connection {
     rule: Option<usize>,
     judge: Judge,
     /// When its subflows on long lanes are opened.
-    pub opens: Open,
+    pub opens: LaneOpen,
     /// The age from which on it is looked at.
     open_after: Span,
     /// Long by rule.
@@ -144,8 +145,9 @@ impl Connection {
     ) -> Connection {
         let Judging { judge, open, open_after } = judging;
         let peer = peer(&arrival);
-        let share = shared.settings.history.and_then(|history| history.long_share);
-        let known = share.is_some_and(|least| shared.history.long_share(now, peer).is_some_and(|share| share >= least));
+        let share = shared.settings.history.as_ref().and_then(|history| history.long_share);
+        let known =
+            share.is_some_and(|least| shared.history.long_share(now, peer).is_some_and(|share| share >= least.get()));
         let long = long || known;
         let mut connection = Connection {
             token: arrival.token,
@@ -355,7 +357,7 @@ impl Connection {
         // given up was asked for as one or the other: a look tells; it tells whether there is something to send, too, which
         // the other end's join does not; or the join was a measurement
         let untold = backup.is_none() && !self.server_side && asked.is_none_or(|asked| asked.backup);
-        if self.quiet.is_some() || untold || compares(&self.judge) && !self.was_long {
+        if self.quiet.is_some() || untold || self.judge.compares_lanes() && !self.was_long {
             self.look_at = now;
         }
         self.act(now, shared, kernel);
@@ -620,7 +622,7 @@ impl Connection {
     pub fn end(&mut self, now: Time, shared: &mut Shared) {
         shared.classes[self.class as usize] -= 1;
         if !self.told {
-            let long = shared.settings.history.is_some_and(|history| self.acked >= history.long.get());
+            let long = shared.settings.history.as_ref().is_some_and(|history| self.acked >= history.long.get());
             shared.ended(now, self.peer, long);
         }
         for at in std::mem::take(&mut self.listening) {

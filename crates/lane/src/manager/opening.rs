@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use headway_control::lanes::Role;
+use headway_levers::lanes::LaneOpen;
 use headway_linux::FourTuple;
 use headway_linux::mptcp::Command;
 use headway_units::{Span, Time};
@@ -11,7 +12,7 @@ use ipnet::IpNet;
 use super::connection::looking::together;
 use super::connection::{Announced, Connection, RETRY, TRIES, UNSAID};
 use super::{Kernel, Note, Shared};
-use crate::settings::{Open, Remote, Settings};
+use crate::settings::{Remote, Settings};
 
 /// A join without an answer after so long counts as failed: two retransmissions of its SYN (RFC 6298: 1 s, 2 s).
 const ANSWER: Span = Span::from_secs(3);
@@ -123,7 +124,7 @@ impl Connection {
             // where it began, if that is closed: something to fall back to
             Role::Short => lane == self.home,
             Role::Long => {
-                let early = self.opens == Open::Probe && self.ready && !self.server_side;
+                let early = self.opens == LaneOpen::Early && self.ready && !self.server_side;
                 self.quiet.is_none() && (early || (self.lanes.wants_long() && self.ready))
             }
         }

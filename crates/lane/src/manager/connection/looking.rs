@@ -1,14 +1,14 @@
 //! Looks at a connection's sockets: when, at which, and what they tell.
 
-use headway_control::lanes::{Judge, Observation, Progress, Role};
+use headway_control::lanes::{Observation, Progress, Role};
+use headway_levers::lanes::LaneOpen;
 use headway_linux::FourTuple;
 use headway_linux::diag::{Mptcp, Tcp};
 use headway_linux::mptcp::Command;
 use headway_units::{Bytes, Span, Time};
 
-use super::super::{Class, ESTABLISHED, Kernel, Shared, compares, is_open, ports};
+use super::super::{Class, ESTABLISHED, Kernel, Shared, is_open, ports};
 use super::{Connection, Subflow};
-use crate::settings::Open;
 
 /// The rarest look at a connection that has nothing to send.
 const RESTING: Span = Span::from_secs(1);
@@ -155,7 +155,7 @@ impl Connection {
         let timing = shared.settings.timing;
         let first = self.began.saturating_add(self.first_look());
         let after = |class, least| (class, together(now, shared.interval(class, least)));
-        let by_age = matches!(self.judge, Judge::Deadline(_));
+        let by_age = self.judge.only_age();
         // by age nothing changes any more while it waits for its turn to have a long lane opened
         let decided = self.lanes.is_long() || self.long || (by_age && self.ready && self.lanes.wants_long());
         let (class, at) = if let Some(since) = self.quiet {
@@ -178,16 +178,16 @@ impl Connection {
     }
 
     fn first_look(&self) -> Span {
-        match (self.opens, self.judge) {
-            // without a probe there is nothing to do before
-            (Open::WhenLong, Judge::Deadline(judge)) => judge.after,
+        match self.judge.age() {
+            // without early subflows there is nothing to do before
+            Some(age) if self.judge.only_age() && self.opens == LaneOpen::WhenLong => age,
             _ => self.open_after,
         }
     }
 
     /// Observations of lanes that carry nothing: from other connections, or by a new join.
     fn refresh(&mut self, now: Time, shared: &mut Shared, kernel: &mut dyn Kernel) {
-        if !compares(&self.judge) || self.was_long || !self.ready || self.quiet.is_some() {
+        if !self.judge.compares_lanes() || self.was_long || !self.ready || self.quiet.is_some() {
             return;
         }
         for place in 0..self.subflows.len() {
