@@ -239,11 +239,11 @@ impl Reader {
             let place = if self.path.is_empty() { String::new() } else { format!(" in `{}`", self.path()) };
             let short = entry.key.chars().take(60).collect::<String>();
             let (message, label, help) = if let Some(new) = named(&keys.renamed, &entry.key) {
-                let old = self.from_here(&entry.key);
-                let new = self.from_here(new);
+                let old = self.path_of(&entry.key);
+                let new = self.path_of(new);
                 (format!("`{old}` is no longer a key"), "renamed", format!("it is called `{new}` now"))
             } else if let Some(reason) = named(&keys.refused, &entry.key) {
-                (format!("`{}` cannot be had here", self.from_here(&entry.key)), "not here", reason.to_owned())
+                (format!("`{}` cannot be had here", self.path_of(&entry.key)), "not here", reason.to_owned())
             } else if let Some(other) = keys.elsewhere.iter().find(|other| other.key == entry.key) {
                 let message = format!("`{short}` has no meaning{place} with `{}`", other.chosen);
                 (message, "not with this choice", format!("it needs `{}`", other.owner))
@@ -258,7 +258,7 @@ impl Reader {
     }
 
     /// The dotted path of `key`, which may itself be a path from here: down (`a.b`), or first up (`../a`).
-    fn from_here(&self, mut key: &str) -> String {
+    fn path_of(&self, mut key: &str) -> String {
         let mut above = &self.path[..];
         while let Some(rest) = key.strip_prefix("../") {
             above = above.split_last().map_or(&[], |(_, above)| above);
