@@ -16,7 +16,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 const PROGRAMS: [&str; 2] = ["headway-agent", "headway-lane"];
 
 /// The folders below `crates/` of what these are made of.
-const CRATES: [&str; 7] = ["agent", "control", "daemon", "lane", "language", "linux", "units"];
+const CRATES: [&str; 8] = ["agent", "control", "daemon", "lane", "language", "levers", "linux", "units"];
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));

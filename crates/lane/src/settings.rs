@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use headway_control::lanes::{Judge, Role};
 pub use headway_daemon::Operations;
-use headway_units::{Bytes, Span};
+use headway_levers::lanes::{HistoryRecord, LaneOpen};
+use headway_units::Span;
 use ipnet::IpNet;
 
 /// Everything in `lane.toml`.
@@ -23,7 +24,7 @@ pub struct Settings {
     /// When what is done.
     pub timing: Timing,
     /// What is remembered across connections; `None`: round trips and failures of lanes, with a half-life of a second.
-    pub history: Option<History>,
+    pub history: Option<HistoryRecord>,
     /// The first that matches a connection counts.
     pub rules: Vec<Rule>,
     /// Bounds.
@@ -67,8 +68,8 @@ pub enum Remote {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     /// When a connection's subflows on long lanes are opened, where no rule says otherwise.
-    pub open: Open,
-    /// With [`Open::Probe`]: at this age of the connection; also the age from which on a connection is polled. Where no rule
+    pub open: LaneOpen,
+    /// With [`LaneOpen::Early`]: at this age of the connection; also the age from which on a connection is polled. Where no rule
     /// says otherwise.
     pub open_after: Span,
     /// A long lane's round trip older than this is measured anew, for judges that look at it.
@@ -81,28 +82,6 @@ pub struct Timing {
     pub idle: Option<Span>,
     /// How long a connection that is long waits for a long lane before it uses the short ones in full again.
     pub patience: Span,
-}
-
-/// When subflows on long lanes are opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Open {
-    /// At [`Timing::open_after`], as backups whose joins measure the lanes' round trips.
-    Probe,
-    /// Once the connection is judged long.
-    WhenLong,
-}
-
-/// What is remembered of earlier connections.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct History {
-    /// What was seen so long ago counts half.
-    pub half_life: Span,
-    /// Destinations.
-    pub capacity: usize,
-    /// A connection with more bytes than this was long.
-    pub long: Bytes,
-    /// A connection to a service of which such a share was long lately is long from its start; `None`: never.
-    pub long_share: Option<f64>,
 }
 
 /// Which connections are treated how. What is empty or `None` matches all.
@@ -131,7 +110,7 @@ pub struct Judging {
     /// Who decides.
     pub judge: Judge,
     /// As [`Timing::open`].
-    pub open: Open,
+    pub open: LaneOpen,
     /// As [`Timing::open_after`].
     pub open_after: Span,
 }
@@ -187,17 +166,11 @@ impl Settings {
             (true, false) => "client side",
             (false, _) => "server side",
         };
-        let judge = match self.judge {
-            Judge::Deadline(_) => "deadline",
-            Judge::LinkCost(_) => "link-cost",
-            Judge::BytesSent(_) => "bytes-sent",
-            Judge::Backlog(_) => "backlog",
-            Judge::DeliveryRate(_) => "delivery-rate",
-        };
         format!(
-            "{} ({short} short, {} long), {side}, judge {judge}, {}",
+            "{} ({short} short, {} long), {side}, judge {}, {}",
             many(self.lanes.len(), "lane"),
             self.lanes.len() - short,
+            self.judge.name(),
             many(self.rules.len(), "rule")
         )
     }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use headway_control::lanes::{Backlog, Judge, LinkCost, Role};
 use headway_lane::config::{ConfigError, Configuration};
-use headway_lane::settings::{Judging, Open, Remote, Treatment};
-use headway_language::Problems;
+use headway_lane::settings::{Judging, Remote, Treatment};
+use headway_language::{Problems, Ratio};
+use headway_levers::lanes::LaneOpen;
 use headway_units::{Bytes, Span};
 use proptest::prelude::*;
 
@@ -59,7 +60,7 @@ fn what_is_left_out_has_its_default() {
     // A daemon polls what the kernel has smoothed (LinkCost::smoothing).
     assert_eq!(settings.judge, Judge::LinkCost(LinkCost { smoothing: 1.0, ..LinkCost::default() }));
     // A quarter of 300 ms: before that the author's kernel switches nothing.
-    assert_eq!((settings.timing.open, settings.timing.open_after), (Open::Probe, Span::from_millis(75)));
+    assert_eq!((settings.timing.open, settings.timing.open_after), (LaneOpen::Early, Span::from_millis(75)));
     assert_eq!(settings.timing.idle, Some(Span::from_secs(1)));
     assert_eq!((settings.history, settings.rules.len()), (None, 0));
     assert_eq!(settings.operations.metrics, None);
@@ -69,35 +70,36 @@ fn what_is_left_out_has_its_default() {
 fn when_subflows_open_follows_from_the_judges() {
     let timing = |more: &str| valid(&format!("{LEAST}\n{more}")).settings.timing;
     let backlog = timing("judge = 'backlog'".replace("judge", "[judge]\nkind").as_str());
-    assert_eq!((backlog.open, backlog.open_after), (Open::WhenLong, Span::from_millis(20)));
+    assert_eq!((backlog.open, backlog.open_after), (LaneOpen::WhenLong, Span::from_millis(20)));
     let deadline = timing("[judge]\nkind = 'deadline'\ndeadline = '100ms'");
-    assert_eq!((deadline.open, deadline.open_after), (Open::WhenLong, Span::from_millis(25)));
+    assert_eq!((deadline.open, deadline.open_after), (LaneOpen::WhenLong, Span::from_millis(25)));
 }
 
 #[test]
 fn a_rule_changes_nothing_for_connections_that_it_does_not_match() {
-    let open = |text: &str| {
-        let settings = valid(&format!("{LEAST}\n{text}")).settings;
+    // keys at the top come before the tables
+    let opens = |top: &str, text: &str| {
+        let settings = valid(&format!("{top}\n{LEAST}\n{text}")).settings;
         let of = |one: Judging| (one.open, one.open_after);
         let Treatment::Judged(rule) = settings.rules[0].then else { panic!("it is judged") };
         (of(settings.judging()), of(rule))
     };
-    let (probe, when_long) = (Open::Probe, Open::WhenLong);
+    let (early, when_long) = (LaneOpen::Early, LaneOpen::WhenLong);
     let ms = Span::from_millis;
     let rule = "[[rule]]\nname = 'a'\nport = 1\n";
     let fast = format!("{rule}judge = {{ kind = 'link-cost', deadline = '40ms' }}\n");
     let backlog = "[judge]\nkind = 'backlog'\n";
     // each by its own judge
-    assert_eq!(open(&format!("{backlog}{fast}")), ((when_long, ms(20)), (probe, ms(10))));
-    assert_eq!(open(&format!("{rule}judge = 'backlog'")), ((probe, ms(75)), (when_long, ms(20))));
+    assert_eq!(opens("", &format!("{backlog}{fast}")), ((when_long, ms(20)), (early, ms(10))));
+    assert_eq!(opens("", &format!("{rule}judge = 'backlog'")), ((early, ms(75)), (when_long, ms(20))));
     // the same judge, the same times
-    assert_eq!(open(rule), ((probe, ms(75)), (probe, ms(75))));
+    assert_eq!(opens("", rule), ((early, ms(75)), (early, ms(75))));
     // what is said for all is for all
-    let all = "[timing]\nopen = 'probe'\nopen-after = '5ms'\n";
-    assert_eq!(open(&format!("{backlog}{all}{fast}")), ((probe, ms(5)), (probe, ms(5))));
+    let (top, all) = ("open = 'early'", "[timing]\nopen-after = '5ms'\n");
+    assert_eq!(opens(top, &format!("{backlog}{all}{fast}")), ((early, ms(5)), (early, ms(5))));
     // and what a rule says itself comes first
     let own = format!("{all}{rule}judge = 'backlog'\nopen = 'when-long'\nopen-after = '7ms'\n");
-    assert_eq!(open(&own), ((probe, ms(5)), (when_long, ms(7))));
+    assert_eq!(opens(top, &own), ((early, ms(5)), (when_long, ms(7))));
 }
 
 #[test]
@@ -121,12 +123,12 @@ fn everything_that_can_be_written_arrives() {
     assert_eq!(settings.lanes[1].remote, Remote::Mapped(prefixes.to_vec()));
     assert_eq!((&settings.lanes[2].remote, &settings.lanes[2].interface), (&Remote::Announced, &None));
     let timing = settings.timing;
-    assert_eq!((timing.open, timing.open_after, timing.idle), (Open::Probe, Span::from_millis(30), None));
+    assert_eq!((timing.open, timing.open_after, timing.idle), (LaneOpen::Early, Span::from_millis(30), None));
     assert_eq!((timing.probe_interval, timing.poll_interval), (Span::from_millis(200), Span::from_millis(10)));
     assert_eq!((timing.watch_interval, timing.patience), (Span::from_secs(1), Span::from_millis(1500)));
     let history = settings.history.unwrap();
     assert_eq!((history.half_life, history.capacity), (Span::from_secs(2), 500));
-    assert_eq!((history.long, history.long_share), (Bytes::from_kb(1000), Some(0.9)));
+    assert_eq!((history.long, history.long_share.map(Ratio::get)), (Bytes::from_kb(1000), Some(0.9)));
     let rule = &settings.rules[0];
     assert_eq!(rule.destinations[1], "fd00:9::7/128".parse().unwrap());
     assert_eq!(rule.ports, [5201..=5201, 5000..=5100]);
@@ -136,7 +138,7 @@ fn everything_that_can_be_written_arrives() {
     assert_eq!(settings.rules[1].then, Treatment::Leave);
     let threshold = Bytes::from_kb(1000);
     let judge = Judge::Backlog(Backlog { threshold });
-    let judging = Judging { judge, open: Open::WhenLong, open_after: Span::from_millis(5) };
+    let judging = Judging { judge, open: LaneOpen::WhenLong, open_after: Span::from_millis(5) };
     assert_eq!(settings.rules[2].then, Treatment::Judged(judging));
     let limits = settings.limits;
     assert_eq!((limits.connections, limits.opens_per_second), (5000, 500));
@@ -156,7 +158,7 @@ fn what_is_shown_reads_back_to_the_same() {
         assert_eq!(again.settings, configuration.settings, "{shown}");
         assert_eq!(again.show(), shown);
     }
-    for key in ["open = \"probe\"", "open-after = \"75ms\"", "[limits]", "[operations]", "socket = "] {
+    for key in ["open = \"early\"", "open-after = \"75ms\"", "[limits]", "[operations]", "socket = "] {
         assert!(valid(LEAST).show().contains(key), "no {key} in\n{}", valid(LEAST).show());
     }
 }

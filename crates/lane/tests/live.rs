@@ -442,7 +442,7 @@ fn link_cost_measures_the_long_lane_and_switches() {
 #[test]
 fn a_long_lane_that_is_opened_early_carries_nothing_before_its_time() {
     let Some(hosts) = Hosts::new() else { return };
-    hosts.configure(NEVER, "[timing]\nopen = \"probe\"\nopen-after = \"20ms\"\n");
+    hosts.configure_lanes("open = \"early\"", NEVER, "[timing]\nopen-after = \"20ms\"\n");
     let daemon = hosts.daemon(&[&hosts.client]);
     let transfer = hosts.upload(at("10.0.1.2", 5001));
     daemon.wait("a backup", |now| {

@@ -23,7 +23,7 @@ mod suggest;
 mod sweep;
 mod tree;
 
-pub use limit::{Limit, OrOff};
+pub use limit::{Limit, Never, OrOff};
 pub use lists::{Map, Name, OneOrMany};
 pub use parameters::Parameters;
 pub use problem::{PointProblems, Problem, Problems};

@@ -1,5 +1,6 @@
 //! Values that may be none: limits that do not hold, and what can be switched off.
 
+use headway_units::Span;
 use serde_json::json;
 
 use super::read::{Field, Limited, Reader};
@@ -115,6 +116,57 @@ impl<T: Limited> Limited for OrOff<T> {
             OrOff::Off => None,
             OrOff::On(value) => value.bound(),
         }
+    }
+}
+
+/// A time after which something happens, or `"never"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Never {
+    /// It does not happen.
+    Never,
+    /// After so long.
+    After(Span),
+}
+
+impl Never {
+    /// The time, if there is one.
+    pub fn get(self) -> Option<Span> {
+        match self {
+            Never::Never => None,
+            Never::After(time) => Some(time),
+        }
+    }
+}
+
+impl Field for Never {
+    fn read(node: &Node, reader: &mut Reader) -> Option<Never> {
+        match &node.value {
+            Value::Text(text) if text == "never" => Some(Never::Never),
+            Value::Bool(false) => {
+                let message = format!("`{}` must be a time, or \"never\"", reader.path());
+                reader.problem(node.at, message, "this is a boolean", Some("write \"never\"".to_owned()));
+                None
+            }
+            _ => Span::read(node, reader).map(Never::After),
+        }
+    }
+
+    fn show(&self) -> Option<Shown> {
+        match self {
+            Never::Never => Some(Shown::Text("never".to_owned())),
+            Never::After(time) => time.show(),
+        }
+    }
+
+    fn schema(definitions: &mut Definitions) -> Json {
+        or(Span::schema(definitions), &json!("never"))
+    }
+}
+
+impl Limited for Never {
+    type Bound = Span;
+    fn bound(&self) -> Option<Span> {
+        self.get()
     }
 }
 

@@ -2,7 +2,14 @@
 //! defaults, limits and schema, so none of them can disagree.
 
 /// A table with fixed keys. A field without a default is required unless its type says otherwise
-/// (`Option`). `with part: Part` at the end takes the keys of another record or choice into the same table.
+/// (`Option`). Behind the fields may stand, in this order:
+///
+/// * `short "key"`: the table may be shortened to the text behind that key (`lanes = "deadline"` for
+///   `lanes = { judge = "deadline" }`);
+/// * `renamed { "old" => "new", }`: keys of earlier versions. They are errors that name the new key, which may be a path
+///   from this table (`"judge.deadline"`), or, with `../`, from the one around it;
+/// * `refused { "key" => REASON, }`: keys that other files have and this one cannot have, with the reason;
+/// * `with part: Part`: the keys of another record or choice are keys of this table, too.
 #[macro_export]
 macro_rules! record {
     (@default) => {
@@ -10,6 +17,12 @@ macro_rules! record {
     };
     (@default $default:expr) => {
         Some(|| $default)
+    };
+    (@tag) => {
+        None
+    };
+    (@tag $Part:ty) => {
+        <$Part as $crate::Part>::TAG
     };
     (
         $(#[doc = $about:literal])+
@@ -20,6 +33,9 @@ macro_rules! record {
                 pub $field:ident: $type:ty $(= $default:expr)?,
             )*
         }
+        $(short $short:literal)?
+        $(renamed { $($old:literal => $new:literal),+ $(,)? })?
+        $(refused { $($refused:literal => $reason:expr),+ $(,)? })?
         $(with $(#[doc = $part_doc:literal])+ $part:ident: $Part:ty)?
     ) => {
         $(#[doc = $about])+
@@ -38,11 +54,19 @@ macro_rules! record {
 
         impl $crate::Part for $Record {
             const TITLE: &'static str = stringify!($Record);
-            $(const TAG: Option<&'static str> = <$Part as $crate::Part>::TAG;)?
+            const TAG: Option<&'static str> = {
+                const SHORT: &[&str] = &[$($short)?];
+                match SHORT {
+                    [key, ..] => Some(*key),
+                    [] => $crate::record!(@tag $($Part)?),
+                }
+            };
 
             #[allow(unused_variables, reason = "a record may lack keys or a part")]
             fn keys(table: &$crate::Table, keys: &mut $crate::Keys) {
                 $(keys.known.push($crate::key(stringify!($field)));)*
+                $(keys.renamed.extend([$(($old, $new)),+]);)?
+                $(keys.refused.extend([$(($refused, $reason)),+]);)?
                 $(<$Part as $crate::Part>::keys(table, keys);)?
             }
 
@@ -148,6 +172,8 @@ macro_rules! choice {
                         written = Some(concat!($tag, " = \"", $name, "\""));
                         keys.known.extend(own.known);
                         keys.elsewhere.extend(own.elsewhere);
+                        keys.renamed.extend(own.renamed);
+                        keys.refused.extend(own.refused);
                         keys.open |= own.open;
                     } else {
                         let owner = concat!($tag, " = \"", $name, "\"");
@@ -211,7 +237,8 @@ macro_rules! choice {
     };
 }
 
-/// One of several words.
+/// One of several words. `renamed { "old" => "new", }` behind them: words of earlier versions, which are errors that name
+/// the new word.
 #[macro_export]
 macro_rules! words {
     (
@@ -219,6 +246,7 @@ macro_rules! words {
         pub enum $Words:ident {
             $($(#[doc = $doc:literal])+ $name:literal => $Variant:ident,)+
         }
+        $(renamed { $($old:literal => $new:literal),+ $(,)? })?
     ) => {
         $(#[doc = $about])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -240,7 +268,7 @@ macro_rules! words {
                 node: &$crate::Node,
                 reader: &mut $crate::Reader,
             ) -> Option<$Words> {
-                match $crate::word(node, &[$($name),+], reader)? {
+                match $crate::word(node, &[$($name),+], &[$($(($old, $new)),+)?], reader)? {
                     $($name => Some($Words::$Variant),)+
                     _ => None,
                 }

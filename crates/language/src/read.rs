@@ -59,6 +59,10 @@ pub struct Keys {
     pub known: Vec<String>,
     /// These belong to another choice than the one that is written.
     pub elsewhere: Vec<Elsewhere>,
+    /// Keys of earlier versions with the present ones, see [`record!`](crate::record).
+    pub renamed: Vec<(&'static str, &'static str)>,
+    /// Keys that this file cannot have, with the reason.
+    pub refused: Vec<(&'static str, &'static str)>,
     /// The choice itself is wrong, so nothing can be said about other keys.
     pub open: bool,
 }
@@ -227,23 +231,40 @@ impl Reader {
     }
 
     fn unknown_keys(&mut self, table: &Table, keys: &Keys) {
+        let named = |list: &[(&'static str, &'static str)], key: &str| {
+            list.iter().find(|(name, _)| *name == key).map(|(_, text)| *text)
+        };
         for entry in table.entries.iter().filter(|entry| !keys.known.contains(&entry.key)) {
             let known = || keys.known.iter().map(String::as_str);
             let place = if self.path.is_empty() { String::new() } else { format!(" in `{}`", self.path()) };
             let short = entry.key.chars().take(60).collect::<String>();
-            if let Some(other) = keys.elsewhere.iter().find(|other| other.key == entry.key) {
+            let (message, label, help) = if let Some(new) = named(&keys.renamed, &entry.key) {
+                let old = self.path_of(&entry.key);
+                let new = self.path_of(new);
+                (format!("`{old}` is no longer a key"), "renamed", format!("it is called `{new}` now"))
+            } else if let Some(reason) = named(&keys.refused, &entry.key) {
+                (format!("`{}` cannot be had here", self.path_of(&entry.key)), "not here", reason.to_owned())
+            } else if let Some(other) = keys.elsewhere.iter().find(|other| other.key == entry.key) {
                 let message = format!("`{short}` has no meaning{place} with `{}`", other.chosen);
-                self.problem(
-                    entry.key_at,
-                    message,
-                    "not with this choice",
-                    Some(format!("it needs `{}`", other.owner)),
-                );
+                (message, "not with this choice", format!("it needs `{}`", other.owner))
             } else if !keys.open {
                 let help = suggest::help(&entry.key, known(), "keys known here");
-                self.problem(entry.key_at, format!("unknown key `{short}`{place}"), "unknown key", Some(help));
-            }
+                (format!("unknown key `{short}`{place}"), "unknown key", help)
+            } else {
+                continue;
+            };
+            self.problem(entry.key_at, message, label, Some(help));
         }
+    }
+
+    /// The dotted path of `key`, which may itself be a path from here: down (`a.b`), or first up (`../a`).
+    fn path_of(&self, mut key: &str) -> String {
+        let mut above = &self.path[..];
+        while let Some(rest) = key.strip_prefix("../") {
+            above = above.split_last().map_or(&[], |(_, above)| above);
+            key = rest;
+        }
+        above.iter().map(String::as_str).chain([key]).collect::<Vec<_>>().join(".")
     }
 }
 

@@ -45,16 +45,30 @@ pub fn choose(
         return None;
     };
     // Written short, the text itself stands where the table would.
-    if node.at == at { word(node, names, reader) } else { reader.within(tag, |reader| word(node, names, reader)) }
+    if node.at == at {
+        word(node, names, &[], reader)
+    } else {
+        reader.within(tag, |reader| word(node, names, &[], reader))
+    }
 }
 
-/// The one of `names` that `node` is.
-pub fn word(node: &Node, names: &'static [&'static str], reader: &mut Reader) -> Option<&'static str> {
+/// The one of `names` that `node` is. `renamed` are words of earlier versions with the present ones.
+pub fn word(
+    node: &Node,
+    names: &'static [&'static str],
+    renamed: &[(&str, &str)],
+    reader: &mut Reader,
+) -> Option<&'static str> {
     let Value::Text(text) = &node.value else {
         return reader.wrong_kind(node, &format!("one of {}", suggest::list(names.iter().copied(), 40)));
     };
     let found = names.iter().copied().find(|name| name == text);
-    if found.is_none() {
+    if found.is_none()
+        && let Some((old, new)) = renamed.iter().find(|(old, _)| old == text)
+    {
+        let message = format!("`{}` = \"{old}\" is called \"{new}\" now", reader.path());
+        reader.problem(node.at, message, "renamed", Some(format!("write \"{new}\"")));
+    } else if found.is_none() {
         let near = suggest::nearest(text, names.iter().copied());
         let help = near.map(|near| format!("did you mean `{near}`?"));
         let message = format!("`{}` must be one of {}", reader.path(), suggest::list(names.iter().copied(), 40));

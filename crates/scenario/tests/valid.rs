@@ -1,6 +1,7 @@
 //! What right scenarios mean, and that printing and reading them are inverse.
 
-use headway_scenario::schema::{FlowsRecord, HostKind, JudgeRecord, Pairs, Protocol, SizeKind};
+use headway_levers::lanes::JudgeRecord;
+use headway_scenario::schema::{FlowsRecord, HostKind, Pairs, Protocol, SizeKind};
 use headway_scenario::{Amount, Document, Experiment, Overrides, Quantity, QueueLimit, Scalar, ScenarioRecord};
 use headway_units::{Bytes, Rate, Span};
 
@@ -65,7 +66,7 @@ fn values_defaults_and_short_forms_are_read() {
     assert_eq!(scenario.policy[1].transport.initial_window, Some(10));
     let Protocol::Mptcp(mptcp) = &scenario.policy[2].transport.protocol else { panic!("not MPTCP") };
     assert_eq!(mptcp.control, "lia");
-    let JudgeRecord::Deadline(judge) = &mptcp.lanes.as_ref().unwrap().judge else { panic!("not a deadline") };
+    let JudgeRecord::Deadline(judge) = &mptcp.lanes.as_ref().unwrap().common.judge else { panic!("not a deadline") };
     assert_eq!(judge.deadline, Span::from_millis(300));
     let between = scenario.claim[1].between.as_ref().unwrap();
     assert_eq!(between.low, Quantity::Span(Span::from_millis(5)));

@@ -171,7 +171,7 @@ kind = "mptcp"
 stack = "linux"
 control = "new-reno"
 join-after = "0B"
-lanes = { judge = "deadline", deadline = "100ms" }
+lanes = { judge = { kind = "deadline", deadline = "100ms" } }
 "#;
     place.write("lanes.toml", format!("{SMALL}{lanes}"));
     place.ok(&["run", "lanes.toml", "--policy", "lanes", "--out", "out", "--quiet"]);

@@ -21,13 +21,8 @@
 //! `net/ipv4/tcp_cong.c`), called "the author's code": read for its units, not copied. Where this
 //! deviates, the place says so; `docs/lanes.md` lists all deviations.
 
-mod backlog;
-mod bytes_sent;
-mod deadline;
-mod delivery_rate;
 mod history;
 mod judge;
-mod link_cost;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -37,13 +32,8 @@ use std::fmt;
 
 use headway_units::{Bytes, Rate, Span, Time};
 
-pub use backlog::Backlog;
-pub use bytes_sent::BytesSent;
-pub use deadline::Deadline;
-pub use delivery_rate::DeliveryRate;
 pub use history::{History, HistoryError, Peer};
-pub use judge::{Judge, ParameterError};
-pub use link_cost::LinkCost;
+pub use judge::{Backlog, BytesSent, Deadline, DeliveryRate, Judge, LinkCost, ParameterError};
 pub use start::{Beginning, HostLanes, Start};
 
 use judge::Seen;

@@ -284,7 +284,7 @@ fn the_cheapest_of_several_short_lanes_keeps_the_connection() {
 
 #[test]
 fn deadline_switches_by_observation() {
-    let (mut lanes, short, long) = one_each(Deadline { after: ms(30) });
+    let (mut lanes, short, long) = one_each(Deadline { deadline: ms(30) });
     assert_eq!(lanes.deadline(), at(30));
     assert_eq!(lanes.observe(at(29), short, queued(ms(50))), Permits::Unchanged);
     assert_eq!((lanes.permit(short), lanes.permit(long)), (Permit::Normal, Permit::Probe));
@@ -498,7 +498,7 @@ fn an_earlier_count_of_bytes_does_not_take_any_back() {
 
 #[test]
 fn crowded_long_lanes_send_a_connection_back_after_the_hold_and_the_judge_begins_anew() {
-    let (lanes, ..) = one_each(Deadline { after: ms(300) });
+    let (lanes, ..) = one_each(Deadline { deadline: ms(300) });
     let mut lanes = lanes.returning(Some(Return { margin: ms(2), hold: ms(50) }));
     let (short, long) = (SubflowIndex(0), SubflowIndex(1));
     let _ = lanes.tick(at(300));
@@ -523,7 +523,7 @@ fn crowded_long_lanes_send_a_connection_back_after_the_hold_and_the_judge_begins
 
 #[test]
 fn a_break_in_the_crowd_begins_the_hold_anew() {
-    let (lanes, short, long) = one_each(Deadline { after: ms(0) });
+    let (lanes, short, long) = one_each(Deadline { deadline: ms(0) });
     let mut lanes = lanes.returning(Some(Return { margin: ms(1), hold: ms(50) }));
     let _ = lanes.observe(at(0), short, queued(Span::ZERO));
     let _ = lanes.observe(at(1), long, queued(ms(8)));
@@ -568,7 +568,7 @@ fn a_connection_that_begins_long_uses_what_it_has_until_a_long_lane_is_there() {
 
 #[test]
 fn a_long_connection_whose_lanes_are_silent_waits_before_it_takes_the_short_one() {
-    let (lanes, short, long) = one_each(Deadline { after: ms(300) });
+    let (lanes, short, long) = one_each(Deadline { deadline: ms(300) });
     let mut lanes = lanes.patient(ms(100));
     let _ = lanes.tick(at(300));
     assert_eq!(lanes.failed(long), Permits::Changed);
@@ -594,7 +594,7 @@ fn a_connection_that_wants_a_lane_waits_for_it_to_open() {
 
 #[test]
 fn leftovers_are_taken_of_a_short_lane_until_it_is_needed() {
-    let (lanes, short, long) = one_each(Deadline { after: ms(300) });
+    let (lanes, short, long) = one_each(Deadline { deadline: ms(300) });
     let mut lanes = lanes.taking(Some(Leftovers { packets: 3, below: ms(1), pause: ms(50) }));
     let _ = lanes.observe(at(10), short, queued(Span::ZERO));
     assert_eq!(lanes.permit(short), Permit::Normal, "not long yet");
@@ -612,7 +612,7 @@ fn leftovers_are_taken_of_a_short_lane_until_it_is_needed() {
     assert_eq!(lanes.failed(short), Permits::Changed);
     assert_eq!(lanes.permit(short), Permit::Hold, "it seems down");
 
-    let (lanes, short, _) = one_each(Deadline { after: ms(0) });
+    let (lanes, short, _) = one_each(Deadline { deadline: ms(0) });
     let mut lanes = lanes.taking(Some(Leftovers { packets: 0, below: ms(1), pause: ms(0) }));
     let _ = lanes.tick(at(0));
     assert_eq!(lanes.permit(short), Permit::Sip(2));
@@ -720,7 +720,7 @@ fn judge() -> impl Strategy<Value = Judge> {
         },
     );
     prop_oneof![
-        1 => span().prop_map(|after| Deadline { after }.into()),
+        1 => span().prop_map(|deadline| Deadline { deadline }.into()),
         1 => Just(LinkCost::default().into()),
         3 => link_cost,
         1 => bytes().prop_map(|threshold| BytesSent { threshold }.into()),
@@ -886,7 +886,7 @@ proptest! {
 
 #[test]
 fn a_connection_that_is_new_again_is_short_until_its_judge_says_otherwise_and_counts_from_there() {
-    let (mut lanes, short, long) = one_each(Deadline { after: ms(300) });
+    let (mut lanes, short, long) = one_each(Deadline { deadline: ms(300) });
     assert_eq!(lanes.tick(at(300)), Permits::Changed);
     assert!(lanes.is_long());
     assert_eq!(lanes.anew(at(1_000)), Permits::Changed);

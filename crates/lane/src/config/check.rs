@@ -2,9 +2,12 @@
 
 use headway_control::lanes::MAX_SUBFLOWS;
 use headway_language::{Node, Reader};
+use headway_levers::Mistake;
+use headway_levers::lanes::JudgeRecord;
+use headway_units::Span;
 use ipnet::IpNet;
 
-use super::record::{FileRecord, JudgeRecord, LaneRecord, OpenWord, RoleWord, TreatmentWord};
+use super::record::{FileRecord, LaneRecord, RoleWord, TreatmentWord};
 use super::values::{Ports, RemoteValue, User};
 use crate::setup::KERNEL_TABLES;
 
@@ -15,6 +18,9 @@ const MAX_RULES: usize = 1000;
 /// `sun_path` of Linux holds so many bytes and a zero.
 const MAX_SOCKET: usize = 107;
 
+/// What is forgotten sooner was never there for a daemon that polls: the shortest interval that it can have.
+const MIN_HALF_LIFE: Span = Span::from_millis(1);
+
 /// Notes problems at paths of the file.
 struct Checker<'a> {
     tree: &'a Node,
@@ -24,6 +30,10 @@ struct Checker<'a> {
 impl Checker<'_> {
     fn note(&mut self, path: &[&str], message: String, label: impl Into<String>, help: Option<&str>) {
         self.reader.problem(self.tree.locate(path), message, label, help.map(str::to_owned));
+    }
+
+    fn mistake(&mut self, path: &[&str], mistake: &Mistake) {
+        self.note(path, mistake.message.clone(), mistake.label, mistake.help);
     }
 }
 
@@ -170,28 +180,26 @@ fn shared(index: usize, lanes: &[LaneRecord], checker: &mut Checker) {
 fn judges(record: &FileRecord, checker: &mut Checker) {
     let rules = checker.tree.child("rule");
     let said = |at: &str| rules.and_then(|rules| rules.child(at)?.child("open")).is_some();
-    let mut one = |path: &[&str], judge: &JudgeRecord, opens: &[&str], open: Option<OpenWord>| {
-        if let Err(error) = judge.judge().validate() {
-            checker.note(path, format!("the judge's {error}"), "", None);
-        }
-        if judge.compares_lanes() && open == Some(OpenWord::WhenLong) {
-            let help = "take `open = \"probe\"`, or another judge";
-            let message = "`link-cost` compares what lanes measure, so they cannot open once it has decided".to_owned();
-            checker.note(opens, message, "", Some(help));
-        }
-    };
-    let timing = ["timing", "open"];
-    one(&["judge"], &record.judge, &timing, record.timing.open);
+    for mistake in record.lanes.check() {
+        checker.mistake(&[mistake.key], &mistake);
+    }
     for (index, rule) in record.rule.iter().enumerate() {
         let at = index.to_string();
-        let own = ["rule", &at, "open"];
-        // A rule that says nothing has what `timing` says.
-        let opens = if said(&at) { &own[..] } else { &timing[..] };
-        if let Some(judge) = &rule.judge {
-            one(&["rule", &at, "judge"], judge, opens, rule.open);
-        } else if said(&at) {
-            one(&["judge"], &record.judge, opens, rule.open);
+        if let Some(mistake) = rule.judge.as_ref().and_then(JudgeRecord::check) {
+            checker.mistake(&["rule", &at, "judge"], &mistake);
         }
+        // A rule that says nothing has what is said for all.
+        let own = ["rule", &at, "open"];
+        let place = if said(&at) { &own[..] } else { &["open"] };
+        let judge = rule.judge.as_ref().or(said(&at).then_some(&record.lanes.judge));
+        if let Some(mistake) = judge.and_then(|judge| judge.check_open(rule.open)) {
+            checker.mistake(place, &mistake);
+        }
+    }
+    if let Some(history) = record.lanes.history.as_ref().filter(|history| history.half_life < MIN_HALF_LIFE) {
+        let message = format!("`history.half-life` must be at least {MIN_HALF_LIFE}");
+        let help = "the daemon looks at connections once a millisecond at most";
+        checker.note(&["history", "half-life"], message, format!("this is {}", history.half_life), Some(help));
     }
 }
 

@@ -13,11 +13,10 @@ use headway_control::lanes::Role;
 pub use headway_daemon::config::ConfigError;
 use headway_daemon::config::MAX_FILE;
 use headway_language::{Field, Parse, Problems};
+use headway_levers::lanes::{LanesRecord, Sampling};
 
-use crate::settings::{
-    History, Judging, Lane, Limits, Open, Operations, Remote, Rule, Settings, Setup, Timing, Treatment,
-};
-use record::{FileRecord, JudgeRecord, LaneRecord, OpenWord, RoleWord, RuleRecord, RuleSide, Side, TreatmentWord};
+use crate::settings::{Judging, Lane, Limits, Operations, Remote, Rule, Settings, Setup, Timing, Treatment};
+use record::{FileRecord, LaneRecord, RoleWord, RuleRecord, RuleSide, Side, TimingTable, TreatmentWord};
 use values::{RemoteValue, User};
 
 /// A configuration that was understood.
@@ -74,23 +73,23 @@ fn uid(name: &str) -> Option<u32> {
     nix::unistd::User::from_name(name).ok().flatten().map(|user| user.uid.as_raw())
 }
 
-/// Writes the defaults that depend on other keys into the record: what rules leave out is as `timing` says, else each judge
+/// Writes the defaults that depend on other keys into the record: what rules leave out is as said for all, else each judge
 /// has its own, so that a rule changes nothing for connections that it does not match.
 fn complete(record: &mut FileRecord) {
-    let FileRecord { judge, timing, rule, .. } = record;
+    let FileRecord { lanes: LanesRecord { judge, open, .. }, timing: TimingTable { times }, rule, .. } = record;
     for rule in rule.iter_mut().filter(|rule| rule.lanes == TreatmentWord::Judged) {
         let judge = rule.judge.as_ref().unwrap_or(judge);
-        rule.open = rule.open.or(timing.open).or_else(|| Some(judge.opens()));
-        rule.open_after = rule.open_after.or(timing.open_after).or_else(|| Some(judge.opens_after()));
+        rule.open = rule.open.or(*open).or_else(|| Some(judge.opens()));
+        rule.open_after = rule.open_after.or(times.open_after).or_else(|| Some(judge.opens_after()));
     }
-    timing.open.get_or_insert(judge.opens());
-    timing.open_after.get_or_insert(judge.opens_after());
+    open.get_or_insert(judge.opens());
+    times.open_after.get_or_insert(judge.opens_after());
 }
 
 /// The settings that a complete record stands for. `user` finds a user's number and notes it if there is none.
 fn settings(record: &FileRecord, user: &mut dyn FnMut(&[&str], &User) -> Option<u32>) -> Option<Settings> {
-    let timing = &record.timing;
-    let judge = record.judge.judge();
+    let (lanes, times) = (&record.lanes, &record.timing.times);
+    let judge = lanes.judge.judge(Sampling::Polls);
     let mut rules = Some(Vec::new());
     for (index, rule) in record.rule.iter().enumerate() {
         let made = self::rule(index, rule, judge, user);
@@ -105,20 +104,15 @@ fn settings(record: &FileRecord, user: &mut dyn FnMut(&[&str], &User) -> Option<
         lanes: record.lane.iter().map(lane).collect(),
         judge,
         timing: Timing {
-            open: open(timing.open?),
-            open_after: timing.open_after?,
-            probe_interval: timing.probe_interval,
-            poll_interval: timing.poll_interval,
-            watch_interval: timing.watch_interval,
-            idle: timing.idle.get(),
-            patience: timing.patience,
+            open: lanes.open?,
+            open_after: times.open_after?,
+            probe_interval: times.probe_interval,
+            poll_interval: times.poll_interval,
+            watch_interval: times.watch_interval,
+            idle: times.idle.get(),
+            patience: lanes.patience,
         },
-        history: record.history.as_ref().map(|history| History {
-            half_life: history.half_life,
-            capacity: history.capacity as usize,
-            long: history.long,
-            long_share: history.long_share.map(headway_language::Ratio::get),
-        }),
+        history: lanes.history.clone(),
         rules: rules?,
         limits: Limits {
             connections: record.limits.connections as usize,
@@ -157,13 +151,6 @@ fn lane(record: &LaneRecord) -> Lane {
     }
 }
 
-fn open(word: OpenWord) -> Open {
-    match word {
-        OpenWord::Probe => Open::Probe,
-        OpenWord::WhenLong => Open::WhenLong,
-    }
-}
-
 fn rule(
     index: usize,
     record: &RuleRecord,
@@ -187,8 +174,8 @@ fn rule(
         server_side: record.side.map(|side| side == RuleSide::Server),
         then: match record.lanes {
             TreatmentWord::Judged => Treatment::Judged(Judging {
-                judge: record.judge.as_ref().map_or(judge, JudgeRecord::judge),
-                open: open(record.open?),
+                judge: record.judge.as_ref().map_or(judge, |own| own.judge(Sampling::Polls)),
+                open: record.open?,
                 open_after: record.open_after?,
             }),
             TreatmentWord::Long => Treatment::Long,

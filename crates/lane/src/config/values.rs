@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use headway_daemon::textual;
 pub use headway_daemon::values::{AbsolutePath, Endpoint};
 use headway_daemon::values::{path, short, text};
-use headway_language::{Definitions, Field, Json, Limited, Node, Reader, Shown, Value};
-use headway_units::Span;
+use headway_language::{Definitions, Field, Json, Node, Reader, Shown, Value};
 use ipnet::IpNet;
 use serde_json::json;
 
@@ -179,52 +178,6 @@ impl Field for RemoteValue {
 
     fn schema(definitions: &mut Definitions) -> Json {
         json!({ "anyOf": [{ "enum": ["same", "announced"] }, Vec::<Prefix>::schema(definitions)] })
-    }
-}
-
-/// A time, or `"never"`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Never {
-    /// It does not happen.
-    Never,
-    /// After so long.
-    After(Span),
-}
-
-impl Never {
-    /// The time, if there is one.
-    pub fn get(self) -> Option<Span> {
-        match self {
-            Never::Never => None,
-            Never::After(time) => Some(time),
-        }
-    }
-}
-
-impl Field for Never {
-    fn read(node: &Node, reader: &mut Reader) -> Option<Never> {
-        match &node.value {
-            Value::Text(text) if text == "never" => Some(Never::Never),
-            _ => Span::read(node, reader).map(Never::After),
-        }
-    }
-
-    fn show(&self) -> Option<Shown> {
-        match self {
-            Never::Never => Some(Shown::Text("never".to_owned())),
-            Never::After(time) => time.show(),
-        }
-    }
-
-    fn schema(_: &mut Definitions) -> Json {
-        json!({ "type": "string" })
-    }
-}
-
-impl Limited for Never {
-    type Bound = Span;
-    fn bound(&self) -> Option<Span> {
-        self.get()
     }
 }
 

@@ -6,6 +6,7 @@ mod polling;
 use std::net::{IpAddr, SocketAddr};
 
 use headway_control::lanes::{Judge, Lanes, MAX_SUBFLOWS, Observation, Peer, Permit, Role, SubflowIndex};
+use headway_levers::lanes::LaneOpen;
 use headway_linux::diag::{Mptcp, Tcp};
 use headway_linux::mptcp::Command;
 use headway_linux::{FourTuple, Token};
@@ -14,8 +15,8 @@ use headway_units::{Span, Time};
 use polling::by_subflow;
 
 use super::attempt::{self, Announced, GIVE_UP, Opening, RETRY, TRIES, UNSAID};
-use super::{Before, Class, Context, Event, Shared, compares, is_open, peer, ports};
-use crate::settings::{Open, Settings};
+use super::{Before, Class, Context, Event, Shared, is_open, peer, ports};
+use crate::settings::Settings;
 use crate::snapshot::{ConnectionStatus, SubflowStatus};
 
 /// Subflows of a connection that are looked after. The kernel bounds neither how many the other end opens nor how fast; what
@@ -66,7 +67,7 @@ pub(super) struct Handling {
     pub rule: Option<usize>,
     pub judge: Judge,
     /// When its subflows on long lanes are opened.
-    pub opens: Open,
+    pub opens: LaneOpen,
     /// The age from which on it is polled.
     pub open_after: Span,
     /// Long by rule, or because those before it were.
@@ -148,8 +149,9 @@ impl Connection {
         now: Time,
     ) -> Connection {
         let peer = peer(&arrival);
-        let share = shared.settings.history.and_then(|history| history.long_share);
-        let known = share.is_some_and(|least| shared.history.long_share(now, peer).is_some_and(|share| share >= least));
+        let share = shared.settings.history.as_ref().and_then(|history| history.long_share);
+        let known =
+            share.is_some_and(|least| shared.history.long_share(now, peer).is_some_and(|share| share >= least.get()));
         let long = handling.long || known;
         let mut connection = Connection {
             arrival,
@@ -348,7 +350,7 @@ impl Connection {
         // given up was asked for as one or the other: a poll tells; it tells whether there is something to send, too, which
         // the other end's join does not; or the join was a measurement
         let untold = backup.is_none() && !self.arrival.server_side && asked.is_none_or(|asked| asked.backup);
-        if self.traffic.idle_since.is_some() || untold || compares(&self.handling.judge) && !self.was_long {
+        if self.traffic.idle_since.is_some() || untold || self.handling.judge.compares_lanes() && !self.was_long {
             self.schedule.poll_at = cx.now;
         }
         self.act(cx);
@@ -601,7 +603,7 @@ impl Connection {
     pub fn end(&mut self, now: Time, shared: &mut Shared) {
         shared.classes[self.schedule.class as usize] -= 1;
         if !self.told {
-            let long = shared.settings.history.is_some_and(|history| self.traffic.acked >= history.long.get());
+            let long = shared.settings.history.as_ref().is_some_and(|history| self.traffic.acked >= history.long.get());
             shared.ended(now, self.peer, long);
         }
         for at in std::mem::take(&mut self.paths.listening) {

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use headway_control::lanes::{Judge, Peer, Role};
+use headway_control::lanes::{Peer, Role};
 use headway_linux::diag::{Mptcp, Tcp};
 use headway_linux::mptcp::{self, Command};
 use headway_linux::{FourTuple, Token};
@@ -576,7 +576,7 @@ impl Shared {
 
     /// A connection to `peer` turned out long or short; remembered only where it is asked for.
     fn ended(&mut self, now: Time, peer: Peer, long: bool) {
-        if self.settings.history.is_some_and(|history| history.long_share.is_some()) {
+        if self.settings.history.as_ref().is_some_and(|history| history.long_share.is_some()) {
             self.history.ended(now, peer, long);
         }
     }
@@ -648,8 +648,7 @@ fn role(role: Role) -> &'static str {
 }
 
 fn remember(settings: &Settings) -> headway_control::lanes::History {
-    let (half_life, capacity) = settings.history.map_or((Span::from_secs(1), 1_000), |h| (h.half_life, h.capacity));
-    headway_control::lanes::History::new(half_life, capacity).expect("the configuration's check validates the history")
+    settings.history.clone().unwrap_or_default().memory()
 }
 
 /// The number that stands for a host in histories.
@@ -667,9 +666,4 @@ fn host(ip: IpAddr) -> u64 {
 fn peer(arrival: &Arrival) -> Peer {
     let service = if arrival.server_side { arrival.pair.local.port() } else { arrival.pair.remote.port() };
     Peer { host: host(arrival.pair.remote.ip()), service }
-}
-
-/// Whether a judge compares what lanes cost, and so needs measurements of them.
-fn compares(judge: &Judge) -> bool {
-    matches!(judge, Judge::LinkCost(_))
 }

@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use headway_control::lanes::{Backlog, Deadline, Judge, LinkCost, Role};
+use headway_levers::lanes::LaneOpen;
 use headway_linux::diag::{Mptcp, SubflowInfo, Tcp};
 use headway_linux::mptcp::{self, Command};
 use headway_linux::{FourTuple, Token};
 use headway_units::{Bytes, Span, Time};
 
 use super::{Answer, Event, Kernel, LaneState, Manager, Unreadable};
-use crate::settings::{Judging, Lane, Limits, Open, Operations, Remote, Rule, Settings, Setup, Timing, Treatment};
+use crate::settings::{Judging, Lane, Limits, Operations, Remote, Rule, Settings, Setup, Timing, Treatment};
 
 mod arbitrary;
 mod decisions;
@@ -38,7 +39,7 @@ fn ip(lane: u8, host: u8) -> IpAddr {
 }
 
 /// A short lane (10.0/16) and a long one (10.1/16).
-fn settings(judge: impl Into<Judge>, open: Open) -> Settings {
+fn settings(judge: impl Into<Judge>, open: LaneOpen) -> Settings {
     let lane = |name: &str, role, net: u8| Lane {
         name: name.to_owned(),
         role,
@@ -70,7 +71,7 @@ fn settings(judge: impl Into<Judge>, open: Open) -> Settings {
 }
 
 fn deadline() -> Deadline {
-    Deadline { after: ms(300) }
+    Deadline { deadline: ms(300) }
 }
 
 #[derive(Debug, Clone)]

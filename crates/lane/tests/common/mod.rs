@@ -146,9 +146,14 @@ impl Hosts {
 
     /// Writes a configuration: lane `fast` is p1, lane `bulk` is p2.
     pub fn configure(&self, judge: &str, more: &str) {
+        self.configure_lanes("", judge, more);
+    }
+
+    /// As [`Hosts::configure`], with `keys` at the top.
+    pub fn configure_lanes(&self, keys: &str, judge: &str, more: &str) {
         let run = self.folder.path().display();
         let text = format!(
-            "[[lane]]\nname = \"fast\"\nrole = \"short\"\ninterface = \"p1\"\n\n[[lane]]\nname = \"bulk\"\n\
+            "{keys}\n[[lane]]\nname = \"fast\"\nrole = \"short\"\ninterface = \"p1\"\n\n[[lane]]\nname = \"bulk\"\n\
              role = \"long\"\ninterface = \"p2\"\nremote = [\"10.0.2.0/24\", \"fd00:2::/64\"]\n\n\
              [judge]\n{judge}\n\n[operations]\nsocket = \"{run}/lane.sock\"\nstate = \"{run}/state\"\n\n{more}\n"
         );

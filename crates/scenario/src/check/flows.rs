@@ -6,9 +6,8 @@ use headway_units::Span;
 
 use super::{Checker, tree};
 use crate::schema::{
-    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, HostsRecord, JudgeRecord,
-    LaneDaemonRecord, LaneOpen, LaneStart, LanesRecord, LinuxHostsRecord, PolicyRecord, Protocol, ScenarioRecord,
-    ShapeRecord, SizeKind, TrafficKind, TransportRecord,
+    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, HostsRecord, LinuxHostsRecord,
+    PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficKind, TransportRecord,
 };
 use crate::stack;
 
@@ -284,7 +283,11 @@ fn transport(
         checker.problem(&path("lanes"), message, &label, Some(help));
     }
     if let Some(own) = &mptcp.lanes {
-        lanes(name, own, &path("lanes"), checker);
+        for mistake in own.check() {
+            let path = [at, &["lanes", mistake.key]].concat();
+            let message = format!("policy `{name}`: {}", mistake.message);
+            checker.problem(&path, message, mistake.label, mistake.help);
+        }
     }
     let mut seen = BTreeSet::new();
     for (position, subflow) in mptcp.backup.iter().enumerate() {
@@ -319,38 +322,10 @@ fn daemon(policy: &PolicyRecord, index: &str, checker: &mut Checker) {
         let message = format!("policy `{name}` has a daemon for the paths of MPTCP, and no MPTCP");
         checker.problem(&path, message, "", Some("take transport = { kind = \"mptcp\" }"));
     }
-    let alone = LaneDaemonRecord {
-        open_after: None,
-        probe_interval: None,
-        poll_interval: None,
-        watch_interval: None,
-        idle: None,
-        config: record.config.clone(),
-    };
-    if record.config.is_some() && *record != alone {
+    if record.config.is_some() && record.timing.is_some() {
         let message = format!("policy `{name}` has a whole configuration for the daemon, and single settings");
         let help = "`config` says everything: put the settings into that file";
         checker.problem(&[&path[..], &["config"]].concat(), message, "", Some(help));
-    }
-}
-
-/// What is wrong with the lanes of policy `name`.
-fn lanes(name: &str, lanes: &LanesRecord, path: &[&str], checker: &mut Checker) {
-    let at = |key| [path, &[key]].concat();
-    if lanes.start == LaneStart::LeastCost && lanes.history.is_none() {
-        let message = format!("policy `{name}` starts on the lane of least cost and remembers no cost");
-        let help = "add `history = {}`, or start by \"round-robin\" or \"hash\"";
-        checker.problem(&at("start"), message, "needs `history`", Some(help));
-    }
-    if lanes.back.is_some() && matches!(lanes.judge, JudgeRecord::Backlog(_)) {
-        let message = format!("policy `{name}` would leave the short lane again as soon as it came back");
-        let help = "what waits does not get less by a return: use `back` with another judge";
-        checker.problem(&at("back"), message, "not with `backlog`", Some(help));
-    }
-    if lanes.open == LaneOpen::WhenLong && matches!(lanes.judge, JudgeRecord::LinkCost(_)) {
-        let message = format!("policy `{name}` compares the costs of lanes that it does not open");
-        let help = "judge = \"link-cost\" needs `open = \"early\"`, the default";
-        checker.problem(&at("open"), message, "not with `link-cost`", Some(help));
     }
 }
 

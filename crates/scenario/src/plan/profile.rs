@@ -1,15 +1,12 @@
 //! What connections are set up with.
 
 use headway_control::congestion::{AnyController, BadParameter};
-use headway_control::lanes::{
-    Backlog, BytesSent, Deadline, DeliveryRate, History, Judge, Leftovers, LinkCost, Return, Start,
-};
+use headway_levers::lanes::{LaneOpen, LanesRecord, LeftoversRecord, ModelledLanesRecord, ReturnRecord, Sampling};
 use headway_transport::{HistoryPlan, LanePlan, Multipath, Profile, Scheduler};
 
 use super::{PlanError, combination};
 use crate::schema::{
-    AddressPairs, BaseRtt, JudgeRecord, LaneOpen, LaneStart, LanesRecord, MptcpRecord, PolicyRecord, Protocol,
-    ScenarioRecord, Stack, TrafficRecord, TransportRecord,
+    AddressPairs, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord, Stack, TrafficRecord, TransportRecord,
 };
 use crate::stack;
 use headway_language::{Ratio, suggest_nearest};
@@ -61,9 +58,7 @@ fn profile(
     let own = stack::profile(transport);
     let (name, multipath, interface) = match &transport.protocol {
         Protocol::Tcp(tcp) => (tcp.control.as_deref().unwrap_or("new-reno"), None, tcp.interface.map(|n| n as usize)),
-        Protocol::Mptcp(mptcp) => {
-            (&*mptcp.control, Some(multipath(mptcp, transport.stack).map_err(|(key, text)| fault(key, text))?), None)
-        }
+        Protocol::Mptcp(mptcp) => (&*mptcp.control, Some(multipath(mptcp, transport.stack)), None),
     };
     // kernels have controls of their own
     let name = if modelled { name } else { "new-reno" };
@@ -126,60 +121,29 @@ fn parameter_fault(path: &[&str], error: &BadParameter) -> PlanError {
     }
 }
 
-fn judge(record: &JudgeRecord) -> Judge {
-    match record {
-        JudgeRecord::Deadline(own) => Deadline { after: own.deadline }.into(),
-        JudgeRecord::LinkCost(own) => LinkCost {
-            deadline: own.deadline,
-            alpha: own.alpha,
-            beta: own.beta,
-            gamma: own.gamma,
-            delta: own.delta,
-            delay_unit: own.delay_unit,
-            time_unit: own.time_unit,
-            common_base: own.base_rtt == BaseRtt::Common,
-            ..LinkCost::default()
-        }
-        .into(),
-        JudgeRecord::BytesSent(own) => BytesSent { threshold: own.threshold }.into(),
-        JudgeRecord::Backlog(own) => Backlog { threshold: own.threshold }.into(),
-        JudgeRecord::DeliveryRate(own) => DeliveryRate { rate: own.rate, window: own.window }.into(),
+fn lanes(record: &ModelledLanesRecord) -> LanePlan {
+    let LanesRecord { judge, open, patience, history } = &record.common;
+    LanePlan {
+        short: record.short as usize,
+        judge: judge.judge(Sampling::Acks),
+        start: record.start.start(),
+        late: *open == Some(LaneOpen::WhenLong),
+        history: history.as_ref().map(|own| HistoryPlan {
+            empty: own.memory(),
+            long: own.long,
+            long_share: own.long_share.map(Ratio::get),
+        }),
+        back: record.back.as_ref().map(ReturnRecord::rule),
+        patience: *patience,
+        leftovers: record.leftovers.as_ref().map(LeftoversRecord::rule),
     }
 }
 
-fn lanes(record: &LanesRecord) -> Result<LanePlan, String> {
-    let judge = judge(&record.judge);
-    judge.validate().map_err(|error| error.to_string())?;
-    let history = record.history.as_ref().map(|own| {
-        let empty = History::new(own.half_life, own.capacity as usize).map_err(|error| error.to_string())?;
-        Ok::<_, String>(HistoryPlan { empty, long: own.long, long_share: own.long_share.map(Ratio::get) })
-    });
-    Ok(LanePlan {
-        short: record.short as usize,
-        judge,
-        start: match record.start {
-            LaneStart::First => Start::First,
-            LaneStart::Hash => Start::Hash,
-            LaneStart::RoundRobin => Start::RoundRobin,
-            LaneStart::LeastCost => Start::LeastCost,
-        },
-        late: record.open == LaneOpen::WhenLong,
-        history: history.transpose()?,
-        back: record.back.as_ref().map(|own| Return { margin: own.margin, hold: own.hold }),
-        patience: record.patience,
-        leftovers: record.leftovers.as_ref().map(|own| Leftovers {
-            packets: own.packets as u8,
-            below: own.below,
-            pause: own.pause,
-        }),
-    })
-}
-
-fn multipath(record: &MptcpRecord, stack: Stack) -> Result<Multipath, (&'static str, String)> {
-    let lanes = record.lanes.as_ref().map(lanes).transpose().map_err(|error| ("lanes", error))?;
+fn multipath(record: &MptcpRecord, stack: Stack) -> Multipath {
+    let lanes = record.lanes.as_ref().map(lanes);
     // what needs windows, and so a kernel that has them
     let windows = lanes.as_ref().is_some_and(|plan| plan.leftovers.is_some() || plan.back.is_some());
-    Ok(Multipath {
+    Multipath {
         // Without a number of its own a connection takes one subflow for each pair, which the hosts limit.
         subflows: record.subflows.map(|n| n as usize),
         pairs: match record.address_pairs {
@@ -191,5 +155,5 @@ fn multipath(record: &MptcpRecord, stack: Stack) -> Result<Multipath, (&'static 
         syn_fallback: record.syn_fallback,
         scheduler: if stack == Stack::Linux && !windows { Scheduler::Linux } else { Scheduler::LowestRtt },
         lanes,
-    })
+    }
 }

@@ -14,9 +14,8 @@ pub use claim::{BetweenRecord, ClaimRecord, NearRecord, NumberRecord, OperandRec
 pub use failure::{Direction, FailureRecord};
 pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
 pub use policy::{
-    AddressPairs, BacklogRecord, BaseRtt, BytesSentRecord, DeadlineRecord, DeliveryRateRecord, HistoryRecord,
-    JudgeRecord, LaneDaemonRecord, LaneOpen, LaneStart, LanesRecord, LeftoversRecord, LinkCostRecord,
-    LinuxPolicyRecord, MptcpRecord, PolicyRecord, Protocol, ReplicateRecord, ReturnRecord, Scheduler, TcpRecord,
+    AddressPairs, LaneDaemonRecord, LinuxPolicyRecord, MptcpRecord, PolicyRecord, Protocol, ReplicateRecord, Scheduler,
+    TcpRecord,
 };
 pub use queue::{CodelRecord, DropTailRecord, DrrRecord, FqCodelRecord, QueueRecord, RedRecord, SharedBufferRecord};
 pub use quick::{KernelHostsRecord, KernelQuickRecord, QuickRecord};

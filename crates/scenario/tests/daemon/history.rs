@@ -10,7 +10,7 @@ fn a_service_whose_connections_were_long_has_long_ones_from_the_start() {
     let Some(lab) = Lab::new() else { return };
     // the connections at 40 ms of their age: to the service that had three long ones before, and to another one
     let learnt = |history: &str| {
-        let lanes = format!("policy.lanes.transport.lanes={{judge=\"deadline\",deadline=\"100ms\"{history}}}");
+        let lanes = format!("policy.lanes.transport.lanes={{judge={{kind=\"deadline\",deadline=\"100ms\"}}{history}}}");
         let programs = [
             program_on("right", "other", "0ms", "./peer serve 0.0.0.0:7001"),
             program("first", "0ms", "./peer send 10.0.0.2:7000 700000 count=3"),
@@ -52,8 +52,9 @@ fn a_queue_is_known_by_the_round_trip_of_an_earlier_connection() {
             program("fill", "120ms", "./peer send 10.0.0.2:7000 1000000000 from=10.0.0.1"),
             program("send", "350ms", "./peer send 10.0.0.2:7000 4000000 chunk=1000 every=1000 life=400000 end=close"),
         ];
-        let lanes = "policy.lanes.transport.lanes={judge=\"link-cost\",deadline=\"400ms\",alpha=4.0}";
-        let ran = lab.twice(&programs, &[lanes, "policy.lanes.linux={daemon={open-after=\"20ms\"}}", "duration=760ms"]);
+        let lanes = "policy.lanes.transport.lanes={judge={kind=\"link-cost\",deadline=\"400ms\",alpha=4.0}}";
+        let ran = lab
+            .twice(&programs, &[lanes, "policy.lanes.linux={daemon={timing={open-after=\"20ms\"}}}", "duration=760ms"]);
         quiet(&ran);
         switched(&ran.outcomes[0])
     };
@@ -80,7 +81,7 @@ fn a_lane_that_failed_is_left_alone_by_the_next_connection() {
             program("after", "9500ms", "headway-lane status --json"),
         ];
         let lanes = format!(
-            "policy.lanes.transport.lanes={{judge=\"deadline\",deadline=\"100ms\",history={{half-life=\"{half_life}\"}}}}"
+            "policy.lanes.transport.lanes={{judge={{kind=\"deadline\",deadline=\"100ms\"}},history={{half-life=\"{half_life}\"}}}}"
         );
         let ran = lab.twice(&programs, &[&lanes, "duration=10s"]);
         quiet(&ran);

@@ -8,7 +8,8 @@ use super::{Lab, counter, quiet, status, switched};
 
 /// A sender that fills no queue itself, under a daemon that looks and probes often.
 const SENDER: &str = "./peer send 10.0.0.2:7000 1000000000 chunk=4000 every=1000 life=700000 end=close";
-const DAEMON: &str = "policy.lanes.linux={daemon={open-after=\"20ms\",probe-interval=\"40ms\",poll-interval=\"10ms\"}}";
+const DAEMON: &str =
+    "policy.lanes.linux={daemon={timing={open-after=\"20ms\",probe-interval=\"40ms\",poll-interval=\"10ms\"}}}";
 
 /// At which age in ms [`SENDER`]'s connection is switched while plain TCP fills the long lane from 100 ms on for `life` µs,
 /// and the lane's queueing delay in µs at 300 ms.
@@ -20,7 +21,7 @@ fn filled(lab: &Lab, life: u64) -> (f64, f64) {
         program("fill", "100ms", &fill),
         program("ask", "300ms", "headway-lane status --json"),
     ];
-    let lanes = "policy.lanes.transport.lanes={judge=\"link-cost\",deadline=\"300ms\",alpha=4.0}";
+    let lanes = "policy.lanes.transport.lanes={judge={kind=\"link-cost\",deadline=\"300ms\",alpha=4.0}}";
     let ran = lab.twice(&programs, &[lanes, DAEMON, "duration=720ms"]);
     quiet(&ran);
     let outcome = &ran.outcomes[0];
@@ -74,7 +75,7 @@ fn segments(ran: &Ran, host: &str, local: &str) -> Vec<Seen> {
 fn a_lane_is_measured_by_a_new_join_before_the_old_one_goes() {
     let Some(lab) = Lab::new() else { return };
     let programs = [program("send", "0ms", SENDER), program("ask", "595ms", "headway-lane status --json")];
-    let lanes = "policy.lanes.transport.lanes={judge=\"link-cost\",deadline=\"10s\"}";
+    let lanes = "policy.lanes.transport.lanes={judge={kind=\"link-cost\",deadline=\"10s\"}}";
     let ran = lab.twice(&programs, &[lanes, DAEMON, "measure.capture=[\"left-host0\"]"]);
     quiet(&ran);
     let seen = segments(&ran, "left-host0", "10.1.0.1");

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::ran::{check_daemons, command, program, program_on, said};
 use super::{Lab, carriers, counter, log, quiet, status};
 
-const WHEN_LONG: &str = "policy.lanes.transport.lanes={judge=\"deadline\",deadline=\"100ms\",open=\"when-long\"}";
+const WHEN_LONG: &str =
+    "policy.lanes.transport.lanes={judge={kind=\"deadline\",deadline=\"100ms\"},open=\"when-long\"}";
 
 /// `count` connections of the command `name` have had `bytes` arrive, each of them right.
 fn arrived(outcome: &Outcome, name: &str, count: usize, bytes: u64) {
@@ -95,7 +96,7 @@ fn connections_come_and_go_faster_than_the_daemon_looks() {
 #[test]
 fn the_other_end_closes_a_subflow_while_flags_are_set() {
     let Some(lab) = Lab::new() else { return };
-    let lanes = "policy.lanes.transport.lanes={judge=\"deadline\",deadline=\"100ms\"}";
+    let lanes = "policy.lanes.transport.lanes={judge={kind=\"deadline\",deadline=\"100ms\"}}";
     let programs = [
         // subflows are there at 62 ms of a connection's age, and flags are set at 106
         program_on("right", "cut", "0ms", "./peer cut 10.1.0.2 30 42000 250"),
@@ -103,7 +104,7 @@ fn the_other_end_closes_a_subflow_while_flags_are_set() {
         program("ask", "600ms", "headway-lane status --json"),
         program("end", "1s", "headway-lane status --json"),
     ];
-    let daemon = "policy.lanes.linux={daemon={open-after=\"50ms\"}}";
+    let daemon = "policy.lanes.linux={daemon={timing={open-after=\"50ms\"}}}";
     let ran = lab.twice(&programs, &[lanes, daemon, "duration=1100ms"]);
     quiet(&ran);
     let outcome = &ran.outcomes[0];

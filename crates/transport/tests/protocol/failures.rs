@@ -63,7 +63,7 @@ fn mptcp(control: &str) -> Profile {
 }
 
 fn lanes(after: Span) -> Profile {
-    let plan = LanePlan::new(1, Deadline { after });
+    let plan = LanePlan::new(1, Deadline { deadline: after });
     let multi = Multipath { lanes: Some(plan), ..multipath("lia", 2).multipath.expect("multipath") };
     Profile { multipath: Some(multi), ..mptcp("lia") }
 }
@@ -244,7 +244,7 @@ fn hosts_remember_the_lane_that_did_not_answer() {
     let (net, pair, links) = paths(2);
     let empty = History::new(Span::from_secs(1), 10).expect("neither is zero");
     let history = Some(HistoryPlan { empty, long: Bytes::from_kb(100), long_share: None });
-    let plan = LanePlan { history, ..LanePlan::new(1, Deadline { after: Span::from_secs(100) }) };
+    let plan = LanePlan { history, ..LanePlan::new(1, Deadline { deadline: Span::from_secs(100) }) };
     let mut profile = mptcp("lia");
     let multipath = profile.multipath.as_mut().expect("multipath");
     (multipath.lanes, multipath.syn_fallback) = (Some(plan), true);

@@ -13,7 +13,7 @@ const AFTER: Span = Span::from_millis(100);
 
 /// One short-flow lane, one long-flow lane, a deadline.
 fn lanes() -> Profile {
-    let plan = LanePlan::new(1, Deadline { after: AFTER });
+    let plan = LanePlan::new(1, Deadline { deadline: AFTER });
     let multi = Multipath { lanes: Some(plan), ..multipath("lia", 2).multipath.expect("multipath") };
     Profile { multipath: Some(multi), receive_window: Bytes::new(segments(40)), ..multipath("lia", 2) }
 }
@@ -74,7 +74,7 @@ fn after_the_deadline_the_short_lane_carries_nothing_new() {
 /// more than what a window keeps on its way.
 #[test]
 fn where_permits_are_marks_the_short_lane_sends_what_it_has() {
-    let plan = LanePlan { late: true, ..LanePlan::new(1, Deadline { after: AFTER }) };
+    let plan = LanePlan { late: true, ..LanePlan::new(1, Deadline { deadline: AFTER }) };
     let own = |scheduler| {
         let multi = Multipath { lanes: Some(plan.clone()), scheduler, ..Multipath::default() };
         Profile { multipath: Some(multi), mss: 1460, overhead: 58, ..Profile::linux() }

@@ -64,7 +64,7 @@ fn any_path() -> impl Strategy<Value = Vec<(Wire, Wire)>> {
 
 fn any_lanes() -> impl Strategy<Value = LanePlan> {
     let judge = prop_oneof![
-        (0u64..300).prop_map(|ms| Judge::from(Deadline { after: Span::from_millis(ms) })),
+        (0u64..300).prop_map(|ms| Judge::from(Deadline { deadline: Span::from_millis(ms) })),
         (1u64..300).prop_map(|ms| Judge::from(LinkCost { deadline: Span::from_millis(ms), ..LinkCost::default() })),
         (0u64..300_000).prop_map(|bytes| Judge::from(BytesSent { threshold: Bytes::new(bytes) })),
         (1u64..300_000).prop_map(|bytes| Judge::from(Backlog { threshold: Bytes::new(bytes) })),

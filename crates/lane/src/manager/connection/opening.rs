@@ -11,7 +11,7 @@ use super::super::attempt::{ANSWER, Asked, PAUSE, RETRY, TRIES, UNSAID, id};
 use super::super::{Context, Event, Shared};
 use super::Connection;
 use super::polling::together;
-use crate::settings::Open;
+use headway_levers::lanes::LaneOpen;
 
 impl Connection {
     /// Opens what is wanted and missing.
@@ -77,7 +77,7 @@ impl Connection {
             // where it began, if that is closed: something to fall back to
             Role::Short => lane == self.home,
             Role::Long => {
-                let early = self.handling.opens == Open::Probe && self.ready && !self.arrival.server_side;
+                let early = self.handling.opens == LaneOpen::Early && self.ready && !self.arrival.server_side;
                 self.traffic.idle_since.is_none() && (early || (self.lanes.wants_long() && self.ready))
             }
         }

@@ -1,14 +1,14 @@
 //! Polls of a connection's sockets: when, at which, and what they tell.
 
-use headway_control::lanes::{Judge, Observation, Progress, Role};
+use headway_control::lanes::{Observation, Progress, Role};
+use headway_levers::lanes::LaneOpen;
 use headway_linux::FourTuple;
 use headway_linux::diag::{Mptcp, Tcp};
 use headway_linux::mptcp::Command;
 use headway_units::{Bytes, Span, Time};
 
-use super::super::{Class, Context, ESTABLISHED, Shared, compares, is_open, ports};
+use super::super::{Class, Context, ESTABLISHED, Shared, is_open, ports};
 use super::{Connection, Subflow};
-use crate::settings::Open;
 
 /// The rarest poll of a connection that has nothing to send.
 const RESTING: Span = Span::from_secs(1);
@@ -149,7 +149,7 @@ impl Connection {
         let timing = shared.settings.timing;
         let first = self.began.saturating_add(self.first_poll());
         let after = |class, least| (class, together(now, shared.interval(class, least)));
-        let by_age = matches!(self.handling.judge, Judge::Deadline(_));
+        let by_age = self.handling.judge.only_age();
         // by age nothing changes any more while it waits for its turn to have a long lane opened
         let decided = self.lanes.is_long() || self.handling.long || (by_age && self.ready && self.lanes.wants_long());
         let (class, at) = if let Some(since) = self.traffic.idle_since {
@@ -172,16 +172,17 @@ impl Connection {
     }
 
     fn first_poll(&self) -> Span {
-        match (self.handling.opens, self.handling.judge) {
-            // without a probe there is nothing to do before
-            (Open::WhenLong, Judge::Deadline(judge)) => judge.after,
+        match self.handling.judge.age() {
+            // without early subflows there is nothing to do before
+            Some(age) if self.handling.judge.only_age() && self.handling.opens == LaneOpen::WhenLong => age,
             _ => self.handling.open_after,
         }
     }
 
     /// Observations of lanes that carry nothing: from other connections, or by a new join.
     fn refresh(&mut self, cx: &mut Context<'_>) {
-        if !compares(&self.handling.judge) || self.was_long || !self.ready || self.traffic.idle_since.is_some() {
+        let compares = self.handling.judge.compares_lanes();
+        if !compares || self.was_long || !self.ready || self.traffic.idle_since.is_some() {
             return;
         }
         for place in 0..self.paths.subflows.len() {

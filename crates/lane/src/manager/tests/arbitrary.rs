@@ -39,12 +39,12 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     prop::collection::vec((0..2_000_u64, step), 1..60)
 }
 
-fn judge() -> impl Strategy<Value = (Judge, Open)> {
+fn judge() -> impl Strategy<Value = (Judge, LaneOpen)> {
     prop_oneof![
-        Just((deadline().into(), Open::Probe)),
-        Just((deadline().into(), Open::WhenLong)),
-        Just((LinkCost { smoothing: 1.0, ..LinkCost::default() }.into(), Open::Probe)),
-        Just((Backlog { threshold: Bytes::new(100_000) }.into(), Open::WhenLong)),
+        Just((deadline().into(), LaneOpen::Early)),
+        Just((deadline().into(), LaneOpen::WhenLong)),
+        Just((LinkCost { smoothing: 1.0, ..LinkCost::default() }.into(), LaneOpen::Early)),
+        Just((Backlog { threshold: Bytes::new(100_000) }.into(), LaneOpen::WhenLong)),
     ]
 }
 

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_short_connection_costs_no_command_and_no_look() {
-    let mut world = World::new(settings(LinkCost::default(), Open::Probe));
+    let mut world = World::new(settings(LinkCost::default(), LaneOpen::Early));
     world.connect(TOKEN, 10_000, false);
     world.run(at(50));
     world.close(TOKEN);
@@ -15,7 +15,7 @@ fn a_short_connection_costs_no_command_and_no_look() {
 
 #[test]
 fn a_long_one_is_given_a_long_lane_at_the_deadline_and_never_without_one_that_carries() {
-    let mut world = World::new(settings(deadline(), Open::WhenLong));
+    let mut world = World::new(settings(deadline(), LaneOpen::WhenLong));
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(5_000));
     assert_eq!(world.commands(), ["300: create 10.1.0.1 > 10.1.0.2:5000", "301: lane 0 backup=true"]);
@@ -24,7 +24,7 @@ fn a_long_one_is_given_a_long_lane_at_the_deadline_and_never_without_one_that_ca
 
 #[test]
 fn with_a_probe_the_lane_is_there_before_as_a_backup() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(5_000));
     assert_eq!(
@@ -35,7 +35,7 @@ fn with_a_probe_the_lane_is_there_before_as_a_backup() {
 
 #[test]
 fn a_queue_on_the_short_lane_switches_earlier_by_the_rule_of_thumb() {
-    let mut world = World::new(settings(LinkCost { smoothing: 1.0, ..LinkCost::default() }, Open::Probe));
+    let mut world = World::new(settings(LinkCost { smoothing: 1.0, ..LinkCost::default() }, LaneOpen::Early));
     // 15 ms of queue: 300 ms − 8·15 ms; a poll every 20 ms
     world.kernel.rtt = [ms(16), ms(1)];
     world.connect(TOKEN, 100 * MB, false);
@@ -50,7 +50,7 @@ fn a_queue_on_the_short_lane_switches_earlier_by_the_rule_of_thumb() {
 
 #[test]
 fn a_probe_is_repeated_by_a_new_join_that_ends_the_old_one() {
-    let mut world = World::new(settings(LinkCost { smoothing: 1.0, ..LinkCost::default() }, Open::Probe));
+    let mut world = World::new(settings(LinkCost { smoothing: 1.0, ..LinkCost::default() }, LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(145));
     assert_eq!(
@@ -66,7 +66,7 @@ fn a_probe_is_repeated_by_a_new_join_that_ends_the_old_one() {
 
 #[test]
 fn who_only_receives_or_has_sent_all_is_left_alone() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 200, false);
     world.run(at(10_000));
     assert_eq!(world.commands().len(), 0);
@@ -75,7 +75,7 @@ fn who_only_receives_or_has_sent_all_is_left_alone() {
 
 #[test]
 fn a_command_that_comes_too_early_is_tried_again_and_not_for_ever() {
-    let mut world = World::new(settings(deadline(), Open::WhenLong));
+    let mut world = World::new(settings(deadline(), LaneOpen::WhenLong));
     world.kernel.refusals = [ENOTCONN, ENOTCONN, ENOTCONN].into();
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(1_000));
@@ -85,7 +85,7 @@ fn a_command_that_comes_too_early_is_tried_again_and_not_for_ever() {
     assert_eq!(times, ["300", "302", "306", "314", "315"]);
     assert_eq!(world.manager.counters().retries, 3);
 
-    let mut world = World::new(settings(deadline(), Open::WhenLong));
+    let mut world = World::new(settings(deadline(), LaneOpen::WhenLong));
     world.kernel.refusals = vec![EINVAL; 1000].into();
     world.connect(TOKEN, 1000 * MB, false);
     world.run(at(60_000));
@@ -95,7 +95,7 @@ fn a_command_that_comes_too_early_is_tried_again_and_not_for_ever() {
 
 #[test]
 fn a_mark_that_comes_before_the_subflow_is_linked_is_tried_again() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(299));
     world.kernel.refusals = [EINVAL, EINVAL].into();
@@ -107,7 +107,7 @@ fn a_mark_that_comes_before_the_subflow_is_linked_is_tried_again() {
 
 #[test]
 fn a_lane_that_goes_down_is_left_at_once_and_used_again_when_it_is_back() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(1_000));
     world.kernel.commands.clear();
@@ -127,7 +127,7 @@ fn a_lane_that_goes_down_is_left_at_once_and_used_again_when_it_is_back() {
 
 #[test]
 fn a_long_lane_that_answers_no_more_is_left_within_a_look() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(1_000));
     world.kernel.commands.clear();
@@ -141,7 +141,7 @@ fn a_long_lane_that_answers_no_more_is_left_within_a_look() {
 
 #[test]
 fn without_any_lane_alive_the_other_one_is_opened_at_once() {
-    let mut world = World::new(settings(deadline(), Open::WhenLong));
+    let mut world = World::new(settings(deadline(), LaneOpen::WhenLong));
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(10));
     world.manager.lane(at(10), 0, down(0), &mut world.kernel);
@@ -151,7 +151,7 @@ fn without_any_lane_alive_the_other_one_is_opened_at_once() {
 
 #[test]
 fn a_pause_makes_it_new_again() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     // a second of data
     world.connect(TOKEN, MB, false);
     world.run(at(3_000));
@@ -169,7 +169,7 @@ fn a_pause_makes_it_new_again() {
 
 #[test]
 fn a_server_announces_and_marks_only_its_short_lane() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, true);
     world.run(at(310));
     assert_eq!(world.commands(), ["300: announce 10.1.0.1"]);
@@ -185,7 +185,7 @@ fn a_server_announces_and_marks_only_its_short_lane() {
 
 #[test]
 fn an_announced_address_is_joined_from_its_lane() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 200, false);
     world.run(at(10));
     let announced = mptcp::Event::Announced { token: TOKEN, id: 3, ip: ip(1, 2), port: None };
@@ -202,7 +202,7 @@ fn an_announced_address_is_joined_from_its_lane() {
 
 #[test]
 fn the_path_to_an_announced_address_waits_for_it() {
-    let mut settings = settings(deadline(), Open::WhenLong);
+    let mut settings = settings(deadline(), LaneOpen::WhenLong);
     settings.lanes[1].remote = Remote::Announced;
     let mut world = World::new(settings);
     world.connect(TOKEN, 100 * MB, false);
@@ -215,7 +215,7 @@ fn the_path_to_an_announced_address_waits_for_it() {
 
 #[test]
 fn who_only_receives_is_not_long_because_the_other_end_joins() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 0, true);
     world.run(at(400));
     let pair = FourTuple { local: SocketAddr::new(ip(1, 1), 5000), remote: SocketAddr::new(ip(1, 2), 40_000) };
@@ -228,7 +228,7 @@ fn who_only_receives_is_not_long_because_the_other_end_joins() {
 
 #[test]
 fn what_waits_for_its_turn_by_age_is_hardly_looked_at() {
-    let mut slow = settings(deadline(), Open::WhenLong);
+    let mut slow = settings(deadline(), LaneOpen::WhenLong);
     slow.limits.opens_per_second = 10;
     let mut world = World::new(slow);
     for token in 0..10 {

@@ -4,13 +4,13 @@ use super::*;
 
 #[test]
 fn after_a_restart_what_was_switched_is_known_as_long_and_left_as_it_is() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, false);
     world.connect(Token(8), 100 * MB, true);
     world.run(at(1_000));
     let (connections, subflows) = world.kernel.all();
     world.kernel.commands.clear();
-    world.manager = Manager::new(settings(deadline(), Open::Probe));
+    world.manager = Manager::new(settings(deadline(), LaneOpen::Early));
     for lane in 0..2 {
         world.manager.lane(at(1_000), lane, up(lane), &mut world.kernel);
     }
@@ -24,7 +24,7 @@ fn after_a_restart_what_was_switched_is_known_as_long_and_left_as_it_is() {
 
 #[test]
 fn after_lost_events_everything_is_as_it_is() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, false);
     world.connect(Token(8), 100 * MB, false);
     world.run(at(70));
@@ -46,7 +46,7 @@ fn after_lost_events_everything_is_as_it_is() {
 
 #[test]
 fn a_connection_that_is_gone_without_a_word_is_forgotten_at_the_next_look() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(100));
     world.kernel.connections.remove(&TOKEN);
@@ -67,7 +67,7 @@ fn rules_decide_by_owner_port_and_destination() {
         then,
     };
     let world = |rule: Rule| {
-        let mut settings = settings(deadline(), Open::WhenLong);
+        let mut settings = settings(deadline(), LaneOpen::WhenLong);
         settings.rules.push(rule);
         let mut world = World::new(settings);
         world.connect(TOKEN, 100 * MB, false);
@@ -87,7 +87,7 @@ fn rules_decide_by_owner_port_and_destination() {
 
 #[test]
 fn openings_keep_to_their_rate_and_connections_to_their_number() {
-    let mut settings = settings(deadline(), Open::WhenLong);
+    let mut settings = settings(deadline(), LaneOpen::WhenLong);
     settings.limits.opens_per_second = 100;
     settings.limits.connections = 50;
     let mut world = World::new(settings);
@@ -109,7 +109,7 @@ fn openings_keep_to_their_rate_and_connections_to_their_number() {
 
 #[test]
 fn by_backlog_a_long_one_is_known_at_the_first_look() {
-    let mut settings = settings(Backlog { threshold: Bytes::new(100_000) }, Open::WhenLong);
+    let mut settings = settings(Backlog { threshold: Bytes::new(100_000) }, LaneOpen::WhenLong);
     settings.timing.open_after = ms(20);
     let mut world = World::new(settings);
     world.connect(TOKEN, 10 * MB, false);
@@ -120,11 +120,11 @@ fn by_backlog_a_long_one_is_known_at_the_first_look() {
 
 #[test]
 fn what_the_kernel_manages_itself_is_left_alone_after_a_few_tries() {
-    let mut world = World::new(settings(deadline(), Open::WhenLong));
+    let mut world = World::new(settings(deadline(), LaneOpen::WhenLong));
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(100));
     let (connections, subflows) = world.kernel.all();
-    world.manager = Manager::new(settings(deadline(), Open::WhenLong));
+    world.manager = Manager::new(settings(deadline(), LaneOpen::WhenLong));
     for lane in 0..2 {
         world.manager.lane(at(100), lane, up(lane), &mut world.kernel);
     }
@@ -139,7 +139,7 @@ fn what_the_kernel_manages_itself_is_left_alone_after_a_few_tries() {
 
 #[test]
 fn an_address_that_leaves_its_lane_takes_its_subflows_along() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(1_000));
     world.kernel.commands.clear();
@@ -157,10 +157,10 @@ fn an_address_that_leaves_its_lane_takes_its_subflows_along() {
 
 #[test]
 fn new_settings_keep_ages() {
-    let mut world = World::new(settings(deadline(), Open::WhenLong));
+    let mut world = World::new(settings(deadline(), LaneOpen::WhenLong));
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(200));
-    world.manager.reconfigure(settings(Deadline { after: ms(400) }, Open::WhenLong));
+    world.manager.reconfigure(settings(Deadline { deadline: ms(400) }, LaneOpen::WhenLong));
     for lane in 0..2 {
         world.manager.lane(at(200), lane, up(lane), &mut world.kernel);
     }
@@ -173,7 +173,7 @@ fn new_settings_keep_ages() {
 
 #[test]
 fn a_clock_that_begins_anew_keeps_ages_and_what_was_announced() {
-    let mut settings = settings(Deadline { after: ms(400) }, Open::WhenLong);
+    let mut settings = settings(Deadline { deadline: ms(400) }, LaneOpen::WhenLong);
     settings.lanes[1].remote = Remote::Announced;
     let mut world = World::new(settings);
     world.run(at(100_000));
@@ -200,7 +200,7 @@ fn a_clock_that_begins_anew_keeps_ages_and_what_was_announced() {
 
 #[test]
 fn new_settings_keep_what_was_announced() {
-    let mut settings = settings(deadline(), Open::WhenLong);
+    let mut settings = settings(deadline(), LaneOpen::WhenLong);
     settings.lanes[1].remote = Remote::Announced;
     let mut world = World::new(settings.clone());
     world.connect(TOKEN, 100 * MB, false);
@@ -219,7 +219,7 @@ fn new_settings_keep_what_was_announced() {
 
 #[test]
 fn a_list_with_a_connection_twice_or_without_its_subflows_changes_nothing() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(1_000));
     world.kernel.commands.clear();
@@ -234,7 +234,7 @@ fn a_list_with_a_connection_twice_or_without_its_subflows_changes_nothing() {
 
 #[test]
 fn an_address_that_wants_no_joins_is_not_joined() {
-    let mut settings = settings(deadline(), Open::WhenLong);
+    let mut settings = settings(deadline(), LaneOpen::WhenLong);
     settings.lanes[1].remote = Remote::Same;
     let mut world = World::new(settings);
     let pair = world.connect(TOKEN, 100 * MB, false);
@@ -247,7 +247,7 @@ fn an_address_that_wants_no_joins_is_not_joined() {
 
 #[test]
 fn a_connection_on_its_way_to_its_end_is_given_no_subflow() {
-    let mut world = World::new(settings(deadline(), Open::WhenLong));
+    let mut world = World::new(settings(deadline(), LaneOpen::WhenLong));
     world.connect(TOKEN, 100 * MB, false);
     world.kernel.ending = true;
     world.run(at(2_000));
@@ -258,7 +258,7 @@ fn a_connection_on_its_way_to_its_end_is_given_no_subflow() {
 #[test]
 fn a_measurement_that_ends_after_the_switch_ends_no_subflow_that_carries_data() {
     for (rtt, older) in (2..40).flat_map(|rtt| [(rtt, false), (rtt, true)]) {
-        let mut world = World::new(settings(LinkCost { smoothing: 1.0, ..LinkCost::default() }, Open::Probe));
+        let mut world = World::new(settings(LinkCost { smoothing: 1.0, ..LinkCost::default() }, LaneOpen::Early));
         world.kernel.older = older;
         world.kernel.rtt[1] = ms(rtt);
         world.connect(TOKEN, 100 * MB, false);
@@ -274,7 +274,7 @@ fn a_measurement_that_ends_after_the_switch_ends_no_subflow_that_carries_data() 
 
 #[test]
 fn measurements_do_not_queue_before_subflows_that_connections_wait_for() {
-    let mut world = World::new(settings(LinkCost { smoothing: 1.0, ..LinkCost::default() }, Open::Probe));
+    let mut world = World::new(settings(LinkCost { smoothing: 1.0, ..LinkCost::default() }, LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(100));
     world.manager.shared.next_open = at(10_000);
@@ -284,7 +284,7 @@ fn measurements_do_not_queue_before_subflows_that_connections_wait_for() {
 
 #[test]
 fn a_lane_that_the_other_end_has_moved_to_is_no_backup_of_this_end() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     let first = world.connect(TOKEN, 100 * MB, false);
     world.run(at(100));
     let wish = |backup| mptcp::Event::SubflowPriority(mptcp::Subflow { backup, ..Fake::subflow(TOKEN, first, None) });
@@ -300,7 +300,7 @@ fn a_lane_that_the_other_end_has_moved_to_is_no_backup_of_this_end() {
 
 #[test]
 fn an_other_end_that_joins_without_end_costs_no_more_than_some() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, true);
     world.run(at(100));
     for port in 1..=1000 {
@@ -321,8 +321,8 @@ fn an_other_end_that_joins_without_end_costs_no_more_than_some() {
 
 #[test]
 fn a_rule_has_its_own_times() {
-    let mut settings = settings(deadline(), Open::WhenLong);
-    let judging = Judging { judge: Deadline { after: ms(100) }.into(), open: Open::Probe, open_after: ms(10) };
+    let mut settings = settings(deadline(), LaneOpen::WhenLong);
+    let judging = Judging { judge: Deadline { deadline: ms(100) }.into(), open: LaneOpen::Early, open_after: ms(10) };
     settings.rules = vec![Rule {
         name: "a".to_owned(),
         destinations: Vec::new(),
@@ -348,7 +348,7 @@ fn a_rule_has_its_own_times() {
 #[test]
 fn one_that_cannot_be_read_costs_the_others_nothing() {
     let backlog = Backlog { threshold: Bytes::new(100_000) };
-    let mut world = World::new(settings(backlog, Open::WhenLong));
+    let mut world = World::new(settings(backlog, LaneOpen::WhenLong));
     for token in 1..=5 {
         world.connect(Token(token), 100 * MB, false);
     }
@@ -367,7 +367,7 @@ fn one_that_cannot_be_read_costs_the_others_nothing() {
 
 #[test]
 fn nobody_listens_for_joins_of_connections_that_are_over() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     let place = SocketAddr::new(ip(1, 1), 5000);
     world.connect(TOKEN, 100 * MB, true);
     world.connect(Token(8), 100 * MB, true);
@@ -383,7 +383,7 @@ fn nobody_listens_for_joins_of_connections_that_are_over() {
 
 #[test]
 fn only_an_address_that_was_announced_is_withdrawn() {
-    let mut world = World::new(settings(deadline(), Open::Probe));
+    let mut world = World::new(settings(deadline(), LaneOpen::Early));
     world.connect(TOKEN, 100 * MB, true);
     world.kernel.refusals = vec![EINVAL; 8].into();
     world.run(at(3_000));

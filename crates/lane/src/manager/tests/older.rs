@@ -4,7 +4,7 @@ use headway_control::lanes::BytesSent;
 
 use super::*;
 
-fn world(judge: impl Into<Judge>, open: Open) -> World {
+fn world(judge: impl Into<Judge>, open: LaneOpen) -> World {
     let mut world = World::new(settings(judge, open));
     world.kernel.older = true;
     world
@@ -12,7 +12,7 @@ fn world(judge: impl Into<Judge>, open: Open) -> World {
 
 #[test]
 fn what_the_kernel_did_not_open_as_a_backup_is_made_one_at_once() {
-    let mut world = world(deadline(), Open::Probe);
+    let mut world = world(deadline(), LaneOpen::Early);
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(5_000));
     let made = [
@@ -26,7 +26,7 @@ fn what_the_kernel_did_not_open_as_a_backup_is_made_one_at_once() {
 
 #[test]
 fn so_is_each_new_one_that_measures_a_lane() {
-    let mut world = world(LinkCost { smoothing: 1.0, ..LinkCost::default() }, Open::Probe);
+    let mut world = world(LinkCost { smoothing: 1.0, ..LinkCost::default() }, LaneOpen::Early);
     world.connect(TOKEN, 100 * MB, false);
     world.run(at(145));
     let made = [
@@ -41,7 +41,7 @@ fn so_is_each_new_one_that_measures_a_lane() {
 
 #[test]
 fn the_short_lane_is_a_backup_when_it_is_back_after_a_switch() {
-    let mut world = world(deadline(), Open::Probe);
+    let mut world = world(deadline(), LaneOpen::Early);
     let first = world.connect(TOKEN, 100 * MB, false);
     world.run(at(1_000));
     world.kernel.connections.get_mut(&TOKEN).unwrap().sockets.retain(|socket| socket.pair != first);
@@ -56,7 +56,7 @@ fn the_short_lane_is_a_backup_when_it_is_back_after_a_switch() {
 fn bytes_count_from_the_connections_begin() {
     let judge = BytesSent { threshold: Bytes::new(100_000) };
     let commands = |older| {
-        let mut world = world(judge, Open::WhenLong);
+        let mut world = world(judge, LaneOpen::WhenLong);
         world.kernel.older = older;
         world.connect(TOKEN, MB, false);
         world.run(at(500));
@@ -69,7 +69,7 @@ fn bytes_count_from_the_connections_begin() {
 
 #[test]
 fn bytes_of_a_connection_that_was_there_before_count() {
-    let mut world = world(BytesSent { threshold: Bytes::new(100_000) }, Open::WhenLong);
+    let mut world = world(BytesSent { threshold: Bytes::new(100_000) }, LaneOpen::WhenLong);
     world.connect(TOKEN, 100 * MB, false);
     world.kernel.events.clear();
     world.kernel.advance(at(200));

@@ -7,7 +7,7 @@ use super::*;
 #[test]
 fn a_long_lane_that_answers_again_is_used_soon() {
     for silence in [600, 1_200, 2_400, 4_800] {
-        let mut world = World::new(settings(deadline(), Open::Probe));
+        let mut world = World::new(settings(deadline(), LaneOpen::Early));
         world.connect(TOKEN, 100 * MB, false);
         world.run(at(1_000));
         world.kernel.commands.clear();
@@ -21,7 +21,7 @@ fn a_long_lane_that_answers_again_is_used_soon() {
         assert!(late <= ms(25) + (back - left) / 8, "{late} after {silence} ms of silence");
     }
     let polls = |dead| {
-        let mut world = World::new(settings(deadline(), Open::Probe));
+        let mut world = World::new(settings(deadline(), LaneOpen::Early));
         world.connect(TOKEN, 100 * MB, false);
         world.run(at(1_000));
         world.kernel.dead[1] = dead;

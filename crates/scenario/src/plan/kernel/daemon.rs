@@ -1,15 +1,15 @@
-//! Lanes on kernel hosts: the program `headway-lane` and what it is told. The keys of its configuration are called as
-//! those of `lanes`.
+//! Lanes on kernel hosts: the program `headway-lane` and what it is told: the policy's own records, shown as TOML.
 
 use std::path::Path;
 
 use headway_agent::protocol::{self, RUN};
-use headway_language::{OrOff, Part, Shown, show_document};
+use headway_language::{Field, Part, Shown, show_document};
+use headway_levers::lanes::ModelledLanesRecord;
 use headway_units::Bytes;
 
 use super::policy::Refusal;
 use crate::plan::PlanError;
-use crate::schema::{LaneDaemonRecord, LaneOpen, LaneStart, LanesRecord, MptcpRecord, PolicyRecord};
+use crate::schema::{MptcpRecord, PolicyRecord};
 
 /// The program, and by which name it is known on hosts.
 const PROGRAM: &str = "headway-lane";
@@ -20,10 +20,10 @@ const CONFIG: &str = "lane.toml";
 const LARGEST: u64 = 1_000_000;
 
 /// What `headway-lane` is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Daemon {
-    /// So many of a host's interfaces are short lanes, the others long ones; and the text of all that is not of lanes.
-    Lanes { short: u32, text: String },
+    /// So many of a host's interfaces are short lanes, the others long ones; and the other entries of its configuration.
+    Lanes { short: u32, others: Vec<(String, Shown)> },
     /// The user's own file.
     File(String),
 }
@@ -49,7 +49,11 @@ impl Daemon {
             let what = "`backup` and lanes, and on kernel hosts the daemon of lanes says which subflows are backups";
             return Err(refusal.without_help("backup", what));
         }
-        Ok(Some(Daemon::Lanes { short: lanes.short, text: rest(lanes, record) }))
+        let mut others = Vec::new();
+        lanes.common.show_part(&mut others);
+        let timing = record.and_then(|record| record.timing.as_ref());
+        others.extend(timing.and_then(Field::show).map(|timing| entry("timing", timing)));
+        Ok(Some(Daemon::Lanes { short: lanes.short, others }))
     }
 
     /// The program on a host with so many interfaces that carry lanes.
@@ -61,7 +65,11 @@ impl Daemon {
             Daemon::Lanes { short, .. } if *short >= interfaces => {
                 return Err(format!("leaves no lane for long flows: {short} of its {interfaces} lanes are short"));
             }
-            Daemon::Lanes { short, text } => lanes(*short, interfaces) + text,
+            Daemon::Lanes { short, others } => {
+                let mut entries = vec![entry("side", text("both")), entry("lane", lanes(*short, interfaces))];
+                entries.extend_from_slice(others);
+                show_document(&entries)
+            }
             Daemon::File(text) => text.clone(),
         };
         Ok(protocol::Daemon {
@@ -82,27 +90,12 @@ fn read(name: &str, folder: &Path) -> Result<String, String> {
 }
 
 /// Refuses what only modelled hosts can do.
-fn refuse(lanes: &LanesRecord, refusal: &Refusal<'_>) -> Result<(), PlanError> {
+fn refuse(lanes: &ModelledLanesRecord, refusal: &Refusal<'_>) -> Result<(), PlanError> {
+    let Some((key, what, reason)) = lanes.beyond_linux() else { return Ok(()) };
     let at = [refusal.at, &["lanes"]].concat();
     let refusal = Refusal { policy: refusal.policy, at: &at };
     let help = "leave it out for kernel hosts; --policy runs the other policies";
-    if lanes.start != LaneStart::First {
-        let what = format!(
-            "start = \"{}\", and on kernel hosts the program that opens a connection says where it starts",
-            lanes.start.as_str()
-        );
-        return Err(refusal.without_help("start", &what).help(help));
-    }
-    if lanes.leftovers.is_some() {
-        let what = "`leftovers`, and nobody but a kernel itself can keep a subflow's window small";
-        return Err(refusal.without_help("leftovers", what).help(help));
-    }
-    if lanes.back.is_some() {
-        let what = "a way `back`, and a kernel's idle subflows do not measure what the short lanes are like by then";
-        let help = "leave it out for kernel hosts, whose daemon has `idle`; --policy runs the other policies";
-        return Err(refusal.without_help("back", what).help(help));
-    }
-    Ok(())
+    Err(refusal.without_help(key, &format!("{what}, and {reason}")).help(help))
 }
 
 fn text(text: impl Into<String>) -> Shown {
@@ -114,7 +107,7 @@ fn entry(name: &str, shown: Shown) -> (String, Shown) {
 }
 
 /// The sections of lanes: each is an interface, and goes to the other end's interface of the same number.
-fn lanes(short: u32, interfaces: u32) -> String {
+fn lanes(short: u32, interfaces: u32) -> Shown {
     let lane = |i: u32| {
         let interface = format!("eth{i}");
         let remote = [format!("10.{i}.0.0/16"), format!("fd00:0:0:{i:x}::/64")].map(text).into();
@@ -125,46 +118,7 @@ fn lanes(short: u32, interfaces: u32) -> String {
             entry("remote", Shown::List(remote)),
         ])
     };
-    let all = (0..interfaces).map(lane).collect();
-    show_document(&[entry("side", text("both")), entry("lane", Shown::List(all))])
-}
-
-/// The other sections.
-fn rest(lanes: &LanesRecord, daemon: Option<&LaneDaemonRecord>) -> String {
-    let mut judge = Vec::new();
-    lanes.judge.show_part(&mut judge);
-    for (name, _) in &mut judge {
-        if name == "judge" {
-            "kind".clone_into(name);
-        }
-    }
-    let open = match lanes.open {
-        LaneOpen::Early => "probe",
-        LaneOpen::WhenLong => "when-long",
-    };
-    let mut timing = vec![entry("open", text(open))];
-    if let Some(own) = daemon {
-        let times = [
-            ("open-after", own.open_after),
-            ("probe-interval", own.probe_interval),
-            ("poll-interval", own.poll_interval),
-            ("watch-interval", own.watch_interval),
-        ];
-        let given = times.into_iter().filter_map(|(name, time)| Some((name, time?.to_string())));
-        timing.extend(given.map(|(name, time)| entry(name, text(time))));
-        timing.extend(own.idle.map(|idle| match idle {
-            OrOff::On(time) => entry("idle", text(time.to_string())),
-            OrOff::Off => entry("idle", text("never")),
-        }));
-    }
-    timing.push(entry("patience", text(lanes.patience.to_string())));
-    let mut sections = vec![entry("judge", Shown::Table(judge)), entry("timing", Shown::Table(timing))];
-    if let Some(history) = &lanes.history {
-        let mut own = Vec::new();
-        history.show_part(&mut own);
-        sections.push(entry("history", Shown::Table(own)));
-    }
-    show_document(&sections)
+    Shown::List((0..interfaces).map(lane).collect())
 }
 
 #[cfg(test)]
@@ -201,6 +155,8 @@ mod tests {
     #[test]
     fn a_judge_alone_leaves_the_daemon_its_defaults() {
         let expected = r#"side = "both"
+open = "early"
+patience = "0s"
 
 [[lane]]
 name = "eth0"
@@ -223,10 +179,6 @@ remote = ["10.2.0.0/16", "fd00:0:0:2::/64"]
 [judge]
 kind = "deadline"
 deadline = "300ms"
-
-[timing]
-open = "probe"
-patience = "0s"
 "#;
         assert_eq!(told(&lanes("judge = \"deadline\""), "{}", Path::new(".")).unwrap(), expected);
     }
@@ -234,14 +186,15 @@ patience = "0s"
     #[test]
     fn every_key_is_passed_on() {
         let transport = lanes(
-            "short = 2, judge = \"link-cost\", deadline = \"1s\", alpha = 2.5, base-rtt = \"common\", \
+            "short = 2, judge = { kind = \"link-cost\", deadline = \"1s\", alpha = 2.5, base-rtt = \"common\" }, \
              patience = \"1500us\", history = { long-share = 0.9 }",
         );
-        let linux = "{ daemon = { open-after = \"75ms\", probe-interval = \"100ms\", poll-interval = \"20ms\", \
-                     watch-interval = \"500ms\", idle = false } }";
+        let linux = "{ daemon = { timing = { open-after = \"75ms\", probe-interval = \"100ms\", poll-interval = \"20ms\", \
+                     watch-interval = \"500ms\", idle = \"never\" } } }";
         let text = told(&transport, linux, Path::new(".")).unwrap();
         let (lanes, rest) = text.split_at(text.find("\n[judge]").unwrap());
         assert_eq!((lanes.matches("\"short\"").count(), lanes.matches("\"long\"").count()), (2, 1));
+        assert!(lanes.starts_with("side = \"both\"\nopen = \"early\"\npatience = \"1.5ms\"\n"), "{lanes}");
         let expected = r#"
 [judge]
 kind = "link-cost"
@@ -254,30 +207,31 @@ delay-unit = "125us"
 time-unit = "1ms"
 base-rtt = "common"
 
-[timing]
-open = "probe"
-open-after = "75ms"
-probe-interval = "100ms"
-poll-interval = "20ms"
-watch-interval = "500ms"
-idle = "never"
-patience = "1.5ms"
-
 [history]
 half-life = "1s"
 capacity = 4096
 long = "100KB"
 long-share = 0.9
+
+[timing]
+open-after = "75ms"
+probe-interval = "100ms"
+poll-interval = "20ms"
+watch-interval = "500ms"
+idle = "never"
 "#;
         assert_eq!(rest, expected);
         for (judge, section) in [
             ("judge = \"bytes-sent\", open = \"when-long\"", "kind = \"bytes-sent\"\nthreshold = \"100KB\""),
-            ("judge = \"backlog\", threshold = \"1MB\"", "kind = \"backlog\"\nthreshold = \"1MB\""),
+            ("judge = { kind = \"backlog\", threshold = \"1MB\" }", "kind = \"backlog\"\nthreshold = \"1MB\""),
             ("judge = \"delivery-rate\"", "kind = \"delivery-rate\"\nrate = \"20Mbps\"\nwindow = \"50ms\""),
         ] {
-            let text = told(&self::lanes(judge), "{ daemon = { idle = \"2s\" } }", Path::new(".")).unwrap();
-            let open = if judge.contains("when-long") { "when-long" } else { "probe" };
-            assert!(text.contains(&format!("\n[judge]\n{section}\n\n[timing]\nopen = \"{open}\"\nidle = \"2s\"\n")));
+            let daemon = "{ daemon = { timing = { idle = \"2s\" } } }";
+            let text = told(&self::lanes(judge), daemon, Path::new(".")).unwrap();
+            let open = if judge.contains("when-long") { "when-long" } else { "early" };
+            assert!(text.contains(&format!("\nopen = \"{open}\"\n")), "{text}");
+            assert!(text.contains(&format!("\n[judge]\n{section}\n\n[timing]\n")), "{text}");
+            assert!(text.ends_with("\nidle = \"2s\"\n"), "{text}");
         }
     }
 

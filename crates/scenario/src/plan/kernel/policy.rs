@@ -28,7 +28,7 @@ const NAMES: [(&str, &str); 2] = [("new-reno", "reno"), ("h-tcp", "htcp")];
 const MILLISECOND: u64 = 1_000_000_000;
 
 /// A transport as a kernel is told of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Resolved {
     /// The congestion control, as the kernel calls it.
     pub control: String,
@@ -39,7 +39,7 @@ pub(crate) struct Resolved {
 }
 
 /// MPTCP of a transport.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Multipath {
     /// Subflows of a connection; one for each interface when left out.
     pub subflows: Option<u32>,

@@ -2,7 +2,7 @@
 
 use headway_units::{Bytes, Span};
 
-use super::judge::{ParameterError, Rule, Seen};
+use super::{ParameterError, Rule, Seen};
 
 /// A connection is long once `threshold` bytes that its application has written wait to be sent or acknowledged.
 ///
@@ -28,6 +28,10 @@ impl Rule for Backlog {
             return Err(ParameterError { parameter: "threshold", value: 0.0, allowed: "above 0" });
         }
         Ok(())
+    }
+
+    fn counts_bytes(&self) -> bool {
+        true
     }
 
     fn is_long(&self, _: Span, seen: &Seen) -> bool {

@@ -2,7 +2,7 @@
 
 use headway_units::{Rate, Span};
 
-use super::judge::{ParameterError, Rule, Seen};
+use super::{ParameterError, Rule, Seen};
 
 /// A connection is long once it was delivered at `rate` or more over a whole `window`.
 ///
@@ -36,6 +36,10 @@ impl Rule for DeliveryRate {
 
     fn window(&self) -> Option<Span> {
         Some(self.window)
+    }
+
+    fn counts_bytes(&self) -> bool {
+        true
     }
 
     fn is_long(&self, _: Span, seen: &Seen) -> bool {

@@ -1,14 +1,26 @@
 //! What a judge is, and the list of them.
 //!
-//! A new judge is a file with a type that implements [`Rule`], and its line in `judges!` below
-//! (and `mod` and `pub use` in `mod.rs`).
+//! A new judge is a file here with a type that implements [`Rule`], and its lines in this file: `mod`, `pub use`, and one
+//! in `judges!`. What can be written about it in files is `headway-levers`' `lanes/judge/`: docs/adding/judge.md.
+
+mod backlog;
+mod bytes_sent;
+mod deadline;
+mod delivery_rate;
+mod link_cost;
 
 use std::error::Error;
 use std::fmt;
 
 use headway_units::{Bytes, Rate, Span};
 
-use super::{Backlog, BytesSent, Deadline, DeliveryRate, LinkCost, Role};
+pub use backlog::Backlog;
+pub use bytes_sent::BytesSent;
+pub use deadline::Deadline;
+pub use delivery_rate::DeliveryRate;
+pub use link_cost::LinkCost;
+
+use super::Role;
 
 /// A parameter out of its range.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,12 +58,22 @@ pub(super) struct Seen {
 }
 
 /// What every judge answers.
-pub(super) trait Rule {
+pub(in crate::lanes) trait Rule {
     /// Whether all parameters are in range; everything below may rely on it.
     fn validate(&self) -> Result<(), ParameterError>;
     /// The age at which the caller should tick: never, for a judge without one.
     fn deadline(&self) -> Span {
         Span::MAX
+    }
+    /// Whether the age alone decides, so that there is nothing to see before [`Rule::deadline`].
+    fn only_age(&self) -> bool {
+        false
+    }
+    /// Whether it looks at [`Seen::acked`], [`Seen::backlog`] or [`Seen::rate`].
+    fn counts_bytes(&self) -> bool;
+    /// Whether it compares [`Rule::cost`] of lanes, so that LLs must be open before it can decide.
+    fn compares_lanes(&self) -> bool {
+        false
     }
     /// The time that [`Seen::rate`] is averaged over, if this judge looks at it.
     fn window(&self) -> Option<Span> {
@@ -74,7 +96,7 @@ pub(super) trait Rule {
 }
 
 macro_rules! judges {
-    ($($(#[$doc:meta])+ $name:ident),+ $(,)?) => {
+    ($($(#[$doc:meta])+ $word:literal => $name:ident),+ $(,)?) => {
         /// Who decides that a flow is long.
         #[derive(Debug, Clone, Copy, PartialEq)]
         pub enum Judge {
@@ -96,9 +118,29 @@ macro_rules! judges {
                 match self { $(Judge::$name(rule) => Rule::validate(rule)),+ }
             }
 
+            /// Its name in files and texts.
+            pub fn name(&self) -> &'static str {
+                match self { $(Judge::$name(_) => $word),+ }
+            }
+
             /// Whether it looks at how far a connection is, so that [`super::Lanes::progress`] is worth calling.
             pub fn counts_bytes(&self) -> bool {
-                !matches!(self, Judge::Deadline(_) | Judge::LinkCost(_))
+                match self { $(Judge::$name(rule) => Rule::counts_bytes(rule)),+ }
+            }
+
+            /// Whether it compares what lanes cost, so that LLs must be open, and be measured, before it can decide.
+            pub fn compares_lanes(&self) -> bool {
+                match self { $(Judge::$name(rule) => Rule::compares_lanes(rule)),+ }
+            }
+
+            /// The age from which on a connection is long, all else being equal; `None` for a judge without one.
+            pub fn age(&self) -> Option<Span> {
+                Some(self.deadline()).filter(|&age| age < Span::MAX)
+            }
+
+            /// Whether a connection's age alone decides.
+            pub fn only_age(&self) -> bool {
+                match self { $(Judge::$name(rule) => Rule::only_age(rule)),+ }
             }
 
             pub(super) fn deadline(&self) -> Span {
@@ -130,13 +172,13 @@ macro_rules! judges {
 
 judges! {
     /// By the connection's age alone.
-    Deadline,
+    "deadline" => Deadline,
     /// By age and by the queueing delay of all lanes.
-    LinkCost,
+    "link-cost" => LinkCost,
     /// By the bytes it has sent.
-    BytesSent,
+    "bytes-sent" => BytesSent,
     /// By the bytes it has still to send.
-    Backlog,
+    "backlog" => Backlog,
     /// By the rate it is delivered at.
-    DeliveryRate,
+    "delivery-rate" => DeliveryRate,
 }

@@ -2,7 +2,7 @@
 
 use headway_units::{Bytes, Span};
 
-use super::judge::{ParameterError, Rule, Seen};
+use super::{ParameterError, Rule, Seen};
 
 /// A connection is long once the other end has acknowledged `threshold` bytes of it.
 ///
@@ -24,6 +24,10 @@ impl Default for BytesSent {
 impl Rule for BytesSent {
     fn validate(&self) -> Result<(), ParameterError> {
         Ok(())
+    }
+
+    fn counts_bytes(&self) -> bool {
+        true
     }
 
     fn is_long(&self, _: Span, seen: &Seen) -> bool {

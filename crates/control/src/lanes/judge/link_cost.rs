@@ -2,8 +2,7 @@
 
 use headway_units::Span;
 
-use super::Role;
-use super::judge::{ParameterError, Rule, Seen};
+use super::{ParameterError, Role, Rule, Seen};
 
 /// A connection is long once an LL is cheaper than every SL.
 ///
@@ -190,6 +189,14 @@ impl Rule for LinkCost {
 
     fn cost(&self, role: Role, congestion: f64, age: Span) -> Option<f64> {
         Some(congestion + self.deadline_term(role, age))
+    }
+
+    fn counts_bytes(&self) -> bool {
+        false
+    }
+
+    fn compares_lanes(&self) -> bool {
+        true
     }
 
     fn is_long(&self, _: Span, seen: &Seen) -> bool {
