@@ -1,6 +1,6 @@
 //! `headway check`.
 
-use headway_scenario::Experiment;
+use headway_experiment::Experiment;
 use serde_json::json;
 
 use crate::args::CheckArgs;

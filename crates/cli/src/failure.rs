@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use headway_capture::CaptureError;
+use headway_experiment::RunError;
 use headway_results::Error;
-use headway_scenario::{Problems, RunError};
+use headway_scenario::Problems;
 
 use crate::run::resume_command;
 use crate::terminal;

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use headway_experiment::{Ended, Experiment, KernelOptions, Options, Results, RunError, Verdict, kernel_facts};
 use headway_kernel::image::Image;
 use headway_lab::MachineInfo;
 use headway_results::{Error, Folder, Job, Manifest};
-use headway_scenario::{Ended, Experiment, KernelOptions, Options, Results, RunError, Verdict, kernel_facts};
 use serde_json::json;
 
 use crate::args::{RunArgs, RunOptions};

@@ -21,8 +21,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("lane", &["units", "language", "control", "linux"]),
     ("traffic", &["units", "engine"]),
     ("results", &["units"]),
+    ("scenario", &["units", "language", "control", "engine", "fabric", "transport", "traffic"]),
     (
-        "scenario",
+        "emulation",
         &[
             "units",
             "language",
@@ -30,16 +31,32 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "engine",
             "fabric",
             "transport",
-            "traffic",
             "results",
             "agent",
             "kernel",
             "lab",
+            "scenario",
         ],
     ),
-    ("report", &["units", "results", "scenario"]),
+    (
+        "experiment",
+        &[
+            "units",
+            "language",
+            "control",
+            "engine",
+            "fabric",
+            "transport",
+            "results",
+            "kernel",
+            "lab",
+            "scenario",
+            "emulation",
+        ],
+    ),
+    ("report", &["units", "results", "experiment"]),
     ("capture", &["units", "results"]),
-    ("cli", &["units", "results", "scenario", "report", "kernel", "lab", "capture"]),
+    ("cli", &["units", "results", "scenario", "experiment", "report", "kernel", "lab", "capture"]),
 ];
 
 /// Nothing but the scenario and the seed may decide what these do.

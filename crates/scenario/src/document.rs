@@ -175,7 +175,7 @@ impl Document {
     }
 
     /// How many points of claim number `claim` overrides took out.
-    pub(crate) fn skipped_points(&self, claim: usize) -> usize {
+    pub fn skipped_points(&self, claim: usize) -> usize {
         self.skipped.get(claim).copied().unwrap_or(0)
     }
 

@@ -86,14 +86,14 @@ fn complete(record: &mut TransportRecord) {
 }
 
 /// What a sender does without [`Modern`].
-pub(crate) const LETTER: Modern =
+pub const LETTER: Modern =
     Modern { reduction: transport::Reduction::AtOnce, tail_loss_probe: false, f_rto: false, undo: false };
 
 /// As [`LETTER`], but the window comes down as Linux' does: without selective acknowledgements, too.
 const PROPORTIONAL: Modern = Modern { reduction: transport::Reduction::Proportional, ..LETTER };
 
 /// How `profile` repairs losses.
-pub(crate) fn modern(profile: &Profile) -> Modern {
+pub fn modern(profile: &Profile) -> Modern {
     let letter = if profile.proportional { PROPORTIONAL } else { LETTER };
     profile.modern.unwrap_or(letter)
 }
@@ -128,7 +128,7 @@ fn complete_window(window: &mut Option<ReceiveWindow>, own: &Profile) {
 }
 
 /// The profile of a complete record, but for its control and what depends on packets.
-pub(crate) fn profile(record: &TransportRecord) -> Profile {
+pub fn profile(record: &TransportRecord) -> Profile {
     let own = transport::Stack::from(record.stack).profile();
     let letter = modern(&own);
     let recovery = record.recovery.map_or(own.recovery, Into::into);
@@ -194,7 +194,7 @@ mod tests {
     fn record(transport: &str) -> TransportRecord {
         let text = format!(
             "{}\n[[policy]]\nname = \"p\"\ntransport = {transport}\n",
-            include_str!("../tests/runs/small.toml").split("[[policy]]").next().unwrap()
+            include_str!("../tests/small.toml").split("[[policy]]").next().unwrap()
         );
         let document = Document::parse(&text, "x.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         let scenario = document.scenario(&document.points()[0]).unwrap_or_else(|problems| panic!("{problems}"));

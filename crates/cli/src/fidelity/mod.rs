@@ -17,9 +17,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use headway_experiment::{KernelOptions, Options};
 use headway_kernel::image::Image;
 use headway_results::Job;
-use headway_scenario::{KernelOptions, Options};
 
 use self::compare::{Line, Verdict, compare};
 use self::measured::Measured;

@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use headway_experiment::{KernelOptions, Options, Traced};
 use headway_kernel::image::Image;
 use headway_results::Job;
-use headway_scenario::{KernelOptions, Options, Traced};
 
 use super::points::{File, Point};
 use super::store;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use headway_experiment::{Experiment, Verdict};
 use headway_results::{Folder, Manifest, Summary};
-use headway_scenario::{Experiment, Verdict};
 use serde_json::{Value, json};
 
 use crate::args::RunOptions;

@@ -10,6 +10,7 @@ use crate::schema::{
     LaneDaemonRecord, LaneOpen, LaneStart, LanesRecord, LinuxHostsRecord, PolicyRecord, Protocol, ScenarioRecord,
     ShapeRecord, SizeKind, TrafficKind, TransportRecord,
 };
+use crate::settings::queue_name;
 use crate::stack;
 
 /// The identity of a flow has twelve bits for its traffic.
@@ -106,7 +107,7 @@ fn kernels(linux: &LinuxHostsRecord, name: &str, checker: &mut Checker) {
 
 fn queue(policy: &PolicyRecord, index: &str, checker: &mut Checker) {
     let Some(queue) = policy.linux.as_ref().and_then(|linux| linux.qdisc.as_ref()) else { return };
-    if headway_kernel::setup::queue_name(queue).is_none() {
+    if queue_name(queue).is_none() {
         let message = format!("`policy.{}.linux.qdisc` is not what `tc qdisc` takes after `root`", policy.name);
         let help =
             "the name of a queueing discipline and its settings: \"fq\", \"tbf rate 50mbit burst 20kb latency 5ms\"";

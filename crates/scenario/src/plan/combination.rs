@@ -6,7 +6,7 @@
 use headway_control::congestion::AnyController;
 use headway_transport::{Modern, Profile, Recovery, Reduction, Stack};
 
-use super::PlanError;
+use super::error::PlanError;
 use crate::schema::{ReceiveWindow, TransportRecord};
 use crate::stack::modern;
 

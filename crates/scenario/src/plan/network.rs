@@ -9,14 +9,19 @@ use headway_fabric::topology::{
 use headway_fabric::{Graph, GraphError, Limit, LinkId, NodeId, NodeKind, QueueSpec, Wire};
 use headway_units::{Rate, Span};
 
-use super::{Hosts, PlanError, queue};
+use super::error::PlanError;
+use super::queue;
 use crate::schema::{
     GraphRecord, LinkChangeRecord, LinkRecord, Place, QueueRecord, ScenarioRecord, ShapeRecord, TopologyRecord,
 };
 
+/// The hosts of a group.
+pub type Hosts = Vec<NodeId>;
+
 /// The graph with its groups of hosts.
 #[derive(Debug, Clone)]
-pub(crate) struct Network {
+pub struct Network {
+    /// The graph, and the hosts of the topology in order.
     pub built: Built,
     groups: Vec<(String, Hosts)>,
     names: Vec<Arc<str>>,
@@ -25,6 +30,10 @@ pub(crate) struct Network {
 }
 
 impl Network {
+    /// The topology of `scenario` with its groups.
+    ///
+    /// # Errors
+    /// If it cannot be built like that.
     pub fn build(scenario: &ScenarioRecord) -> Result<Network, PlanError> {
         let topology = &scenario.topology;
         let fault =
@@ -115,6 +124,7 @@ impl Network {
         self.groups.iter().find(|(known, _)| known == name).map_or(&[], |(_, hosts)| hosts)
     }
 
+    /// The name of a host or switch.
     pub fn name(&self, node: NodeId) -> Arc<str> {
         Arc::clone(&self.names[node.index()])
     }
@@ -125,6 +135,7 @@ impl Network {
         format!("{}>{}", self.name(link.from), self.name(link.to))
     }
 
+    /// The ports of switches.
     pub fn switch_ports(&self) -> Vec<LinkId> {
         let graph = &self.built.graph;
         let at_switch = |(_, link): &(usize, &headway_fabric::Link)| graph.node(link.from).kind == NodeKind::Switch;

@@ -6,7 +6,8 @@ use headway_control::lanes::{
 };
 use headway_transport::{HistoryPlan, LanePlan, Multipath, Profile, Scheduler};
 
-use super::{PlanError, combination};
+use super::combination;
+use super::error::PlanError;
 use crate::schema::{
     AddressPairs, BaseRtt, JudgeRecord, LaneOpen, LaneStart, LanesRecord, MptcpRecord, PolicyRecord, Protocol,
     ScenarioRecord, Stack, TrafficRecord, TransportRecord,

@@ -13,8 +13,8 @@ use headway_traffic::{
 use headway_transport::{AddressPairs, FlowStart, Multipath, Profile};
 use headway_units::{Bytes, Span, Time};
 
-use super::network::Network;
-use super::{Hosts, PlanError};
+use super::error::PlanError;
+use super::network::{Hosts, Network};
 use crate::schema::{ArrivalRecord, CdfRecord, FlowsRecord, Pairs, PolicyRecord, ScenarioRecord, SizeKind};
 use headway_language::Ratio;
 
@@ -23,7 +23,8 @@ const LARGEST_TABLE: u64 = 16 << 20;
 
 /// One kind of traffic with the hosts it runs between.
 #[derive(Debug, Clone)]
-pub(super) struct Planned {
+pub struct FlowsPlan {
+    /// By which it is known.
     pub name: Arc<str>,
     /// Its place among all traffic.
     pub index: u16,
@@ -39,15 +40,19 @@ pub(super) struct Planned {
     pub fewest_interfaces: Option<usize>,
 }
 
-impl Planned {
-    pub fn build(
+impl FlowsPlan {
+    /// Flows of `record`, which is number `index`, between the hosts of `network`; files it names are in `folder`.
+    ///
+    /// # Errors
+    /// If it has no hosts, paths, sizes or arrivals like that.
+    pub(super) fn build(
         name: &str,
         record: &FlowsRecord,
         index: usize,
         scenario: &ScenarioRecord,
         network: &Network,
         folder: &Path,
-    ) -> Result<Planned, PlanError> {
+    ) -> Result<FlowsPlan, PlanError> {
         let number = index.to_string();
         let fault = |key: &str, message: String| PlanError::new(&["traffic", &number, key], message);
         let mut destinations: Hosts = network.group(&record.to).to_vec();
@@ -111,7 +116,7 @@ impl Planned {
         let fewest_interfaces = fewest_interfaces([&sources, &destinations], network);
         let (name, index) = (name.into(), index as u16);
         let deadline = record.deadline;
-        let planned = Planned { name, index, traffic, ends, deadline, sources, destinations, fewest_interfaces };
+        let planned = FlowsPlan { name, index, traffic, ends, deadline, sources, destinations, fewest_interfaces };
         check_paths(&planned.sources, &planned.destinations, network).map_err(|message| fault("to", message))?;
         if !planned.sources.is_empty() {
             // What could be wrong with them is wrong for any seed.
@@ -124,17 +129,22 @@ impl Planned {
     }
 
     /// An interface that is asked for must be there.
-    pub fn check_interface(&self, profile: &Profile, policy: &PolicyRecord, index: usize) -> Result<(), PlanError> {
+    pub(super) fn check_interface(
+        &self,
+        profile: &Profile,
+        policy: &PolicyRecord,
+        index: usize,
+    ) -> Result<(), PlanError> {
         check_interface(&self.name, self.fewest_interfaces, profile, policy, index)
     }
 
     /// Lanes need a subflow left for long flows.
-    pub fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), PlanError> {
+    pub(super) fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), PlanError> {
         check_lanes(&self.name, [&self.sources, &self.destinations], profile, network, policy)
     }
 
     /// Its flows in one run.
-    pub fn starts(&self, streams: Streams) -> Starts<'_> {
+    pub(super) fn starts(&self, streams: Streams) -> Starts<'_> {
         let flows = (!self.sources.is_empty())
             .then(|| self.traffic.flows(self.ends, streams).expect("checked when it was planned"));
         Starts { planned: self, flows }
@@ -153,7 +163,7 @@ impl Planned {
 
 /// The flows of one traffic in one run.
 pub(super) struct Starts<'a> {
-    planned: &'a Planned,
+    planned: &'a FlowsPlan,
     /// None if nobody sends.
     flows: Option<Flows>,
 }

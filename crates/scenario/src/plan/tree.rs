@@ -7,9 +7,9 @@ use headway_traffic::app::{Level, Message, PartitionAggregate, Requests, TreeErr
 use headway_transport::{FlowEnd, FlowStart, Profile};
 use headway_units::Time;
 
-use super::network::Network;
+use super::error::PlanError;
+use super::network::{Hosts, Network};
 use super::traffic::{arrival, check_interface, check_lanes, check_paths, fewest_interfaces, size_of};
-use super::{Hosts, PlanError};
 use crate::schema::{PartitionAggregateRecord, PolicyRecord, ScenarioRecord};
 
 /// A partition–aggregate application with its hosts.

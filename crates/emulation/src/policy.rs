@@ -12,12 +12,12 @@ use headway_kernel::setup::{MAX_EXTRA_SUBFLOWS, Stack};
 use headway_transport::{Profile, Recovery};
 use headway_units::{Bytes, Span};
 
-use super::daemon::Daemon;
-use crate::plan::PlanError;
-use crate::schema::{
+use crate::daemon::Daemon;
+use headway_scenario::plan::PlanError;
+use headway_scenario::schema::{
     self, AddressPairs, DelayedAckRecord, LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, TransportRecord,
 };
-use crate::stack;
+use headway_scenario::stack;
 
 /// Linux' retransmission timeout before a round trip is measured (`TCP_TIMEOUT_INIT`).
 const INITIAL_RTO: Span = Span::from_secs(1);
@@ -227,12 +227,12 @@ impl Refusal<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Document;
+    use headway_scenario::Document;
 
     fn resolve(transport: &str) -> Result<Resolved, String> {
         let text = format!(
             "{}\n[[policy]]\nname = \"p\"\ntransport = {transport}\n",
-            include_str!("../../../tests/runs/small.toml").split("[[policy]]").next().unwrap()
+            include_str!("../../scenario/tests/small.toml").split("[[policy]]").next().unwrap()
         );
         let document = Document::parse(&text, "x.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         let scenario = document.scenario(&document.points()[0]).unwrap_or_else(|problems| panic!("{problems}"));

@@ -4,9 +4,9 @@ use headway_fabric::Graph;
 use headway_lab::{Blueprint, LabError};
 use headway_units::Span;
 
-use crate::plan::PlanError;
-use crate::plan::network::Network;
-use crate::schema::{PolicyRecord, ScenarioRecord, Series};
+use headway_scenario::plan::Network;
+use headway_scenario::plan::PlanError;
+use headway_scenario::schema::{PolicyRecord, ScenarioRecord, Series};
 
 /// More hosts than this are more than a machine can run in real time.
 const MAX_HOSTS: usize = 64;
@@ -66,7 +66,7 @@ pub(super) fn check(
 }
 
 /// What of `graph` namespaces leave out, in words; nothing if that is nothing to speak of.
-pub(in crate::plan) fn left_out(graph: &Graph) -> Option<String> {
+pub fn left_out(graph: &Graph) -> Option<String> {
     let cable = graph.links().iter().map(|link| link.wire.delay).max().unwrap_or(Span::ZERO);
     let switch = graph.nodes().iter().map(|node| node.latency).max().unwrap_or(Span::ZERO);
     if cable < SMALL && switch < SMALL {

@@ -7,9 +7,9 @@
 use headway_transport::{self as transport, IdleRestart, Pacing, Profile, Recovery};
 
 use super::Refusal;
-use crate::plan::PlanError;
-use crate::schema::{PolicyRecord, Stack, TransportRecord};
-use crate::stack::modern;
+use headway_scenario::plan::PlanError;
+use headway_scenario::schema::{PolicyRecord, Stack, TransportRecord};
+use headway_scenario::stack::modern;
 
 /// A key whose part a kernel has its own way: how to compare it, and what to write for kernels.
 type Fixed = (&'static str, fn(&Profile, &Profile) -> bool, &'static str);

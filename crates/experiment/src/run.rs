@@ -14,11 +14,13 @@ use headway_results::{
 use headway_transport::Traced;
 use thiserror::Error;
 
-use crate::Document;
 use crate::claims::{Claims, Verdict};
-use crate::plan::{Failure, GuestMachine, Machine, Network, Plan, PlanError, Wanted, Where};
-use crate::schema::{ScenarioRecord, TrafficRecord};
+use crate::plan::{Failure, Plan};
+use headway_emulation::{GuestMachine, Machine, Wanted, Where};
 use headway_language::{Problem, Problems, Scalar};
+use headway_scenario::plan::{Network, PlanError};
+use headway_scenario::schema::TrafficRecord;
+use headway_scenario::{Document, ScenarioRecord};
 
 /// A scenario that was checked and built at every sweep point with every policy.
 #[derive(Debug)]

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use headway_experiment::{Experiment, KernelOptions, Options, RunError};
 use headway_results::{Folder, Job, Manifest};
-use headway_scenario::{Document, Experiment, KernelOptions, Options, RunError};
+use headway_scenario::Document;
 
 mod ran;
 

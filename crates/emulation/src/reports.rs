@@ -10,15 +10,18 @@ use headway_results::{CommandRecord, Failed, Output};
 use headway_transport::{FlowEnd, Sample, SampleKind, SampleOf};
 use headway_units::{Bytes, Span, Time};
 
-use super::start::{Sent, nanos};
-use super::{Command, Kernels};
-use crate::plan::Network;
+use crate::kernels::{Command, Kernels};
+use crate::start::{Sent, nanos};
+use headway_scenario::plan::Network;
 
 /// What became of the flows and commands of a run's kernel hosts.
 #[derive(Debug, Default)]
-pub(crate) struct KernelOutcome {
+pub struct KernelOutcome {
+    /// The flows, in order of time.
     pub ends: Vec<FlowEnd>,
+    /// Samples of flows.
     pub samples: Vec<Sample>,
+    /// Commands, and behind them daemons.
     pub commands: Vec<CommandRecord>,
     /// By traffic and reason.
     pub failed: BTreeMap<(u16, String), u64>,
@@ -377,12 +380,14 @@ mod tests {
             [[traffic]]\nname = \"t\"\nfrom = \"left\"\nto = \"right\"\nsize = \"1KB\"\narrival = { kind = \"once\" }\n\
             [[policy]]\nname = \"p\"\ntransport = { kind = \"tcp\" }\n\
             [measure]\nseries = [\"goodput\", \"cwnd\", \"rtt\"]\ninterval = \"10us\"\n";
-        let document = crate::Document::parse(text, "x.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let document =
+            headway_scenario::Document::parse(text, "x.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         let scenario = document.scenario(&document.points()[0]).unwrap_or_else(|problems| panic!("{problems}"));
-        let network = std::sync::Arc::new(Network::build(&scenario).unwrap_or_else(|_| panic!("it can be built")));
-        let plan = crate::plan::Plan::new(&scenario, 0, &network, std::path::Path::new("."));
-        let plan = plan.unwrap_or_else(|_| panic!("it can be planned"));
-        ((*network).clone(), plan.kernels.expect("all hosts are kernels"))
+        let network = Network::build(&scenario).unwrap();
+        let folder = std::path::Path::new(".");
+        let traffic = headway_scenario::plan::TrafficPlan::build(&scenario, &network, folder).unwrap();
+        let kernels = Kernels::new(&scenario, 0, &network, &traffic.flows, &[], folder).unwrap();
+        (network, kernels.expect("all hosts are kernels"))
     }
 
     fn join(sent: &mut [Sent], outputs: &[HostOutput]) -> KernelOutcome {

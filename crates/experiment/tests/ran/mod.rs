@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use headway_experiment::{Experiment, KernelOptions, Options, Results, RunError};
 use headway_kernel::image::Image;
 use headway_results::{CommandRecord, Error, Folder, Manifest, Outcome};
-use headway_scenario::{Document, Experiment, KernelOptions, Options, Overrides, Results, RunError};
+use headway_scenario::{Document, Overrides};
 
 /// The image, if there is one.
 pub fn image() -> Option<Arc<Image>> {

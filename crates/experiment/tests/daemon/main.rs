@@ -37,7 +37,7 @@ impl Lab {
         let copy = |from: &Path, name: &str| {
             fs::copy(from, files.path().join(name)).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
         };
-        assert!(peer.exists(), "cargo build -p headway-scenario --example peer");
+        assert!(peer.exists(), "cargo build -p headway-experiment --example peer");
         copy(&peer, "program");
         // built as this test is, it needs the same libraries
         let maps = fs::read_to_string("/proc/self/maps").unwrap();

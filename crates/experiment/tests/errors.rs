@@ -6,7 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headway_scenario::{Document, Experiment, Problems};
+use headway_experiment::Experiment;
+use headway_scenario::{Document, Problems};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors")
@@ -78,8 +79,15 @@ fn hostile_files_are_refused_in_few_words() {
     let texts = [
         long_line + "]",
         (0..200_000).map(|n| format!("k{n} = {n}")).collect::<Vec<_>>().join("\n"),
-        format!("{}\n{}", include_str!("valid/dumbbell.toml"), "[[policy]]\nname = \"p\"\n".repeat(90_000)),
-        format!("{}\n[sweep]\na = \"0..9999\"", include_str!("valid/graph.toml").replace("\"1s\"", "\"$a\"")),
+        format!(
+            "{}\n{}",
+            include_str!("../../scenario/tests/valid/dumbbell.toml"),
+            "[[policy]]\nname = \"p\"\n".repeat(90_000)
+        ),
+        format!(
+            "{}\n[sweep]\na = \"0..9999\"",
+            include_str!("../../scenario/tests/valid/graph.toml").replace("\"1s\"", "\"$a\"")
+        ),
     ];
     for text in texts {
         let refused = problems(&text, "x.toml").unwrap_err().to_string();
@@ -99,7 +107,7 @@ fn deep_nesting_is_refused() {
 
 #[test]
 fn checks_from_outside_point_into_the_file() {
-    let text = include_str!("valid/lanes.toml");
+    let text = include_str!("../../scenario/tests/valid/lanes.toml");
     let document = Document::parse(text, "lanes.toml", &[]).unwrap();
     let path = ["policy", "mptcp", "transport", "control"];
     let problem =

@@ -1,11 +1,5 @@
 //! Kernel hosts of a plan: which there are, how they are set up, what they send and run.
 
-mod daemon;
-mod namespaces;
-mod policy;
-mod reports;
-mod start;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -18,17 +12,12 @@ use headway_kernel::setup::{self, Endpoints, MAX_CARDS, MAX_HOSTS, Mptcp, Setup}
 use headway_transport::Failure;
 use headway_units::{Span, Time};
 
-use super::PlanError;
-use super::failures::carriers;
-use super::network::Network;
-use super::traffic::Planned;
-use crate::schema::{CommandRecord, HostKind, LinuxHostsRecord, PolicyRecord, ScenarioRecord, Series, TransportRecord};
-pub(super) use namespaces::left_out;
-use policy::Multipath;
-pub(super) use policy::Resolved;
-pub(super) use reports::KernelOutcome;
-pub(crate) use start::{GuestMachine, Machine};
-pub(super) use start::{LaunchPlan, Started};
+use crate::namespaces;
+use crate::policy::{Multipath, Resolved};
+use headway_scenario::plan::{FlowsPlan, Network, PlanError, carriers};
+use headway_scenario::schema::{
+    CommandRecord, HostKind, LinuxHostsRecord, PolicyRecord, ScenarioRecord, Series, TransportRecord,
+};
 
 /// What to do about hosts without a lane for long flows.
 const LANES: &str = "a lane is an interface: take fewer short ones, more subflows, or hosts with more interfaces";
@@ -37,14 +26,16 @@ const FIRST_SERVICE: u16 = 5_000;
 
 /// What of the image a plan needs, and where the scenario asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Requirement {
+pub struct Requirement {
+    /// The keys that lead to the place in the file that asks for it.
     pub path: Vec<String>,
+    /// The thing itself.
     pub what: Wanted,
 }
 
 /// Something that not every image has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
     /// A congestion control.
     Control(String),
     /// A queueing discipline.
@@ -55,7 +46,7 @@ pub(crate) enum Wanted {
 
 /// Where kernel hosts are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Where {
+pub enum Where {
     /// In guests, in virtual time.
     Guests,
     /// In namespaces of the machine's own kernel, in real time.
@@ -64,67 +55,67 @@ pub(crate) enum Where {
 
 /// The kernel hosts of a plan.
 #[derive(Debug, Clone)]
-pub(crate) struct Kernels {
+pub struct Kernels {
     /// Where they are.
     pub place: Where,
     /// Those that may take part.
-    hosts: BTreeMap<NodeId, Host>,
+    pub(crate) hosts: BTreeMap<NodeId, Host>,
     /// Which of them share a kernel, in order.
-    guests: Vec<Guest>,
+    pub(crate) guests: Vec<Guest>,
     /// Per traffic, by its place: how its flows are sent, if kernel hosts send them.
-    flows: BTreeMap<u16, Flows>,
-    commands: Vec<Command>,
+    pub(crate) flows: BTreeMap<u16, Flows>,
+    pub(crate) commands: Vec<Command>,
     /// What the image must have.
     pub needs: Vec<Requirement>,
-    captures: Vec<(String, Vec<Watch>)>,
+    pub(crate) captures: Vec<(String, Vec<Watch>)>,
     /// The user's files. Whether they are there is for runs to find out.
     pub files: Option<PathBuf>,
     /// Samples of flows are so far apart, if there are any.
-    sample_ns: Option<u64>,
-    mtu: u16,
-    end: Time,
+    pub(crate) sample_ns: Option<u64>,
+    pub(crate) mtu: u16,
+    pub(crate) end: Time,
     /// When the carrier of an interface goes, comes back, …
-    carriers: BTreeMap<LinkId, Vec<Time>>,
+    pub(crate) carriers: BTreeMap<LinkId, Vec<Time>>,
 }
 
 /// A host that is a kernel.
 #[derive(Debug, Clone)]
-struct Host {
-    name: Arc<str>,
-    record: Arc<LinuxHostsRecord>,
-    links: Vec<LinkId>,
-    setup: Setup,
-    daemon: Option<protocol::Daemon>,
+pub(crate) struct Host {
+    pub(crate) name: Arc<str>,
+    pub(crate) record: Arc<LinuxHostsRecord>,
+    pub(crate) links: Vec<LinkId>,
+    pub(crate) setup: Setup,
+    pub(crate) daemon: Option<protocol::Daemon>,
 }
 
 /// Hosts that share a kernel.
 #[derive(Debug, Clone)]
-struct Guest {
+pub(crate) struct Guest {
     /// The first of them, whether it takes part or not: random numbers are named by it.
-    name: String,
-    hosts: Vec<NodeId>,
+    pub(crate) name: String,
+    pub(crate) hosts: Vec<NodeId>,
 }
 
 /// How flows of a traffic are sent.
 #[derive(Debug, Clone)]
-struct Flows {
-    port: u16,
-    control: String,
-    mptcp: bool,
-    sampled: bool,
+pub(crate) struct Flows {
+    pub(crate) port: u16,
+    pub(crate) control: String,
+    pub(crate) mptcp: bool,
+    pub(crate) sampled: bool,
     /// Who listens.
-    destinations: BTreeSet<NodeId>,
+    pub(crate) destinations: BTreeSet<NodeId>,
 }
 
 /// A program on a host.
 #[derive(Debug, Clone)]
-struct Command {
-    traffic: Arc<str>,
-    host: NodeId,
-    shell: String,
+pub(crate) struct Command {
+    pub(crate) traffic: Arc<str>,
+    pub(crate) host: NodeId,
+    pub(crate) shell: String,
     /// Before the run when left out.
-    start: Option<Span>,
-    stop: Option<Span>,
+    pub(crate) start: Option<Span>,
+    pub(crate) stop: Option<Span>,
 }
 
 /// What a traffic wants of a host as a whole.
@@ -157,7 +148,7 @@ impl Kernels {
         scenario: &ScenarioRecord,
         policy: usize,
         network: &Network,
-        planned: &[Planned],
+        planned: &[FlowsPlan],
         failures: &[Failure],
         folder: &Path,
     ) -> Result<Option<Kernels>, PlanError> {
@@ -245,7 +236,7 @@ impl Kernels {
     }
 
     /// The names by which hosts know each other: its own for interface 0, with the interface's number for all.
-    fn names(&self) -> BTreeMap<IpAddr, String> {
+    pub(crate) fn names(&self) -> BTreeMap<IpAddr, String> {
         let mut names = BTreeMap::new();
         for host in self.hosts.values() {
             for interface in 0..host.setup.interfaces {
@@ -302,7 +293,7 @@ impl<'a> Places<'a> {
     }
 
     /// Whether kernel hosts send this traffic. Those that send and those that receive must be of one kind.
-    fn are_kernels(&self, traffic: &Planned, scenario: &ScenarioRecord) -> Result<bool, PlanError> {
+    fn are_kernels(&self, traffic: &FlowsPlan, scenario: &ScenarioRecord) -> Result<bool, PlanError> {
         let kernels = |hosts: &[NodeId]| hosts.iter().filter(|host| self.kernels.contains_key(host)).count();
         let (sources, destinations) = (kernels(&traffic.sources), kernels(&traffic.destinations));
         if sources + destinations == 0 {
@@ -328,7 +319,7 @@ impl<'a> Places<'a> {
         Err(fault.help("give both groups the same `kind`, or all hosts one with `host-kind` or --hosts"))
     }
 
-    fn is_sampled(&self, scenario: &ScenarioRecord, traffic: &Planned) -> bool {
+    fn is_sampled(&self, scenario: &ScenarioRecord, traffic: &FlowsPlan) -> bool {
         let measure = &scenario.measure;
         let flows = [Series::Goodput, Series::Cwnd, Series::Rtt, Series::LinkCost];
         measure.series.iter().any(|series| flows.contains(series))
@@ -552,7 +543,7 @@ impl<'a> Places<'a> {
 }
 
 /// Whole megabytes (2²⁰), as kernels like their memory.
-fn memory(record: &LinuxHostsRecord) -> u64 {
+pub(crate) fn memory(record: &LinuxHostsRecord) -> u64 {
     record.memory.get().div_ceil(1 << 20) << 20
 }
 
@@ -585,7 +576,7 @@ fn resolve(
     policy: &PolicyRecord,
     number: &str,
     scenario: &ScenarioRecord,
-    traffic: &Planned,
+    traffic: &FlowsPlan,
     folder: &Path,
 ) -> Result<Resolved, PlanError> {
     let (record, at) = transport(policy, number, &traffic.name);
@@ -617,7 +608,7 @@ fn resolve(
 fn needs(
     policy: &PolicyRecord,
     number: &str,
-    planned: &[Planned],
+    planned: &[FlowsPlan],
     resolved: &BTreeMap<u16, Resolved>,
     of_commands: &[(&str, Resolved)],
 ) -> Vec<Requirement> {
@@ -637,7 +628,7 @@ fn needs(
         needs.push(Requirement { path: at("min-rto"), what: Wanted::Timer(own.stack.min_rto_ms) });
     }
     if let Some(queue) = policy.linux.as_ref().and_then(|linux| linux.qdisc.as_ref())
-        && let Some(name) = setup::queue_name(queue)
+        && let Some(name) = headway_scenario::queue_name(queue)
     {
         let path = ["policy", number, "linux", "qdisc"].map(str::to_owned).to_vec();
         needs.push(Requirement { path, what: Wanted::Queue(name.to_owned()) });

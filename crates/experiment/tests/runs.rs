@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use headway_experiment::{Experiment, Options, Results, Verdict};
 use headway_results::{Folder, Manifest};
-use headway_scenario::{Document, Experiment, Options, Results, Verdict};
+use headway_scenario::Document;
 use proptest::prelude::*;
 
-const SMALL: &str = include_str!("runs/small.toml");
+const SMALL: &str = include_str!("../../scenario/tests/small.toml");
 
 fn run(text: &str, sets: &[&str]) -> Results {
     run_on(1, text, sets)
@@ -375,10 +376,10 @@ fn deadlines_reach_controls_that_know_them() {
 #[test]
 fn every_topology_runs_to_its_end() {
     for (name, text) in [
-        ("multi-homed-fat-tree", include_str!("valid/multi-homed-fat-tree.toml")),
-        ("bcube", include_str!("valid/bcube.toml")),
-        ("tree", include_str!("valid/tree.toml")),
-        ("vl2", include_str!("valid/vl2.toml")),
+        ("multi-homed-fat-tree", include_str!("../../scenario/tests/valid/multi-homed-fat-tree.toml")),
+        ("bcube", include_str!("../../scenario/tests/valid/bcube.toml")),
+        ("tree", include_str!("../../scenario/tests/valid/tree.toml")),
+        ("vl2", include_str!("../../scenario/tests/valid/vl2.toml")),
     ] {
         let results = run(text, &["repeats=1"]);
         let unfinished = results.summary.rows.iter().filter(|row| row.metric.to_string() == "unfinished");

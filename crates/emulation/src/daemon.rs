@@ -7,9 +7,9 @@ use headway_agent::protocol::{self, RUN};
 use headway_language::{OrOff, Part, Shown, show_document};
 use headway_units::Bytes;
 
-use super::policy::Refusal;
-use crate::plan::PlanError;
-use crate::schema::{LaneDaemonRecord, LaneOpen, LaneStart, LanesRecord, MptcpRecord, PolicyRecord};
+use crate::policy::Refusal;
+use headway_scenario::plan::PlanError;
+use headway_scenario::schema::{LaneDaemonRecord, LaneOpen, LaneStart, LanesRecord, MptcpRecord, PolicyRecord};
 
 /// The program, and by which name it is known on hosts.
 const PROGRAM: &str = "headway-lane";
@@ -170,12 +170,12 @@ fn rest(lanes: &LanesRecord, daemon: Option<&LaneDaemonRecord>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Document;
-    use crate::schema::Protocol;
+    use headway_scenario::Document;
+    use headway_scenario::schema::Protocol;
 
     /// What is told to hosts with three interfaces, or why nothing can be.
     fn told(transport: &str, linux: &str, folder: &Path) -> Result<String, String> {
-        let head = include_str!("../../../tests/runs/small.toml").split("[[policy]]").next().unwrap();
+        let head = include_str!("../../scenario/tests/small.toml").split("[[policy]]").next().unwrap();
         let head = head.replace("kind = \"dumbbell\"", "kind = \"parallel-paths\"\npaths = 4");
         let head = head.replace("bottleneck = { rate = \"20Mbps\" }\n", "");
         let text = format!("{head}\n[[policy]]\nname = \"p\"\ntransport = {transport}\nlinux = {linux}\n");

@@ -16,8 +16,8 @@ use headway_lab::{LabHost, LabPlan};
 use headway_transport::{FlowStart, Ports, Profile};
 use headway_units::{Bytes, Span, Time};
 
-use super::{Guest, Kernels};
-use crate::plan::Network;
+use crate::kernels::{Guest, Kernels};
+use headway_scenario::plan::Network;
 
 /// Flows have these ports of their own.
 const PORTS: std::ops::Range<u32> = 10_000..60_000;
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What runs kernel hosts.
 #[derive(Debug, Clone)]
-pub(crate) enum Machine {
+pub enum Machine {
     /// Guests.
     Guests(GuestMachine),
     /// Namespaces of the machine's own kernel.
@@ -37,7 +37,7 @@ pub(crate) enum Machine {
 
 /// What runs the guests.
 #[derive(Debug, Clone)]
-pub(crate) struct GuestMachine {
+pub struct GuestMachine {
     /// The kernel.
     pub image: Arc<Image>,
     /// The processors to use, if they are to be chosen.
@@ -50,14 +50,17 @@ pub(crate) struct GuestMachine {
 
 /// How the kernel hosts of one run are run.
 #[derive(Debug)]
-pub(crate) enum LaunchPlan {
+pub enum LaunchPlan {
+    /// In guests.
     Guests(RunPlan),
+    /// In namespaces.
     Namespaces(LabPlan),
 }
 
 /// The kernel hosts of one run, ready to boot.
 #[derive(Debug)]
-pub(crate) struct Started {
+pub struct Started {
+    /// How they are run.
     pub plan: LaunchPlan,
     /// The flows, in order of time.
     pub sent: Vec<Sent>,
@@ -65,16 +68,19 @@ pub(crate) struct Started {
 
 /// A flow that a kernel host sends.
 #[derive(Debug, Clone)]
-pub(crate) struct Sent {
+pub struct Sent {
+    /// The flow.
     pub start: FlowStart,
     /// Its connections: from where, to where, and by which pair of interfaces.
     pub connections: Vec<(SocketAddr, SocketAddr, usize)>,
+    /// Whether it is sampled.
     pub sampled: bool,
+    /// Whether its connections are of MPTCP.
     pub mptcp: bool,
 }
 
 /// A time as guests have it, rounded up.
-pub(super) fn nanos(time: Time) -> u64 {
+pub(crate) fn nanos(time: Time) -> u64 {
     EPOCH_NS + time.picos().div_ceil(1000)
 }
 
@@ -325,7 +331,7 @@ impl Kernels {
             cards,
             carriers,
             cpus: vec![cpu; members.len()],
-            memory: super::memory(record),
+            memory: crate::kernels::memory(record),
             seed,
         }
     }

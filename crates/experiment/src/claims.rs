@@ -7,11 +7,11 @@ use headway_results::{Estimate, Metric, Outcome, Statistic, paired_difference};
 use headway_units::Time;
 use serde_json::{Value, json};
 
-use crate::Document;
-use crate::plan::PlanError;
 use crate::published::{Table, Unit};
-use crate::schema::{ClaimRecord, NumberRecord, OperandRecord, Published, ScenarioRecord, TrafficRecord};
 use headway_language::{Map, Problem, Quantity, Scalar};
+use headway_scenario::plan::PlanError;
+use headway_scenario::schema::{ClaimRecord, NumberRecord, OperandRecord, Published, ScenarioRecord, TrafficRecord};
+use headway_scenario::{Document, SweepPoint};
 
 /// A value that a claim is about, in one repeat of one cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -201,7 +201,7 @@ impl Claims {
     pub(crate) fn new(scenario: &ScenarioRecord, document: &Document, folder: &Path) -> Result<Claims, Vec<Problem>> {
         let points = document.points();
         let names: Vec<&str> = scenario.sweep.names().names().collect();
-        let values = |point: &crate::SweepPoint, other: &Map<Scalar>| -> Vec<String> {
+        let values = |point: &SweepPoint, other: &Map<Scalar>| -> Vec<String> {
             let value = |name: &&str| other.get(name).or(point.get(name)).map(ToString::to_string).unwrap_or_default();
             names.iter().map(value).collect()
         };
@@ -214,7 +214,7 @@ impl Claims {
             let known = record.known.clone();
             match rule(record, index, scenario, folder) {
                 Ok((rule, printed)) => {
-                    let about = |(_, point): &(usize, &crate::SweepPoint)| {
+                    let about = |(_, point): &(usize, &SweepPoint)| {
                         record.at.iter().all(|(name, wanted)| point.get(name).is_some_and(|v| wanted.contains(v)))
                     };
                     let taken_at = |operand: &OperandRecord, index: usize| {
@@ -503,7 +503,7 @@ fn operand(record: &OperandRecord, path: &[&str], scenario: &ScenarioRecord) -> 
     // Without an end it is the run's, which the sweep may vary.
     let window = (record.from.is_some() || record.to.is_some())
         .then(|| (Time::ZERO + record.from.unwrap_or_default(), record.to.map_or(Time::NEVER, |to| Time::ZERO + to)));
-    let recorded = scenario.measure.series.contains(&crate::schema::Series::Goodput)
+    let recorded = scenario.measure.series.contains(&headway_scenario::schema::Series::Goodput)
         && scenario.measure.traffic.as_ref().is_none_or(|names| {
             let of = reported.iter().find(|(name, _)| name == traffic).map(|(_, of)| &of.name);
             names.iter().any(|name| Some(name) == of)
