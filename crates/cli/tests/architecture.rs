@@ -21,6 +21,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("lane", &["units", "language", "control", "linux"]),
     ("traffic", &["units", "engine"]),
     ("results", &["units"]),
+    ("report", &["units", "results"]),
     ("scenario", &["units", "language", "control", "engine", "fabric", "transport", "traffic"]),
     (
         "emulation",
@@ -52,9 +53,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "lab",
             "scenario",
             "emulation",
+            "report",
         ],
     ),
-    ("report", &["units", "results", "experiment"]),
     ("capture", &["units", "results"]),
     ("cli", &["units", "results", "scenario", "experiment", "report", "kernel", "lab", "capture"]),
 ];

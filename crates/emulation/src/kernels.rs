@@ -24,18 +24,18 @@ const LANES: &str = "a lane is an interface: take fewer short ones, more subflow
 /// Listeners of flows are at this port and the following ones, one for each traffic.
 const FIRST_SERVICE: u16 = 5_000;
 
-/// What of the image a plan needs, and where the scenario asks for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A feature that kernels must have, and where the scenario asks for it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Requirement {
     /// The keys that lead to the place in the file that asks for it.
     pub path: Vec<String>,
-    /// The thing itself.
-    pub what: Wanted,
+    /// What must be there.
+    pub feature: Feature,
 }
 
-/// Something that not every image has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+/// A feature that not every kernel has.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Feature {
     /// A congestion control.
     Control(String),
     /// A queueing discipline.
@@ -66,7 +66,7 @@ pub struct Kernels {
     pub(crate) flows: BTreeMap<u16, Flows>,
     pub(crate) commands: Vec<Command>,
     /// What the image must have.
-    pub needs: Vec<Requirement>,
+    pub requirements: Vec<Requirement>,
     pub(crate) captures: Vec<(String, Vec<Watch>)>,
     /// The user's files. Whether they are there is for runs to find out.
     pub files: Option<PathBuf>,
@@ -188,7 +188,7 @@ impl Kernels {
             guests: Vec::new(),
             flows: BTreeMap::new(),
             commands,
-            needs: needs(record, &number, planned, &resolved, &of_commands),
+            requirements: requirements(record, &number, planned, &resolved, &of_commands),
             captures,
             files: scenario.files.as_ref().map(|name| folder.join(name)),
             sample_ns: sample_ns(scenario, !sampled.is_empty())?,
@@ -605,14 +605,14 @@ fn resolve(
 }
 
 /// What the image must have, where it is asked for.
-fn needs(
+fn requirements(
     policy: &PolicyRecord,
     number: &str,
     planned: &[FlowsPlan],
     resolved: &BTreeMap<u16, Resolved>,
     of_commands: &[(&str, Resolved)],
 ) -> Vec<Requirement> {
-    let mut needs = Vec::new();
+    let mut requirements = Vec::new();
     let of_flows = planned.iter().filter_map(|traffic| Some((&*traffic.name, resolved.get(&traffic.index)?)));
     let of_commands = of_commands.iter().map(|(name, own)| (*name, own));
     for (name, own) in of_flows.chain(of_commands) {
@@ -624,17 +624,17 @@ fn needs(
         };
         let mut path = at(key[0]);
         path.extend(key[1..].iter().map(|&part| part.to_owned()));
-        needs.push(Requirement { path, what: Wanted::Control(own.control.clone()) });
-        needs.push(Requirement { path: at("min-rto"), what: Wanted::Timer(own.stack.min_rto_ms) });
+        requirements.push(Requirement { path, feature: Feature::Control(own.control.clone()) });
+        requirements.push(Requirement { path: at("min-rto"), feature: Feature::Timer(own.stack.min_rto_ms) });
     }
     if let Some(queue) = policy.linux.as_ref().and_then(|linux| linux.qdisc.as_ref())
         && let Some(name) = headway_scenario::queue_name(queue)
     {
         let path = ["policy", number, "linux", "qdisc"].map(str::to_owned).to_vec();
-        needs.push(Requirement { path, what: Wanted::Queue(name.to_owned()) });
+        requirements.push(Requirement { path, feature: Feature::Queue(name.to_owned()) });
     }
-    needs.dedup();
-    needs
+    requirements.dedup();
+    requirements
 }
 
 fn sample_ns(scenario: &ScenarioRecord, sampled: bool) -> Result<Option<u64>, PlanError> {

@@ -14,7 +14,7 @@ mod policy;
 mod reports;
 mod start;
 
-pub use kernels::{Kernels, Requirement, Wanted, Where};
+pub use kernels::{Feature, Kernels, Requirement, Where};
 pub use namespaces::left_out;
 pub use reports::KernelOutcome;
 pub use start::{GuestMachine, LaunchPlan, Machine, Sent, Started};

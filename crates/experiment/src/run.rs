@@ -1,118 +1,335 @@
-//! Runs: policies × sweep points × repeats, spread over threads, into a results folder.
+//! A run of a scenario into a folder: planned, opened, run to the end.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
-use headway_kernel::GuestError;
 use headway_kernel::image::Image;
-use headway_lab::{LabError, MachineInfo};
-use headway_results::{
-    Cell, CommandRecord, Counters, Folder, Job, Kernel, Manifest, Outcome, Output, Summary, SummaryBuilder, SweepValue,
-};
-use headway_transport::Traced;
-use thiserror::Error;
+use headway_lab::MachineInfo;
+use headway_results::{Folder, Job, Kernel, Manifest, Verdict, Warning};
+use headway_scenario::Overrides;
 
-use crate::claims::{Claims, Verdict};
-use crate::plan::{Failure, Plan};
-use headway_emulation::{GuestMachine, Machine, Wanted, Where};
-use headway_language::{Problem, Problems, Scalar};
-use headway_scenario::plan::{Network, PlanError};
-use headway_scenario::schema::TrafficRecord;
-use headway_scenario::{Document, ScenarioRecord};
+use crate::clock;
+use crate::error::{Error, RunError};
+use crate::experiment::{Experiment, KernelOptions, Options};
+use crate::files::Files;
+use crate::simulate::{Progress, Results};
+use crate::source::Source;
+use crate::tally::unfinished;
 
-/// A scenario that was checked and built at every sweep point with every policy.
-#[derive(Debug)]
-pub struct Experiment {
-    /// The scenario at its first sweep point: what does not vary is the same at all.
-    pub scenario: ScenarioRecord,
+/// The version that manifests carry. A run is gone on with by the same version only.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-    plans: Vec<Arc<Plan>>,
-    cells: Vec<Cell>,
-    /// Without results.
-    claims: Claims,
-    document: Document,
-}
-
-/// Why a run ended without results.
-#[derive(Debug, Error)]
-pub enum RunError {
-    /// Files.
-    #[error(transparent)]
-    Results(#[from] headway_results::Error),
-    /// A flow found no way through the network.
-    #[error("policy `{policy}`{point}, repeat {repeat}: {error}")]
-    NoPath {
-        /// The policy.
-        policy: String,
-        /// The sweep point, as ` at …`, or nothing.
-        point: String,
-        /// Which repeat.
-        repeat: u32,
-        /// Which hosts.
-        error: headway_fabric::NoPath,
-    },
-    /// Kernel hosts cannot go on.
-    #[error("policy `{policy}`{point}, repeat {repeat}: {error}")]
-    Kernels {
-        /// The policy.
-        policy: String,
-        /// The sweep point, as ` at …`, or nothing.
-        point: String,
-        /// Which repeat.
-        repeat: u32,
-        /// What happened.
-        error: String,
-    },
-    /// The same run gave two different streams of events.
-    #[error("policy `{policy}`{point}, repeat {repeat}: two runs with one seed differ; this is a bug in Headway")]
-    NotDeterministic {
-        /// The policy.
-        policy: String,
-        /// The sweep point, as ` at …`, or nothing.
-        point: String,
-        /// Which repeat.
-        repeat: u32,
-    },
-    /// Told to stop; what is complete is kept.
-    #[error("interrupted after {done} of {total} runs")]
-    Interrupted {
-        /// Runs complete, earlier ones included.
-        done: usize,
-        /// Runs in all.
-        total: usize,
-    },
-}
-
-/// How to run.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The root of all random numbers.
-    pub seed: u64,
-    /// Threads; at least 1.
-    pub threads: usize,
-    /// Run everything twice and compare.
+/// How a scenario is run.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Changes to the scenario.
+    pub overrides: Overrides,
+    /// The root of all random numbers, if not the scenario's.
+    pub seed: Option<u64>,
+    /// Repeats of every cell, if not as many as the scenario says.
+    pub repeats: Option<u32>,
+    /// Runs at a time; one for each core when left out. Results do not depend on it.
+    pub threads: Option<usize>,
+    /// Make every run twice and compare.
     pub verify: bool,
-    /// For kernel hosts; needed if [`Experiment::needs_kernel`] says so.
-    pub kernel: Option<KernelOptions>,
-    /// Ends runs in namespaces at once when it is set.
+    /// The arguments of the command line, for the manifest.
+    pub command: Vec<String>,
+}
+
+/// The folder that results go to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    /// A folder in this one, called as the scenario, with a number behind it if that is taken.
+    Numbered(PathBuf),
+    /// This folder, which must be new or empty.
+    New(PathBuf),
+    /// This folder, in which an interrupted run is gone on with.
+    Resume(PathBuf),
+}
+
+/// Ends a run early, from another thread.
+#[derive(Debug, Clone, Default)]
+pub struct Interruption {
+    /// When it is set, no further runs begin; those under way are finished.
+    pub stop: Arc<AtomicBool>,
+    /// When it is set, kernel hosts under way end at once.
     pub abort: Arc<AtomicBool>,
 }
 
-/// How to run kernel hosts.
-#[derive(Debug, Clone)]
-pub struct KernelOptions {
-    /// Their kernel.
-    pub image: Arc<Image>,
-    /// Ends runs under way at once when it is set.
-    pub abort: Arc<AtomicBool>,
-    /// The processors to use; wherever the system puts them if there are none.
-    pub processors: Vec<usize>,
+/// The size of an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Policies.
+    pub policies: usize,
+    /// Sweep points; 1 without a sweep.
+    pub points: usize,
+    /// Repeats of each.
+    pub repeats: u32,
 }
 
-/// What `manifest.json` says of an image.
-pub fn kernel_facts(image: &Image) -> Kernel {
+/// A scenario that was checked in all respects, ready to be run. Nothing was written.
+#[derive(Debug)]
+pub struct Planned {
+    experiment: Experiment,
+    left_out_claims: Vec<String>,
+    text: String,
+    manifest: Manifest,
+    destination: Destination,
+    /// The interrupted run: its manifest, and as it would be written by this version.
+    interrupted: Option<(Manifest, Manifest)>,
+    /// The text with the interrupted run's number of repeats.
+    interrupted_text: String,
+    files: Files,
+    image: Option<Arc<Image>>,
+    warnings: Vec<Warning>,
+    threads: usize,
+    verify: bool,
+}
+
+/// A run whose folder is there.
+#[derive(Debug)]
+pub struct Opened {
+    planned: Planned,
+    folder: Folder,
+    completed: BTreeSet<Job>,
+}
+
+/// A run that came to its end.
+#[derive(Debug)]
+pub struct Finished {
+    /// Estimates, verdicts, commands and warnings.
+    pub results: Results,
+    /// The manifest as it stands in the folder.
+    pub manifest: Manifest,
+    /// The folder.
+    pub path: PathBuf,
+    /// Texts of the claims that overrides left without a policy or a point.
+    pub left_out_claims: Vec<String>,
+    /// Policies, points and repeats.
+    pub extent: Extent,
+    /// The time it took.
+    pub took: Duration,
+}
+
+impl Planned {
+    /// Reads and checks `source`, and what it needs of this machine.
+    ///
+    /// # Errors
+    /// If the scenario is wrong, the machine lacks something, or the run to go on with is of something else.
+    pub fn new(source: &Source, destination: Destination, request: &Request) -> Result<Planned, Error> {
+        let there = match &destination {
+            Destination::Resume(path) => Some(interrupted(path)?),
+            _ => None,
+        };
+        let scenario = source.scenario(request.overrides.clone())?;
+        // An interrupted run is continued as it was begun.
+        let seed = request.seed.or(there.as_ref().map(|there| there.seed)).unwrap_or(scenario.record.seed);
+        let repeats = request.repeats.or(there.as_ref().map(|there| there.repeats)).unwrap_or(scenario.record.repeats);
+        let (document, text) = scenario.with(seed, repeats)?;
+        let experiment = Experiment::new(&document, &source.folder)?;
+        let image = find_image(&experiment)?;
+        let warnings = check_machine(&experiment, request.verify)?;
+        let files = scenario.files()?;
+        let quick = request.overrides.quick || there.as_ref().is_some_and(|there| there.quick);
+        let new_manifest = |text: &str| {
+            let name = scenario.record.name.as_str();
+            let mut manifest = Manifest::new(name, text, seed, repeats, VERSION, experiment.cells().to_vec());
+            manifest.kernel = image.as_deref().map(kernel_facts);
+            manifest.quick = quick;
+            manifest
+        };
+        let mut manifest = new_manifest(&text);
+        manifest.command.clone_from(&request.command);
+        // Their text differs in the number of repeats, which may change.
+        let interrupted_text = match &there {
+            Some(there) => scenario.with(seed, there.repeats)?.1,
+            None => String::new(),
+        };
+        let theirs = new_manifest(&interrupted_text);
+        Ok(Planned {
+            left_out_claims: document.left_out_claims().to_vec(),
+            interrupted: there.map(|there| (there, theirs)),
+            threads: threads(request.threads),
+            verify: request.verify,
+            experiment,
+            text,
+            manifest,
+            destination,
+            interrupted_text,
+            files,
+            image,
+            warnings,
+        })
+    }
+
+    /// Its size.
+    pub fn extent(&self) -> Extent {
+        self.experiment.extent(self.manifest.repeats)
+    }
+
+    /// Makes the folder, or takes the interrupted run up. `unfinished` is told of folders that were passed over since
+    /// they hold an interrupted run.
+    ///
+    /// # Errors
+    /// If the folder cannot be written, or holds something else.
+    pub fn open(mut self, unfinished: &mut dyn FnMut(&Path)) -> Result<Opened, Error> {
+        self.manifest.started = clock::now();
+        let (folder, completed) = match &self.destination {
+            Destination::Resume(path) => {
+                let (there, theirs) = self.interrupted.as_ref().expect("read when it was planned");
+                let (mut folder, completed) = resume(path, there, theirs, &self.files)?;
+                self.manifest.started.clone_from(&there.started);
+                if self.text != self.interrupted_text {
+                    folder.adopt(&self.manifest, &self.text)?;
+                }
+                (folder, completed)
+            }
+            Destination::New(path) => (self.create(path)?, BTreeSet::new()),
+            Destination::Numbered(parent) => (self.create_numbered(parent, unfinished)?, BTreeSet::new()),
+        };
+        Ok(Opened { planned: self, folder, completed })
+    }
+
+    fn create(&self, path: &Path) -> Result<Folder, Error> {
+        let folder = Folder::create(path, &self.manifest, &self.text)?;
+        self.files.keep_in(path)?;
+        Ok(folder)
+    }
+
+    /// A folder in `parent` that nothing is in yet.
+    fn create_numbered(&self, parent: &Path, unfinished: &mut dyn FnMut(&Path)) -> Result<Folder, Error> {
+        use headway_results::Error as Why;
+        const MOST: usize = 100_000;
+        for number in 1..MOST {
+            let name = &self.manifest.scenario;
+            let name = if number == 1 { name.clone() } else { format!("{name}-{number}") };
+            let path = parent.join(name);
+            if path.exists() && !path.is_dir() {
+                continue;
+            }
+            match self.create(&path) {
+                Err(Error::Results(Why::Interrupted { .. })) => unfinished(&path),
+                // Whatever is there, it is not ours to touch.
+                Err(Error::Results(
+                    Why::Complete { .. }
+                    | Why::NotOurs { .. }
+                    | Why::Busy { .. }
+                    | Why::Damaged { .. }
+                    | Why::Format { .. },
+                )) => {}
+                done => return done,
+            }
+        }
+        Err(Error::TooManyFolders { parent: parent.to_path_buf(), most: MOST })
+    }
+}
+
+impl Opened {
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Whether hosts are kernels, so that runs under way can be aborted.
+    pub fn has_kernels(&self) -> bool {
+        self.planned.image.is_some() || self.planned.experiment.needs_namespaces()
+    }
+
+    /// Runs all that is not complete yet and finishes the folder, telling `progress`, until done or interrupted.
+    ///
+    /// # Errors
+    /// See [`RunError`]; complete runs stay in the folder.
+    ///
+    /// # Panics
+    /// If a simulated run breaks an invariant: a bug.
+    pub fn run(self, interruption: &Interruption, progress: Progress<'_>) -> Result<Finished, RunError> {
+        let began = Instant::now();
+        let Opened { planned, folder, completed } = self;
+        let extent = planned.extent();
+        let Planned { experiment, mut manifest, left_out_claims, files, image, warnings, threads, verify, .. } =
+            planned;
+        let path = folder.path().to_path_buf();
+        let kernel = image.map(|image| KernelOptions { image, processors: processors() });
+        let abort = Arc::clone(&interruption.abort);
+        let options = Options { seed: manifest.seed, threads, verify, kernel, abort };
+        let stop = &interruption.stop;
+        let mut results = experiment.simulate(&folder, &manifest, &completed, &options, stop, progress)?;
+        let mut all = unfinished(&results.summary);
+        all.extend(warnings);
+        all.append(&mut results.warnings);
+        all.extend(files.outside.into_iter().map(|name| Warning::NotKept { name }));
+        manifest.claims = results.verdicts.iter().map(Verdict::to_json).collect();
+        manifest.warnings = all.iter().map(headway_report::warning).collect();
+        results.warnings = all;
+        manifest.finished = Some(clock::now());
+        manifest.wall_s = began.elapsed().as_secs_f64();
+        let manifest = folder.finish(&results.summary, &manifest)?;
+        Ok(Finished { results, manifest, path, left_out_claims, extent, took: began.elapsed() })
+    }
+}
+
+impl Experiment {
+    /// Its size with so many repeats.
+    pub fn extent(&self, repeats: u32) -> Extent {
+        let policies = self.scenario.policy.len();
+        Extent { policies, points: self.cells().len() / policies.max(1), repeats }
+    }
+}
+
+/// `5 policies × 11 sweep points × 2 repeats`.
+impl std::fmt::Display for Extent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+        write!(
+            f,
+            "{} × {} × {}",
+            count(self.policies, "policy", "policies"),
+            count(self.points, "sweep point", "sweep points"),
+            count(self.repeats as usize, "repeat", "repeats")
+        )
+    }
+}
+
+/// So many runs at a time: as `asked`, otherwise one for each core.
+pub fn threads(asked: Option<usize>) -> usize {
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+}
+
+/// The kernel of kernel hosts, if there are any in guests.
+fn find_image(experiment: &Experiment) -> Result<Option<Arc<Image>>, Error> {
+    if !experiment.needs_kernel() {
+        return Ok(None);
+    }
+    let image = Image::find(experiment.scenario.kernel.as_deref())?;
+    experiment.check_image(&image)?;
+    Ok(Some(Arc::new(image)))
+}
+
+/// Whether this machine can have the hosts that are its namespaces, if there are any, and what to know of it.
+fn check_machine(experiment: &Experiment, verify: bool) -> Result<Vec<Warning>, Error> {
+    if !experiment.needs_namespaces() {
+        return Ok(Vec::new());
+    }
+    if verify {
+        return Err(Error::VerifyRealTime);
+    }
+    headway_lab::check(experiment.hosts())?;
+    Ok(experiment.check_namespaces(&MachineInfo::look())?)
+}
+
+/// Processors for guests. Several experiments at a time should not all begin with the same one.
+fn processors() -> Vec<usize> {
+    let mut processors = headway_kernel::processors();
+    let most = processors.len().max(1);
+    processors.rotate_left(std::process::id() as usize % most);
+    processors
+}
+
+/// The image in `manifest.json`.
+fn kernel_facts(image: &Image) -> Kernel {
     Kernel {
         name: image.name.clone(),
         version: image.about.version.clone(),
@@ -122,484 +339,50 @@ pub fn kernel_facts(image: &Image) -> Kernel {
     }
 }
 
-/// What became of a command, and of which run it was.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
-    /// The run.
-    pub job: Job,
-    /// What became of it, without what it wrote but for the first line, see [`Ended::line`].
-    pub command: CommandRecord,
-    /// The first line it wrote: to its standard error if it failed, otherwise to its standard output. Of a daemon the last
-    /// lines.
-    pub line: String,
+/// The manifest of the interrupted run in `path`.
+///
+/// # Errors
+/// If there is none.
+pub fn interrupted(path: &Path) -> Result<Manifest, Error> {
+    use headway_results::Error as Why;
+    if !path.is_dir() {
+        return Err(Error::NoFolder { path: path.to_path_buf() });
+    }
+    let file = path.join("manifest.json");
+    let text = match std::fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Why::NoManifest { path: path.to_path_buf() }.into());
+        }
+        Err(source) => return Err(Why::Io { action: "read", path: file, source }.into()),
+    };
+    let there: Manifest = match serde_json::from_str(&text) {
+        Ok(there) => there,
+        Err(error) => return Err(Why::Damaged { path: file, reason: error.to_string() }.into()),
+    };
+    if there.complete {
+        return Err(Error::Finished { path: path.to_path_buf() });
+    }
+    Ok(there)
 }
 
-/// The congestion controls that modelled hosts have, by the names that scenarios use.
-pub fn controls() -> &'static [&'static str] {
-    headway_control::congestion::AnyController::NAMES
-}
-
-/// What a run gave.
-#[derive(Debug)]
-pub struct Results {
-    /// Estimates by policy, sweep point, traffic and metric.
-    pub summary: Summary,
-    /// The claims.
-    pub verdicts: Vec<Verdict>,
-    /// The commands, in order of cells and repeats.
-    pub commands: Vec<Ended>,
-    /// What to look at before trusting the results.
-    pub warnings: Vec<String>,
-}
-
-/// Is told of progress: runs complete, runs in all.
-pub type Progress<'a> = &'a mut dyn FnMut(usize, usize);
-
-impl Experiment {
-    /// Checks and builds `document`; files it names are looked for in `folder`.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it.
-    pub fn new(document: &Document, folder: &Path) -> Result<Experiment, Problems> {
-        document.check_all()?;
-        let points = document.points();
-        let first = document.scenario(&points[0])?;
-        let mut plans = Vec::new();
-        let mut cells = Vec::new();
-        let mut problems = Vec::new();
-        for point in &points {
-            let scenario = document.scenario(point)?;
-            let locate = |fault: PlanError| {
-                let problem = fault.locate(document);
-                if points.len() > 1 { problem.at_point(point) } else { problem }
-            };
-            let network = match Network::build(&scenario) {
-                Ok(network) => Arc::new(network),
-                Err(fault) => {
-                    problems.push(locate(fault));
-                    continue;
-                }
-            };
-            for (index, policy) in scenario.policy.iter().enumerate() {
-                match Plan::new(&scenario, index, &network, folder) {
-                    Ok(plan) => plans.push(Arc::new(plan)),
-                    Err(fault) => problems.push(locate(fault)),
-                }
-                let mut sweep = headway_results::SweepPoint::new();
-                for (name, value) in point.values() {
-                    sweep = sweep.with(name, sweep_value(value));
-                }
-                cells.push(Cell { index: cells.len() as u32, policy: policy.name.to_string(), sweep });
-            }
-            if problems.len() > 100 {
-                break;
-            }
-        }
-        let claims = Claims::new(&first, document, folder);
-        match claims {
-            Ok(claims) if problems.is_empty() => {
-                Ok(Experiment { scenario: first, plans, cells, claims, document: document.clone() })
-            }
-            Ok(_) => Err(problems.into_iter().collect()),
-            Err(more) => Err(problems.into_iter().chain(more).collect()),
+/// Takes the interrupted run `there` up as `manifest`, which has their number of repeats in its text.
+fn resume(path: &Path, there: &Manifest, manifest: &Manifest, files: &Files) -> Result<(Folder, BTreeSet<Job>), Error> {
+    use headway_results::Error as Why;
+    // The text holds the seed, and its defaults are the version's: told before the hashes are found to differ.
+    for (what, found, expected) in [
+        ("version", there.version.clone(), manifest.version.clone()),
+        ("seed", there.seed.to_string(), manifest.seed.to_string()),
+    ] {
+        if found != expected {
+            return Err(Why::Mismatch { path: path.to_path_buf(), what: what.to_owned(), found, expected }.into());
         }
     }
-
-    /// The cells: every policy at every sweep point.
-    pub fn cells(&self) -> &[Cell] {
-        &self.cells
-    }
-
-    /// How many hosts the network has at most, at any point.
-    pub fn hosts(&self) -> usize {
-        self.plans.iter().map(|plan| plan.hosts()).max().unwrap_or(0)
-    }
-
-    /// The names by which flows are reported.
-    pub fn traffics(&self) -> Vec<String> {
-        self.scenario.traffic.iter().flat_map(TrafficRecord::reported).collect()
-    }
-
-    /// What kernel hosts are told before cell number `cell` runs: addresses, routes, settings, as text. Whatever in a
-    /// scenario, or in how Headway reads it, changes what a kernel does beyond its traffic, changes this.
-    ///
-    /// # Panics
-    /// If there is no such cell.
-    pub fn kernel_setup(&self, cell: usize) -> String {
-        self.plans[cell].kernel_setup()
-    }
-
-    /// Whether any of it runs on kernel hosts.
-    pub fn needs_kernel(&self) -> bool {
-        self.plans.iter().any(|plan| plan.place() == Some(Where::Guests))
-    }
-
-    /// Whether any of it runs in namespaces of this machine.
-    pub fn needs_namespaces(&self) -> bool {
-        self.plans.iter().any(|plan| plan.place() == Some(Where::Namespaces))
-    }
-
-    /// Holds what the scenario asks of kernels against what this machine has, and gives what to know of its results.
-    ///
-    /// # Errors
-    /// Everything that it has not.
-    pub fn check_namespaces(&self, here: &MachineInfo) -> Result<Vec<String>, Problems> {
-        let mut problems: Vec<Problem> = self.missing_files();
-        let mut seen = BTreeSet::new();
-        for need in self.plans.iter().filter_map(|plan| plan.needs()).flatten() {
-            let Wanted::Control(name) = &need.what else { continue };
-            if here.controls.contains(name) || !seen.insert(format!("{need:?}")) {
-                continue;
-            }
-            let path: Vec<&str> = need.path.iter().map(String::as_str).collect();
-            let message = format!("this machine's kernel has no congestion control `{name}`");
-            let help = format!("its congestion controls are {}; modprobe may have more", here.controls.join(", "));
-            problems.push(self.document.problem_at(&path, message, Some(help)));
+    files.check_in(path)?;
+    Folder::resume(path, manifest).map_err(|error| match &error {
+        Why::Mismatch { what, .. } if what == "scenario hash" => {
+            Error::OtherScenario { error, kept: path.join("scenario.toml") }
         }
-        if !problems.is_empty() {
-            return Err(problems.into_iter().collect());
-        }
-        let mut warnings = here.warnings();
-        warnings.extend(self.plans.first().and_then(|plan| plan.left_out()));
-        Ok(warnings)
-    }
-
-    /// The folder of files, if it is named and not there.
-    fn missing_files(&self) -> Vec<Problem> {
-        let missing = self.plans.iter().find_map(|plan| plan.files()).filter(|path| !path.is_dir());
-        let problem = |path: &Path| {
-            let message = format!("there is no folder {}", path.display());
-            let help = Some("kernel hosts see it as /files; it is looked for beside the scenario".to_owned());
-            self.document.problem_at(&["files"], message, help)
-        };
-        missing.map(problem).into_iter().collect()
-    }
-
-    /// Holds what the scenario asks of kernels against what `image` has, and whether the files for them are there.
-    ///
-    /// # Errors
-    /// Everything that it has not.
-    pub fn check_image(&self, image: &Image) -> Result<(), Problems> {
-        let about = &image.about;
-        let mut problems: Vec<Problem> = self.missing_files();
-        let mut seen = BTreeSet::new();
-        for need in self.plans.iter().filter_map(|plan| plan.needs()).flatten() {
-            if !seen.insert(format!("{need:?}")) {
-                continue;
-            }
-            let path: Vec<&str> = need.path.iter().map(String::as_str).collect();
-            let has = |what: &str, names: &[String]| Some(format!("its {what} are {}", names.join(", ")));
-            let (missing, help) = match &need.what {
-                Wanted::Control(name) if !about.controls.contains(name) => {
-                    (format!("congestion control `{name}`"), has("congestion controls", &about.controls))
-                }
-                Wanted::Queue(name) if !about.queues.contains(name) => {
-                    (format!("queueing discipline `{name}`"), has("queueing disciplines", &about.queues))
-                }
-                Wanted::Timer(ms) if about.hz == 0 || !(ms * about.hz).is_multiple_of(1000) => {
-                    let grain = 1000.0 / f64::from(about.hz);
-                    (format!("timer of {ms}ms"), Some(format!("its timers are multiples of {grain}ms")))
-                }
-                _ => continue,
-            };
-            let message = format!("the kernel `{}` has no {missing}", image.name);
-            problems.push(self.document.problem_at(&path, message, help));
-        }
-        if problems.is_empty() { Ok(()) } else { Err(problems.into_iter().collect()) }
-    }
-
-    fn describe(&self, job: Job) -> (String, String) {
-        let cell = &self.cells[job.cell as usize];
-        let point = if cell.sweep.is_empty() { String::new() } else { format!(" at {}", cell.sweep) };
-        (cell.policy.clone(), point)
-    }
-
-    fn run_job(&self, job: Job, options: &Options, machine: Option<&Machine>) -> Result<Outcome, RunError> {
-        let plan = &self.plans[job.cell as usize];
-        let abort = options.kernel.as_ref().map_or(&options.abort, |kernel| &kernel.abort);
-        let outcome = plan.run(options.seed, job, machine, abort).map_err(|error| self.failed(job, error))?;
-        if options.verify {
-            let again = plan.run(options.seed, job, machine, abort).map_err(|error| self.failed(job, error))?;
-            if again != outcome {
-                let (policy, point) = self.describe(job);
-                return Err(RunError::NotDeterministic { policy, point, repeat: job.repeat });
-            }
-        }
-        Ok(outcome)
-    }
-
-    fn failed(&self, job: Job, failure: Failure) -> RunError {
-        let (policy, point) = self.describe(job);
-        let repeat = job.repeat;
-        let error = match failure {
-            Failure::NoPath(error) => return RunError::NoPath { policy, point, repeat, error },
-            // the caller knows how many are done
-            Failure::Guests(GuestError::Interrupted) | Failure::Namespaces(LabError::Interrupted) => {
-                return RunError::Interrupted { done: 0, total: 0 };
-            }
-            Failure::Guests(error) => error.to_string(),
-            Failure::Namespaces(error) => error.to_string(),
-            Failure::Other(error) => error.to_string(),
-            Failure::Report(error) => error,
-            Failure::NoImage => "there are kernel hosts, and no kernel for them".to_owned(),
-        };
-        RunError::Kernels { policy, point, repeat, error }
-    }
-
-    /// What thread number `worker` runs `job` with.
-    /// Each run has one: on two, the way between processors costs more than it gains (docs/kernel-hosts.md).
-    fn machine(&self, job: Job, folder: &Path, options: &Options, worker: usize) -> Option<Machine> {
-        if self.plans[job.cell as usize].place()? == Where::Namespaces {
-            return Some(Machine::Namespaces);
-        }
-        let kernel = options.kernel.as_ref()?;
-        let all = &kernel.processors;
-        let own = all.get(worker % all.len().max(1)).copied();
-        let captures = folder.join("captures").join(format!("{}-{}", job.cell, job.repeat));
-        let image = Arc::clone(&kernel.image);
-        let processors = own.into_iter().collect();
-        Some(Machine::Guests(GuestMachine { image, processors, threads: 1, captures: Some(captures) }))
-    }
-
-    /// Runs `job` alone and gives what came of it. `worker` chooses among the processors that `options` has; captures
-    /// go below `folder`, nothing else is written.
-    ///
-    /// # Errors
-    /// See [`RunError`].
-    ///
-    /// # Panics
-    /// If the cell is not there, or a simulated run breaks an invariant: a bug.
-    pub fn outcome(&self, job: Job, folder: &Path, options: &Options, worker: usize) -> Result<Outcome, RunError> {
-        let machine = self.machine(job, folder, options, worker);
-        self.run_job(job, options, machine.as_ref())
-    }
-
-    /// Runs `job`, whose hosts are modelled, and gives the segments that passed its senders, each with the name of its
-    /// host, in order of time.
-    ///
-    /// # Errors
-    /// See [`RunError`].
-    ///
-    /// # Panics
-    /// As [`Experiment::outcome`].
-    pub fn trace(&self, job: Job, seed: u64) -> Result<Vec<(Arc<str>, Traced)>, RunError> {
-        let plan = &self.plans[job.cell as usize];
-        let mut rows = Vec::new();
-        let never = Arc::new(AtomicBool::new(false));
-        plan.run_traced(seed, job, None, &never, Some(&mut rows)).map_err(|error| self.failed(job, error))?;
-        Ok(rows.into_iter().map(|row| (plan.host(row.host), row)).collect())
-    }
-
-    /// Runs what `completed` does not have yet of the runs of `manifest` into `folder`, telling `progress`, until
-    /// done or `stop` is set. Runs under way when `stop` is set are finished. The folder is left for the caller to
-    /// finish, who knows the time.
-    ///
-    /// The results do not depend on the number of threads nor on what was complete before.
-    ///
-    /// # Errors
-    /// See [`RunError`]; what is complete stays in the folder.
-    ///
-    /// # Panics
-    /// If a simulated run breaks an invariant: a bug.
-    pub fn simulate(
-        &self,
-        folder: &Folder,
-        manifest: &Manifest,
-        completed: &BTreeSet<Job>,
-        options: &Options,
-        stop: &AtomicBool,
-        progress: Progress<'_>,
-    ) -> Result<Results, RunError> {
-        let jobs: Vec<Job> = manifest.jobs().collect();
-        let total = jobs.len();
-        let mut claims = self.claims.clone();
-        let mut builder = SummaryBuilder::new(&self.cells, self.traffics());
-        let policies = self.scenario.policy.len();
-        let mut tally = Tally::default();
-        let mut take = |outcome: &Outcome, claims: &mut Claims| {
-            builder.add(outcome);
-            tally.add(outcome);
-            let cell = outcome.job.cell as usize;
-            claims.add(cell % policies, cell / policies, outcome);
-        };
-        let mut done = 0;
-        for &job in completed {
-            take(&folder.load(job)?, &mut claims);
-            done += 1;
-        }
-        // Repeats in the outer order, so that an interrupted run has something of every cell and the time left is
-        // estimated from all of them.
-        let mut left: Vec<Job> = jobs.into_iter().filter(|job| !completed.contains(job)).collect();
-        left.sort_by_key(|job| (job.repeat, job.cell));
-        progress(done, total);
-        let next = AtomicUsize::new(0);
-        let failure = AtomicBool::new(false);
-        let mut error = None;
-        std::thread::scope(|scope| {
-            // A bounded channel: threads that are faster than the one that counts wait for it.
-            let (sender, receiver) = mpsc::sync_channel(2 * options.threads);
-            // namespaces share the processors that they measure
-            let most = if self.needs_namespaces() { 1 } else { options.threads };
-            let workers = most.clamp(1, left.len().max(1));
-            for worker in 0..workers {
-                let sender = sender.clone();
-                let (next, left, failure) = (&next, &left, &failure);
-                scope.spawn(move || {
-                    while !stop.load(Ordering::Relaxed) && !failure.load(Ordering::Relaxed) {
-                        let Some(&job) = left.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                        let machine = self.machine(job, folder.path(), options, worker);
-                        let result = self.run_job(job, options, machine.as_ref());
-                        let result = result.and_then(|outcome| {
-                            folder.put(&outcome)?;
-                            Ok(outcome)
-                        });
-                        if sender.send(result).is_err() {
-                            break;
-                        }
-                    }
-                });
-            }
-            drop(sender);
-            for result in receiver {
-                match result {
-                    Ok(outcome) => {
-                        take(&outcome, &mut claims);
-                        done += 1;
-                        progress(done, total);
-                    }
-                    Err(RunError::Interrupted { .. }) => failure.store(true, Ordering::Relaxed),
-                    Err(first) => {
-                        failure.store(true, Ordering::Relaxed);
-                        error.get_or_insert(first);
-                    }
-                }
-            }
-        });
-        if let Some(error) = error {
-            return Err(error);
-        }
-        if done < total {
-            return Err(RunError::Interrupted { done, total });
-        }
-        let (commands, warnings) = tally.finish();
-        Ok(Results { summary: builder.build(), verdicts: claims.verdicts(), commands, warnings })
-    }
-}
-
-/// Commands and failures of all runs.
-#[derive(Debug, Default)]
-struct Tally {
-    commands: Vec<Ended>,
-    /// Flows that failed, by traffic and reason.
-    failed: BTreeMap<(String, String), u64>,
-    /// Sums over all runs.
-    counters: Counters,
-}
-
-impl Tally {
-    fn add(&mut self, outcome: &Outcome) {
-        self.counters += outcome.counters;
-        for failed in &outcome.failed {
-            *self.failed.entry((failed.traffic.clone(), failed.reason.clone())).or_default() += failed.flows;
-        }
-        for command in &outcome.commands {
-            let line = if command.daemon().is_some() { last_lines(command) } else { first_line(command) };
-            let mut command = command.clone();
-            command.stdout.kept = Vec::new();
-            command.stderr.kept = Vec::new();
-            self.commands.push(Ended { job: outcome.job, command, line });
-        }
-    }
-
-    fn finish(mut self) -> (Vec<Ended>, Vec<String>) {
-        self.commands.sort_by_key(|ended| ended.job);
-        let mut warnings = Vec::new();
-        for ((traffic, reason), flows) in &self.failed {
-            let flows = if *flows == 1 { "1 flow".to_owned() } else { format!("{flows} flows") };
-            warnings.push(format!("{flows} of `{traffic}` failed: {reason}"));
-        }
-        let frames = |count: u64| if count == 1 { "1 frame".to_owned() } else { format!("{count} frames") };
-        if self.counters.overruns > 0 {
-            let count = frames(self.counters.overruns);
-            warnings.push(format!("{count} found no buffer in the network card of a kernel host and were dropped"));
-        }
-        if self.counters.astray > 0 {
-            let count = frames(self.counters.astray);
-            warnings.push(format!("{count} of kernel hosts went to addresses that nobody has"));
-        }
-        let full = [(self.counters.ring_drops, "receive ring"), (self.counters.backlog_drops, "backlog of a core")];
-        for (count, what) in full.into_iter().filter(|&(count, _)| count > 0) {
-            warnings.push(format!("{} found the {what} of a modelled host full and were dropped", frames(count)));
-        }
-        // By traffic: how many failed, and one of them.
-        let mut wrong: BTreeMap<&str, (usize, &Ended)> = BTreeMap::new();
-        // By daemon and host: in how many runs it ended by itself, and one of them.
-        let mut early: BTreeMap<(&str, &str), (usize, &Ended)> = BTreeMap::new();
-        let mut cut = BTreeSet::new();
-        for ended in &self.commands {
-            let command = &ended.command;
-            if let Some(daemon) = command.daemon() {
-                if !command.ended {
-                    early.entry((daemon, &*command.host)).or_insert((0, ended)).0 += 1;
-                }
-                continue;
-            }
-            // what was told to end dies of that
-            if command.code != 0 && !(command.ended && [128 + 15, 128 + 9].contains(&command.code)) {
-                wrong.entry(&command.traffic).or_insert((0, ended)).0 += 1;
-            }
-            if command.stdout.bytes.max(command.stderr.bytes) > Output::MOST as u64 {
-                cut.insert(&*command.traffic);
-            }
-        }
-        for (traffic, (count, first)) in wrong {
-            let more = if count == 1 { String::new() } else { format!(", and {} more like it", count - 1) };
-            let (host, code) = (&first.command.host, first.command.code);
-            let line = if first.line.is_empty() { String::new() } else { format!(": {}", first.line) };
-            warnings.push(format!("the command of `{traffic}` on `{host}` ended with code {code}{more}{line}"));
-        }
-        for ((daemon, host), (count, first)) in early {
-            let more = if count == 1 { String::new() } else { format!(", and in {} more runs", count - 1) };
-            let (at, code) = (first.command.end, first.command.code);
-            let words = if first.line.is_empty() { String::new() } else { format!(": {}", first.line) };
-            warnings.push(format!("the daemon `{daemon}` of `{host}` ended at {at} with code {code}{more}{words}"));
-        }
-        for traffic in cut {
-            let most = Output::MOST / 1_000_000;
-            warnings.push(format!("a command of `{traffic}` wrote more than {most} MB, of which the rest is not kept"));
-        }
-        (self.commands, warnings)
-    }
-}
-
-/// As one line of at most so many bytes for a message.
-fn printable(text: &[u8], most: usize) -> String {
-    let text = String::from_utf8_lossy(&text[..text.len().min(most)]);
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
-/// The first line of what it wrote: to its standard error if it failed.
-fn first_line(command: &CommandRecord) -> String {
-    let failed = command.code != 0 && !command.stderr.kept.is_empty();
-    let wrote = if failed { &command.stderr.kept } else { &command.stdout.kept };
-    printable(wrote.split(|&byte| byte == b'\n').next().unwrap_or_default(), 400)
-}
-
-/// The last lines of what it wrote, to its standard error if there is something, with ` | ` between.
-fn last_lines(command: &CommandRecord) -> String {
-    const MOST: usize = 3;
-    let (out, error) = (&command.stdout.kept, &command.stderr.kept);
-    let wrote = if error.is_empty() { out } else { error };
-    let lines: Vec<&[u8]> = wrote.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
-    let last = &lines[lines.len().saturating_sub(MOST)..];
-    last.iter().map(|line| printable(line, 200)).collect::<Vec<_>>().join(" | ")
-}
-
-fn sweep_value(value: &Scalar) -> SweepValue {
-    match value {
-        Scalar::Integer(number) => SweepValue::from(*number),
-        Scalar::Float(number) => SweepValue::from(*number),
-        Scalar::Bool(flag) => SweepValue::from(flag.to_string().as_str()),
-        Scalar::Text(text) => SweepValue::from(text.as_str()),
-    }
+        _ => error.into(),
+    })
 }

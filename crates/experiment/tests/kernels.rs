@@ -85,7 +85,8 @@ run = "sleep 1000"
     assert!(said.starts_with("left-host0 is 0\nPING right-host0") && said.contains("time=6."), "{said}");
     assert_eq!((ask.code, ask.ended, ask.stderr.kept.as_slice()), (3, false, b"no\n".as_slice()));
     assert_eq!((wait.code, wait.ended), (143, true), "told to end, it died of SIGTERM");
-    assert_eq!(ran.results.warnings, ["the command of `ask` on `left-host0` ended with code 3: no"]);
+    let warnings: Vec<String> = ran.results.warnings.iter().map(headway_report::warning).collect();
+    assert_eq!(warnings, ["the command of `ask` on `left-host0` ended with code 3: no"]);
 }
 
 #[test]
@@ -140,8 +141,9 @@ fn an_abort_ends_a_run_under_way() {
     let manifest = Manifest::new("small", SMALL, 1, 2, "test", experiment.cells().to_vec());
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::create(place.path().join("results"), &manifest, SMALL).unwrap();
-    let kernel = KernelOptions { image, abort: Arc::new(AtomicBool::new(true)), processors: Vec::new() };
-    let options = Options { seed: 1, threads: 1, verify: false, kernel: Some(kernel), abort: Arc::default() };
+    let kernel = KernelOptions { image, processors: Vec::new() };
+    let abort = Arc::new(AtomicBool::new(true));
+    let options = Options { seed: 1, threads: 1, verify: false, kernel: Some(kernel), abort };
     let done: BTreeSet<Job> = BTreeSet::new();
     let stop = AtomicBool::new(false);
     let error = experiment.simulate(&folder, &manifest, &done, &options, &stop, &mut |_, _| {}).unwrap_err();

@@ -102,7 +102,8 @@ fn connections_outlive_their_daemon_which_can_be_started_again() {
     let dead: Vec<&CommandRecord> =
         outcome.commands.iter().filter(|own| own.daemon().is_some() && !own.ended).collect();
     assert!(matches!(&dead[..], [one] if one.code == 137 && &*one.host == "left-host0"), "{dead:?}");
-    let [warning] = &ran.results.warnings[..] else { panic!("{:?}", ran.results.warnings) };
+    let warnings: Vec<String> = ran.results.warnings.iter().map(headway_report::warning).collect();
+    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
     let begin = "the daemon `lane` of `left-host0` ended at 300.";
     assert!(warning.starts_with(begin) && warning.contains("with code 137: "), "{warning}");
     let again = command(outcome, "again");

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use headway_experiment::{Experiment, Options, Results, Verdict};
-use headway_results::{Folder, Manifest};
+use headway_experiment::{Experiment, Options, Results};
+use headway_results::{Folder, Manifest, Verdict};
 use headway_scenario::Document;
 use proptest::prelude::*;
 
@@ -426,7 +426,8 @@ fn subflows_over_disjoint_paths_add_up() {
 /// A ring that is too small says so; a host whose group has no model is another's.
 #[test]
 fn what_rings_drop_is_warned_of() {
-    let warnings = |sets: &[&str]| run(SMALL, sets).warnings;
+    let warnings =
+        |sets: &[&str]| -> Vec<String> { run(SMALL, sets).warnings.iter().map(headway_report::warning).collect() };
     assert_eq!(warnings(&[]), [""; 0]);
     assert_eq!(warnings(&["hosts.right.model={}"]), [""; 0]);
     let found = warnings(&["hosts.right.model={ring=2,cpu-per-packet=\"5ms\"}"]);

@@ -43,8 +43,8 @@ pub fn run(image: &Arc<Image>, text: &str, sets: &[&str], threads: usize) -> Res
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::create(place.path().join("results"), &manifest, text).unwrap();
     let abort = Arc::new(AtomicBool::new(false));
-    let kernel = Some(KernelOptions { image: Arc::clone(image), abort, processors: Vec::new() });
-    let options = Options { seed: scenario.seed, threads, verify: false, kernel, abort: Arc::default() };
+    let kernel = Some(KernelOptions { image: Arc::clone(image), processors: Vec::new() });
+    let options = Options { seed: scenario.seed, threads, verify: false, kernel, abort };
     let stop = AtomicBool::new(false);
     let results = experiment.simulate(&folder, &manifest, &BTreeSet::new(), &options, &stop, &mut |_, _| {})?;
     let outcomes: Result<Vec<Outcome>, Error> = manifest.jobs().map(|job| folder.load(job)).collect();

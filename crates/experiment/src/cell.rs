@@ -15,18 +15,15 @@ use headway_scenario::plan::{ModelPlan, Network, PlanError, TrafficPlan, failure
 use headway_transport::{Failure as Outage, FlowEnd, SampleKind, SampleOf, Simulation, Stopped, Traced};
 use headway_units::{Bytes, Span, Time};
 
+use crate::error::KernelError;
+
 /// Why a run ended without an outcome.
 #[derive(Debug)]
 pub(crate) enum Failure {
     NoPath(NoPath),
-    Guests(GuestError),
-    Namespaces(LabError),
-    /// External hosts of another sort, which there are none of.
-    Other(headway_transport::ExternalError),
-    /// What a kernel host reported makes no sense.
-    Report(String),
-    /// There are kernel hosts, and no kernel was given.
-    NoImage,
+    /// It was told to end.
+    Interrupted,
+    Kernels(KernelError),
 }
 
 impl From<NoPath> for Failure {
@@ -37,13 +34,19 @@ impl From<NoPath> for Failure {
 
 impl From<GuestError> for Failure {
     fn from(error: GuestError) -> Failure {
-        Failure::Guests(error)
+        match error {
+            GuestError::Interrupted => Failure::Interrupted,
+            error => Failure::Kernels(KernelError::Guests(error)),
+        }
     }
 }
 
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Failure {
-        Failure::Namespaces(error)
+        match error {
+            LabError::Interrupted => Failure::Interrupted,
+            error => Failure::Kernels(KernelError::Namespaces(error)),
+        }
     }
 }
 
@@ -52,8 +55,8 @@ impl From<Stopped> for Failure {
         match stopped {
             Stopped::NoPath(error) => Failure::NoPath(error),
             Stopped::External(error) => match error.downcast::<GuestError>() {
-                Ok(error) => Failure::Guests(*error),
-                Err(error) => Failure::Other(error),
+                Ok(error) => Failure::from(*error),
+                Err(error) => Failure::Kernels(KernelError::Other(error)),
             },
         }
     }
@@ -61,7 +64,7 @@ impl From<Stopped> for Failure {
 
 /// One policy at one sweep point, ready to run with any seed.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
+pub(crate) struct CellPlan {
     network: Arc<Network>,
     traffic: TrafficPlan,
     models: ModelPlan,
@@ -71,14 +74,14 @@ pub(crate) struct Plan {
     end: Time,
 }
 
-impl Plan {
+impl CellPlan {
     /// Builds what `scenario` and `policy` describe on its network; files it names are looked for in `folder`.
     pub(crate) fn new(
         scenario: &ScenarioRecord,
         policy: usize,
         network: &Arc<Network>,
         folder: &Path,
-    ) -> Result<Plan, PlanError> {
+    ) -> Result<CellPlan, PlanError> {
         let network = Arc::clone(network);
         let traffic = TrafficPlan::build(scenario, &network, folder)?;
         let failures = failures(scenario, &network)?;
@@ -86,7 +89,7 @@ impl Plan {
         let sends = |traffic: u16| kernels.as_ref().is_some_and(|kernels| kernels.sends(traffic));
         let models = ModelPlan::build(scenario, policy, &network, &traffic, &sends)?;
         let end = (Time::ZERO + scenario.duration).saturating_add(scenario.drain);
-        Ok(Plan { network, traffic, models, kernels, failures, end })
+        Ok(CellPlan { network, traffic, models, kernels, failures, end })
     }
 
     /// How many hosts its network has.
@@ -104,9 +107,9 @@ impl Plan {
         self.kernels.as_ref()?.files.as_deref()
     }
 
-    /// What the image of its kernel hosts must have; nothing if it has none.
-    pub(crate) fn needs(&self) -> Option<&[Requirement]> {
-        self.kernels.as_ref().map(|kernels| kernels.needs.as_slice())
+    /// Requirements of its kernel hosts; nothing if it has none.
+    pub(crate) fn requirements(&self) -> Option<&[Requirement]> {
+        self.kernels.as_ref().map(|kernels| kernels.requirements.as_slice())
     }
 
     /// What of its network namespaces leave out, in words, if its hosts are namespaces.
@@ -137,7 +140,7 @@ impl Plan {
         self.run_traced(seed, job, machine, abort, None)
     }
 
-    /// As [`Plan::run`]; what passes modelled senders goes to `trace`.
+    /// As [`CellPlan::run`]; what passes modelled senders goes to `trace`.
     pub(crate) fn run_traced(
         &self,
         seed: u64,
@@ -184,7 +187,7 @@ impl Plan {
             let ideal = self.ideal(&simulation, started, streams)?;
             let wants = |kind| self.models.measure.kinds.contains(&kind);
             joined = KernelOutcome::new(kernels, &started.sent, &ideal, &outputs, &self.network, wants)
-                .map_err(Failure::Report)?;
+                .map_err(|what| Failure::Kernels(KernelError::Report(what)))?;
         }
         let (mut ends, samples, totals) = simulation.finish();
         ends.extend(workload.finish());
@@ -199,7 +202,7 @@ impl Plan {
     /// The kernel hosts that take part, ready to boot.
     fn start(&self, streams: Streams, machine: Option<&Machine>) -> Result<Option<Started>, Failure> {
         let Some(kernels) = &self.kernels else { return Ok(None) };
-        let machine = machine.ok_or(Failure::NoImage)?;
+        let machine = machine.ok_or(Failure::Kernels(KernelError::NoImage))?;
         let starts = self.traffic.of_kernels(streams, &|traffic| self.sends(traffic));
         Ok(kernels.start(starts, &self.network, &self.models.profiles, streams, machine))
     }
