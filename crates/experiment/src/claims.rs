@@ -104,7 +104,7 @@ impl Claims {
                     let cases = points.iter().enumerate().filter(about).map(case).collect();
                     claims.push(Claim { text: record.text.clone(), rule, printed, known, cases, skipped });
                 }
-                Err(fault) => problems.push(fault.locate(document)),
+                Err(fault) => problems.push(document.locate(fault)),
             }
         }
         let points = points.iter().map(ToString::to_string).collect();

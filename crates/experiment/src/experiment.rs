@@ -74,7 +74,7 @@ impl Experiment {
         for point in &points {
             let scenario = document.scenario(point)?;
             let locate = |fault: PlanError| {
-                let problem = fault.locate(document);
+                let problem = document.locate(fault);
                 if points.len() > 1 { problem.at_point(point) } else { problem }
             };
             let network = match Network::build(&scenario) {

@@ -12,12 +12,18 @@
 //! Sources: TOML 1.0 (toml.io), JSON Schema draft 2020-12 (json-schema.org).
 
 mod check;
+mod checker;
 pub mod cost;
 mod document;
+mod kinds;
+mod limits;
 pub mod plan;
+mod queue;
 pub mod schema;
 mod settings;
+mod size;
 pub mod stack;
+mod topology;
 
 pub use document::{Document, Overrides, json_schema};
 pub use headway_language::{

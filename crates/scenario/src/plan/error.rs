@@ -1,9 +1,5 @@
 //! Problems of a plan, each with its place in the file.
 
-use headway_language::Problem;
-
-use crate::Document;
-
 /// A problem with the value at a key path, before it is tied to its place in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanError {
@@ -25,11 +21,5 @@ impl PlanError {
     pub fn help(mut self, help: impl Into<String>) -> PlanError {
         self.help = Some(help.into());
         self
-    }
-
-    /// The problem at its place in `document`.
-    pub fn locate(self, document: &Document) -> Problem {
-        let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
-        document.problem_at(&path, self.message, self.help)
     }
 }

@@ -3,14 +3,13 @@
 //! [`Network`] and [`TrafficPlan`] are the same for every kind of host; [`ModelPlan`] is for modelled ones.
 
 mod combination;
-mod error;
+pub(crate) mod error;
 mod failures;
 mod host;
 mod measure;
 mod models;
 mod network;
 mod profile;
-mod queue;
 mod traffic;
 mod traffics;
 mod tree;

@@ -7,19 +7,14 @@ use std::sync::Arc;
 use headway_control::lanes::MAX_SUBFLOWS;
 use headway_engine::Streams;
 use headway_fabric::NodeId;
-use headway_traffic::{
-    Arrival, Cdf, Ends, Exponential, Fixed, Flows, Pareto, Pattern, Shares, Size, SizeError, Traffic, Uniform,
-};
+use headway_traffic::{Arrival, Ends, Flows, Pattern, Shares, Size, Traffic};
 use headway_transport::{AddressPairs, FlowStart, Multipath, Profile};
-use headway_units::{Bytes, Span, Time};
+use headway_units::{Span, Time};
 
 use super::error::PlanError;
 use super::network::{Hosts, Network};
-use crate::schema::{ArrivalRecord, CdfRecord, FlowsRecord, Pairs, PolicyRecord, ScenarioRecord, SizeKind};
+use crate::schema::{ArrivalRecord, FlowsRecord, Pairs, PolicyRecord, ScenarioRecord, SizeKind};
 use headway_language::Ratio;
-
-/// A table of sizes has at most this many bytes.
-const LARGEST_TABLE: u64 = 16 << 20;
 
 /// One kind of traffic with the hosts it runs between.
 #[derive(Debug, Clone)]
@@ -76,7 +71,7 @@ impl FlowsPlan {
             }
             hosts.truncate(count as usize);
         }
-        let size = size_of(&record.size.0, folder).map_err(|message| fault("size", message))?;
+        let size = record.size.0.size(folder).map_err(|message| fault("size", message))?;
         let arrival = match &record.arrival {
             ArrivalRecord::Load(own) => {
                 if record.pairs != Pairs::Random && record.pairs != Pairs::Permutation {
@@ -317,36 +312,4 @@ pub(super) fn arrival(record: &ArrivalRecord) -> Option<Arrival> {
         ArrivalRecord::ClosedLoop(own) => Arrival::ClosedLoop { think: own.think },
         ArrivalRecord::Load(_) => return None,
     })
-}
-
-/// The sizes of a record; none if they are without end.
-pub(super) fn size_of(record: &SizeKind, folder: &Path) -> Result<Option<Size>, String> {
-    let size = |error: SizeError| error.to_string();
-    Ok(Some(match record {
-        SizeKind::Unlimited(_) => return Ok(None),
-        SizeKind::Fixed(own) => Size::Fixed(Fixed::new(own.bytes).map_err(size)?),
-        SizeKind::Uniform(own) => Size::Uniform(Uniform::new(own.min, own.max).map_err(size)?),
-        SizeKind::Exponential(own) => Size::Exponential(Exponential::new(own.mean).map_err(size)?),
-        SizeKind::Pareto(own) => Size::Pareto(Pareto::new(own.shape, own.mean, own.max).map_err(size)?),
-        SizeKind::Cdf(own) => Size::Cdf(cdf(own, folder)?),
-        SizeKind::Shared(own) => Size::Fixed(Fixed::new(own.total).map_err(size)?),
-    }))
-}
-
-fn cdf(record: &CdfRecord, folder: &Path) -> Result<Cdf, String> {
-    if let Some(name) = &record.name {
-        return Cdf::builtin(name).ok_or_else(|| {
-            let known: Vec<&str> = Cdf::builtin_names().collect();
-            format!("there is no table of sizes `{name}`; known are {}", known.join(", "))
-        });
-    }
-    // Named as the scenario does: where it was looked for follows from where the scenario is.
-    let name = record.file.as_deref().unwrap_or_default();
-    let file = folder.join(name);
-    let bytes = std::fs::metadata(&file).map_err(|error| format!("{name}: {error}"))?.len();
-    if bytes > LARGEST_TABLE {
-        return Err(format!("{name} has {}, more than a table of sizes", Bytes::new(bytes)));
-    }
-    let text = std::fs::read_to_string(&file).map_err(|error| format!("{name}: {error}"))?;
-    Cdf::parse(&text).map_err(|error| format!("{name}: {error}"))
 }

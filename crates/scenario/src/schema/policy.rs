@@ -2,8 +2,8 @@
 
 use headway_units::{Bytes, Rate, Span};
 
-use super::LONGEST;
 use super::transport::TransportRecord;
+use crate::limits::LONGEST;
 use headway_language::{Map, Name, OrOff, Ratio, above, choice, record, words};
 
 use crate::settings::Settings;
