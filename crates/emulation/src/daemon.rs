@@ -7,7 +7,7 @@ use headway_agent::protocol::{self, RUN};
 use headway_language::{OrOff, Part, Shown, show_document};
 use headway_units::Bytes;
 
-use crate::policy::Refusal;
+use crate::refusal::Refusal;
 use headway_scenario::plan::PlanError;
 use headway_scenario::schema::{LaneDaemonRecord, LaneOpen, LaneStart, LanesRecord, MptcpRecord, PolicyRecord};
 

@@ -7,14 +7,23 @@
 //!
 //! It runs nothing, and knows nothing of repeats, folders or claims: that is `headway-experiment`.
 
+mod captures;
+mod commands;
+mod context;
 mod daemon;
+mod host;
 mod kernels;
 mod namespaces;
+mod plan;
 mod policy;
+mod refusal;
 mod reports;
+mod requirements;
+mod roster;
 mod start;
 
-pub use kernels::{Feature, Kernels, Requirement, Where};
+pub use kernels::{Kernels, Where};
 pub use namespaces::left_out;
 pub use reports::KernelOutcome;
+pub use requirements::{Feature, Requirement};
 pub use start::{GuestMachine, LaunchPlan, Machine, Sent, Started};

@@ -13,6 +13,7 @@ use headway_transport::{Profile, Recovery};
 use headway_units::{Bytes, Span};
 
 use crate::daemon::Daemon;
+use crate::refusal::Refusal;
 use headway_scenario::plan::PlanError;
 use headway_scenario::schema::{
     self, AddressPairs, DelayedAckRecord, LinuxTransportRecord, MptcpRecord, PolicyRecord, Protocol, TransportRecord,
@@ -205,23 +206,6 @@ fn multipath(
     let mut backup = record.backup.clone();
     backup.sort_unstable();
     Ok(Multipath { subflows, backup, daemon: None })
-}
-
-/// Whose transport is refused, and where it stands.
-pub(crate) struct Refusal<'a> {
-    pub policy: &'a str,
-    pub at: &'a [&'a str],
-}
-
-impl Refusal<'_> {
-    pub fn without_help(&self, key: &str, what: &str) -> PlanError {
-        PlanError::new(&[self.at, &[key]].concat(), format!("policy `{}` has {what}", self.policy))
-    }
-
-    /// `remedy` goes into the transport.
-    fn of(&self, key: &str, what: &str, remedy: &str) -> PlanError {
-        self.without_help(key, what).help(format!("for kernel hosts, put {remedy} into the transport"))
-    }
 }
 
 #[cfg(test)]

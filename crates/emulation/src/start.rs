@@ -113,6 +113,42 @@ impl Taken {
     }
 }
 
+/// The hosts that take part in a run, and what each is told of its flows.
+struct Told {
+    hosts: BTreeSet<NodeId>,
+    flows: BTreeMap<NodeId, Vec<protocol::Flow>>,
+    expected: BTreeMap<NodeId, Vec<protocol::Expected>>,
+}
+
+impl Told {
+    fn new(kernels: &Kernels, sent: &[Sent]) -> Told {
+        let hosts = kernels.commands.iter().map(|command| command.host).collect();
+        let mut told = Told { hosts, flows: BTreeMap::new(), expected: BTreeMap::new() };
+        for flow in sent {
+            told.hosts.extend([flow.start.source, flow.start.destination]);
+            let size = flow.start.size.map(Bytes::get);
+            if protocol::is_long(size) {
+                let long = |&(peer, to, _): &(SocketAddr, SocketAddr, usize)| protocol::Expected {
+                    peer,
+                    port: to.port(),
+                    size,
+                };
+                let expected = told.expected.entry(flow.start.destination).or_default();
+                expected.extend(flow.connections.iter().map(long));
+            }
+            told.flows.entry(flow.start.source).or_default().push(kernels.flow(flow));
+        }
+        told
+    }
+
+    /// All that `host` is told.
+    fn host(&mut self, kernels: &Kernels, host: NodeId) -> protocol::Host {
+        let mut own = kernels.host(host, self.flows.remove(&host).unwrap_or_default());
+        own.expected = self.expected.remove(&host).unwrap_or_default();
+        own
+    }
+}
+
 impl Kernels {
     /// The kernel hosts of the run in which `starts` are the flows that kernel hosts send, in order of time, and all
     /// random numbers come from `streams`; nothing if nobody takes part.
@@ -125,48 +161,37 @@ impl Kernels {
         machine: &Machine,
     ) -> Option<Started> {
         let sent = self.flows(starts, network, profiles, Ports::new(streams));
-        let mut hosts: BTreeSet<NodeId> = self.commands.iter().map(|command| command.host).collect();
-        let mut flows: BTreeMap<NodeId, Vec<protocol::Flow>> = BTreeMap::new();
-        let mut expected: BTreeMap<NodeId, Vec<protocol::Expected>> = BTreeMap::new();
-        for flow in &sent {
-            hosts.extend([flow.start.source, flow.start.destination]);
-            let size = flow.start.size.map(Bytes::get);
-            if protocol::is_long(size) {
-                let long = |&(peer, to, _): &(SocketAddr, SocketAddr, usize)| protocol::Expected {
-                    peer,
-                    port: to.port(),
-                    size,
-                };
-                expected.entry(flow.start.destination).or_default().extend(flow.connections.iter().map(long));
-            }
-            flows.entry(flow.start.source).or_default().push(self.flow(flow));
-        }
-        if hosts.is_empty() {
+        let mut told = Told::new(self, &sent);
+        if told.hosts.is_empty() {
             return None;
         }
-        let machine = match machine {
-            Machine::Guests(machine) => machine,
-            Machine::Namespaces => {
-                let mut own = |&node: &NodeId| {
-                    let mut host = self.host(node, flows.remove(&node).unwrap_or_default());
-                    host.expected = expected.remove(&node).unwrap_or_default();
-                    LabHost { node, setup: self.hosts[&node].setup.clone(), host }
-                };
-                let plan = LabPlan {
-                    graph: network.built.graph.clone(),
-                    hosts: hosts.iter().map(&mut own).collect(),
-                    mtu: u32::from(self.mtu),
-                    names: self.names(),
-                    end_ns: nanos(self.end),
-                    files: self.files.clone(),
-                    seed: streams.stream("namespaces").next_u64(),
-                };
-                return Some(Started { plan: LaunchPlan::Namespaces(plan), sent });
-            }
+        let plan = match machine {
+            Machine::Guests(machine) => LaunchPlan::Guests(self.run_plan(&mut told, network, streams, machine)),
+            Machine::Namespaces => LaunchPlan::Namespaces(self.lab_plan(&mut told, network, streams)),
         };
+        Some(Started { plan, sent })
+    }
+
+    /// How hosts that are namespaces are run.
+    fn lab_plan(&self, told: &mut Told, network: &Network, streams: Streams) -> LabPlan {
+        let hosts = std::mem::take(&mut told.hosts);
+        let own = |node: NodeId| LabHost { node, setup: self.hosts[&node].setup.clone(), host: told.host(self, node) };
+        LabPlan {
+            graph: network.built.graph.clone(),
+            hosts: hosts.into_iter().map(own).collect(),
+            mtu: u32::from(self.mtu),
+            names: self.names(),
+            end_ns: nanos(self.end),
+            files: self.files.clone(),
+            seed: streams.stream("namespaces").next_u64(),
+        }
+    }
+
+    /// How hosts that are guests are run.
+    fn run_plan(&self, told: &mut Told, network: &Network, streams: Streams, machine: &GuestMachine) -> RunPlan {
         let graph = &network.built.graph;
         let mut addresses = BTreeMap::new();
-        for host in hosts.iter().map(|host| &self.hosts[host]) {
+        for host in told.hosts.iter().map(|host| &self.hosts[host]) {
             for (interface, &link) in (0..).zip(&host.links) {
                 addresses.insert(ipv4(host.setup.number, interface).into(), link);
                 addresses.insert(ipv6(host.setup.number, interface).into(), link);
@@ -175,17 +200,13 @@ impl Kernels {
         let wire = |link| graph.link(link).wire;
         let mut guests = Vec::new();
         for guest in &self.guests {
-            let members: Vec<NodeId> = guest.hosts.iter().copied().filter(|host| hosts.contains(host)).collect();
+            let members: Vec<NodeId> = guest.hosts.iter().copied().filter(|host| told.hosts.contains(host)).collect();
             if members.is_empty() {
                 continue;
             }
             let seed = streams.stream(&format!("guest/{}", guest.name)).next_u64();
-            let own = |&host: &NodeId| {
-                let mut own = self.host(host, flows.remove(&host).unwrap_or_default());
-                own.expected = expected.remove(&host).unwrap_or_default();
-                own
-            };
-            guests.push(self.guest(guest, &members, members.iter().map(own).collect(), seed, &wire));
+            let hosts = members.iter().map(|&host| told.host(self, host)).collect();
+            guests.push(self.guest(guest, &members, hosts, seed, &wire));
         }
         let captures = machine.captures.iter().flat_map(|folder| {
             self.captures.iter().flat_map(move |(name, watches)| {
@@ -193,7 +214,7 @@ impl Kernels {
                 watches.iter().map(move |&watch| (watch, path.clone()))
             })
         });
-        let plan = RunPlan {
+        RunPlan {
             linux: machine.image.linux.clone(),
             initramfs: machine.image.initramfs.clone(),
             system: machine.image.system.clone(),
@@ -205,8 +226,7 @@ impl Kernels {
             processors: machine.processors.clone(),
             threads: machine.threads.max(1),
             patience: PATIENCE,
-        };
-        Some(Started { plan: LaunchPlan::Guests(plan), sent })
+        }
     }
 
     fn flows(

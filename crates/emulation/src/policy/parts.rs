@@ -6,7 +6,7 @@
 
 use headway_transport::{self as transport, IdleRestart, Pacing, Profile, Recovery};
 
-use super::Refusal;
+use crate::refusal::Refusal;
 use headway_scenario::plan::PlanError;
 use headway_scenario::schema::{PolicyRecord, Stack, TransportRecord};
 use headway_scenario::stack::modern;
