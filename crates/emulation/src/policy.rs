@@ -9,6 +9,7 @@ use std::path::Path;
 
 use headway_control::congestion::AnyController;
 use headway_kernel::setup::{MAX_EXTRA_SUBFLOWS, Stack};
+use headway_language::all_defaults;
 use headway_transport::{Profile, Recovery};
 use headway_units::{Bytes, Span};
 
@@ -59,18 +60,7 @@ impl Resolved {
         folder: &Path,
     ) -> Result<Resolved, PlanError> {
         let refusal = Refusal { policy: &policy.name, at };
-        let none = LinuxTransportRecord {
-            control: None,
-            recovery: None,
-            subflows: None,
-            join_after: None,
-            min_rto: None,
-            initial_rto: None,
-            max_rto: None,
-            delayed_ack: None,
-            ecn: None,
-            timestamps: None,
-        };
+        let none = all_defaults();
         let linux = transport.linux.as_ref().unwrap_or(&none);
         let own = stack::profile(transport);
         if matches!(transport.stack, schema::Stack::Linux26 | schema::Stack::WindowsXp) {
@@ -83,21 +73,7 @@ impl Resolved {
             let help = "for kernel hosts, put the kernel's settings into `linux.sysctl` of the policy";
             return Err(refusal.without_help("control-parameters", what).help(help));
         }
-        let min_rto = linux.min_rto.unwrap_or(own.min_rto);
-        if !min_rto.picos().is_multiple_of(MILLISECOND) || min_rto > MAX_RTO {
-            let what =
-                format!("a shortest timeout of {min_rto}, and a kernel's are whole milliseconds up to {MAX_RTO}");
-            return Err(refusal.of("min-rto", &what, "linux = { min-rto = \"10ms\" }"));
-        }
-        for (key, wanted, known) in [
-            ("initial-rto", linux.initial_rto.unwrap_or(own.initial_rto), INITIAL_RTO),
-            ("max-rto", linux.max_rto.unwrap_or(own.max_rto), MAX_RTO),
-        ] {
-            if wanted != known {
-                let what = format!("`{key}` = {wanted}, and a kernel has no setting for it: it is {known}");
-                return Err(refusal.of(key, &what, &format!("linux = {{ {key} = \"{known}\" }}")));
-            }
-        }
+        let min_rto = timeouts(linux, &own, &refusal)?;
         if !own.limited_transmit {
             let what = "no limited transmit, and a kernel always does it";
             return Err(refusal.without_help("limited-transmit", what));
@@ -135,6 +111,25 @@ impl Resolved {
         };
         Ok(Resolved { control, stack, mptcp })
     }
+}
+
+/// Checks the timeouts. Returns the shortest one, the only one that a kernel can set.
+fn timeouts(linux: &LinuxTransportRecord, own: &Profile, refusal: &Refusal<'_>) -> Result<Span, PlanError> {
+    let min_rto = linux.min_rto.unwrap_or(own.min_rto);
+    if !min_rto.picos().is_multiple_of(MILLISECOND) || min_rto > MAX_RTO {
+        let what = format!("a shortest timeout of {min_rto}, and a kernel's are whole milliseconds up to {MAX_RTO}");
+        return Err(refusal.of("min-rto", &what, "linux = { min-rto = \"10ms\" }"));
+    }
+    for (key, wanted, known) in [
+        ("initial-rto", linux.initial_rto.unwrap_or(own.initial_rto), INITIAL_RTO),
+        ("max-rto", linux.max_rto.unwrap_or(own.max_rto), MAX_RTO),
+    ] {
+        if wanted != known {
+            let what = format!("`{key}` = {wanted}, and a kernel has no setting for it: it is {known}");
+            return Err(refusal.of(key, &what, &format!("linux = {{ {key} = \"{known}\" }}")));
+        }
+    }
+    Ok(min_rto)
 }
 
 fn control(

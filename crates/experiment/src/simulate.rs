@@ -70,6 +70,28 @@ impl Experiment {
         let mut remaining: Vec<Job> = jobs.into_iter().filter(|job| !completed.contains(job)).collect();
         remaining.sort_by_key(|job| (job.repeat, job.cell));
         progress(done, total);
+        self.run_jobs(&remaining, folder, options, stop, &mut |outcome| {
+            take(&outcome, &mut claims);
+            done += 1;
+            progress(done, total);
+        })?;
+        if done < total {
+            return Err(RunError::Interrupted { done, total });
+        }
+        let (commands, warnings) = tally.finish();
+        Ok(Results { summary: builder.build(), verdicts: claims.verdicts(), commands, warnings })
+    }
+
+    /// Runs `jobs` into `folder`, spread over threads, until done, `stop` is set or one fails; `take` gets the outcomes
+    /// as they come.
+    fn run_jobs(
+        &self,
+        jobs: &[Job],
+        folder: &Folder,
+        options: &Options,
+        stop: &AtomicBool,
+        take: &mut dyn FnMut(Outcome),
+    ) -> Result<(), RunError> {
         let next = AtomicUsize::new(0);
         let failure = AtomicBool::new(false);
         let mut error = None;
@@ -78,13 +100,13 @@ impl Experiment {
             let (sender, receiver) = mpsc::sync_channel(2 * options.threads);
             // namespaces share the processors that they measure
             let most = if self.needs_namespaces() { 1 } else { options.threads };
-            let workers = most.clamp(1, remaining.len().max(1));
+            let workers = most.clamp(1, jobs.len().max(1));
             for worker in 0..workers {
                 let sender = sender.clone();
-                let (next, remaining, failure) = (&next, &remaining, &failure);
+                let (next, failure) = (&next, &failure);
                 scope.spawn(move || {
                     while !stop.load(Ordering::Relaxed) && !failure.load(Ordering::Relaxed) {
-                        let Some(&job) = remaining.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                        let Some(&job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                         let machine = self.machine(job, folder.path(), options, worker);
                         let result = self.run_job(job, options, machine.as_ref());
                         let result = result.and_then(|outcome| {
@@ -100,11 +122,7 @@ impl Experiment {
             drop(sender);
             for result in receiver {
                 match result {
-                    Ok(outcome) => {
-                        take(&outcome, &mut claims);
-                        done += 1;
-                        progress(done, total);
-                    }
+                    Ok(outcome) => take(outcome),
                     Err(RunError::Aborted) => failure.store(true, Ordering::Relaxed),
                     Err(first) => {
                         failure.store(true, Ordering::Relaxed);
@@ -113,13 +131,6 @@ impl Experiment {
                 }
             }
         });
-        if let Some(error) = error {
-            return Err(error);
-        }
-        if done < total {
-            return Err(RunError::Interrupted { done, total });
-        }
-        let (commands, warnings) = tally.finish();
-        Ok(Results { summary: builder.build(), verdicts: claims.verdicts(), commands, warnings })
+        error.map_or(Ok(()), Err)
     }
 }

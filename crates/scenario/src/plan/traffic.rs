@@ -13,7 +13,7 @@ use headway_units::{Span, Time};
 
 use super::error::PlanError;
 use super::network::{Hosts, Network};
-use crate::schema::{ArrivalRecord, FlowsRecord, Pairs, PolicyRecord, ScenarioRecord, SizeKind};
+use crate::schema::{ArrivalRecord, FlowsRecord, LoadRecord, Pairs, PolicyRecord, ScenarioRecord, SizeKind};
 use headway_language::Ratio;
 
 /// One kind of traffic with the hosts it runs between.
@@ -74,19 +74,9 @@ impl FlowsPlan {
         let size = record.size.0.size(folder).map_err(|message| fault("size", message))?;
         let arrival = match &record.arrival {
             ArrivalRecord::Load(own) => {
-                if record.pairs != Pairs::Random && record.pairs != Pairs::Permutation {
-                    let message = "arrivals by `load` need one process for each source".to_owned();
-                    return Err(fault("arrival", message).help("use pairs = \"random\" or \"permutation\""));
-                }
-                let Some(size) = &size else {
-                    return Err(fault("arrival", "a load cannot be had of flows without end".to_owned()));
-                };
-                let rates: Vec<u64> = sources.iter().map(|&host| interface_rate(host, network)).collect();
-                if rates.windows(2).any(|pair| pair[0] != pair[1]) {
-                    let message = "a load needs sources whose interfaces have the same rate".to_owned();
-                    return Err(fault("arrival", message).help("give the groups traffic of their own"));
-                }
-                Arrival::Poisson { mean: gap(own.fraction.get(), size, rates.first().copied().unwrap_or(1)) }
+                load(own, record, size.as_ref(), &sources, network).map_err(|(message, help)| {
+                    help.into_iter().fold(fault("arrival", message.to_owned()), PlanError::help)
+                })?
             }
             other => arrival(other).expect("only a load depends on more"),
         };
@@ -295,6 +285,27 @@ fn mesh_lanes(hosts: [NodeId; 2], most: usize, network: &Network) -> usize {
 fn interface_rate(host: NodeId, network: &Network) -> u64 {
     let graph = &network.built.graph;
     graph.interfaces(host).iter().map(|&link| graph.link(link).wire.rate.bps()).fold(0, u64::saturating_add)
+}
+
+/// The arrivals of flows that make up a load on the interfaces of `sources`; otherwise what is wrong, and a remedy.
+fn load(
+    own: &LoadRecord,
+    record: &FlowsRecord,
+    size: Option<&Size>,
+    sources: &[NodeId],
+    network: &Network,
+) -> Result<Arrival, (&'static str, Option<&'static str>)> {
+    if record.pairs != Pairs::Random && record.pairs != Pairs::Permutation {
+        let help = "use pairs = \"random\" or \"permutation\"";
+        return Err(("arrivals by `load` need one process for each source", Some(help)));
+    }
+    let size = size.ok_or(("a load cannot be had of flows without end", None))?;
+    let rates: Vec<u64> = sources.iter().map(|&host| interface_rate(host, network)).collect();
+    if rates.windows(2).any(|pair| pair[0] != pair[1]) {
+        let help = "give the groups traffic of their own";
+        return Err(("a load needs sources whose interfaces have the same rate", Some(help)));
+    }
+    Ok(Arrival::Poisson { mean: gap(own.fraction.get(), size, rates.first().copied().unwrap_or(1)) })
 }
 
 /// The mean gap that makes flows of `size` ask for `fraction` of `bps`.
