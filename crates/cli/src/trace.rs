@@ -75,7 +75,7 @@ pub fn trace(args: &TraceArgs) -> Result<(), Failure> {
     }
     let Some(last) = failures.pop() else { return Ok(()) };
     for failure in &failures {
-        terminal::report(&failure);
+        terminal::report(failure);
     }
     Err(last)
 }

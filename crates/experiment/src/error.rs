@@ -111,13 +111,13 @@ pub enum RunError {
     Results(#[from] headway_results::Error),
     /// A flow found no way through the network.
     #[error("{0}: {1}")]
-    NoPath(Which, headway_fabric::NoPath),
+    NoPath(Box<Which>, headway_fabric::NoPath),
     /// Kernel hosts cannot go on.
     #[error("{0}: {1}")]
-    Kernels(Which, KernelError),
+    Kernels(Box<Which>, Box<KernelError>),
     /// The same run gave two different streams of events.
     #[error("{0}: two runs with one seed differ; this is a bug in Headway")]
-    NotDeterministic(Which),
+    NotDeterministic(Box<Which>),
     /// Told to stop; the complete runs are kept.
     #[error("interrupted after {done} of {total} runs")]
     Interrupted {

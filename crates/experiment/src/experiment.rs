@@ -116,7 +116,7 @@ impl Experiment {
 
     /// How many hosts the network has at most, at any point.
     pub fn hosts(&self) -> usize {
-        self.plans.iter().map(|plan| plan.hosts()).max().unwrap_or(0)
+        self.plans.iter().map(CellPlan::hosts).max().unwrap_or(0)
     }
 
     /// The names by which flows are reported.
@@ -148,7 +148,7 @@ impl Experiment {
         let run = || plan.run(options.seed, job, machine, &options.abort).map_err(|failure| self.failed(job, failure));
         let outcome = run()?;
         if options.verify && run()? != outcome {
-            return Err(RunError::NotDeterministic(self.which(job)));
+            return Err(RunError::NotDeterministic(Box::new(self.which(job))));
         }
         Ok(outcome)
     }
@@ -161,9 +161,9 @@ impl Experiment {
 
     fn failed(&self, job: Job, failure: Failure) -> RunError {
         match failure {
-            Failure::NoPath(error) => RunError::NoPath(self.which(job), error),
+            Failure::NoPath(error) => RunError::NoPath(Box::new(self.which(job)), error),
             Failure::Interrupted => RunError::Aborted,
-            Failure::Kernels(error) => RunError::Kernels(self.which(job), error),
+            Failure::Kernels(error) => RunError::Kernels(Box::new(self.which(job)), Box::new(error)),
         }
     }
 

@@ -9,6 +9,7 @@ use headway_lab::MachineInfo;
 use headway_language::{Problem, Problems};
 use headway_results::Warning;
 
+use crate::cell::CellPlan;
 use crate::experiment::Experiment;
 
 impl Experiment {
@@ -32,7 +33,7 @@ impl Experiment {
         if !problems.is_empty() {
             return Err(problems.into_iter().collect());
         }
-        let left_out = self.plans.first().and_then(|plan| plan.left_out());
+        let left_out = self.plans.first().and_then(CellPlan::left_out);
         Ok(here.warnings().into_iter().chain(left_out).map(Warning::Machine).collect())
     }
 

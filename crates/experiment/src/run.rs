@@ -179,7 +179,7 @@ impl Planned {
         self.manifest.started = clock::now();
         let (folder, completed) = match &self.destination {
             Destination::Resume(path) => {
-                let (there, theirs) = self.interrupted.as_ref().expect("read when it was planned");
+                let Some((there, theirs)) = &self.interrupted else { unreachable!("read when it was planned") };
                 let (mut folder, completed) = resume(path, there, theirs, &self.files)?;
                 self.manifest.started.clone_from(&there.started);
                 if self.text != self.interrupted_text {

@@ -42,6 +42,8 @@ impl Tally {
     }
 
     pub fn finish(mut self) -> (Vec<Ended>, Vec<Warning>) {
+        type Counted = (u64, fn(u64) -> Warning);
+
         self.commands.sort_by_key(|ended| ended.job);
         let failed = |((traffic, reason), &flows): (&(String, String), &u64)| Warning::Failed {
             traffic: traffic.clone(),
@@ -49,7 +51,7 @@ impl Tally {
             flows,
         };
         let mut warnings: Vec<Warning> = self.failed.iter().map(failed).collect();
-        let counters: [(u64, fn(u64) -> Warning); 4] = [
+        let counters: [Counted; 4] = [
             (self.counters.overruns, Warning::CardOverruns),
             (self.counters.astray, Warning::Astray),
             (self.counters.ring_drops, Warning::RingFull),

@@ -12,6 +12,9 @@ use crate::schema::{Direction, FailureRecord, ScenarioRecord};
 use headway_language::suggest_help;
 
 /// The failures of the scenario, in the order of the file.
+///
+/// # Errors
+/// If a name or an interface is not there.
 pub fn build(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<Failure>, PlanError> {
     let each = |(index, record): (usize, &FailureRecord)| {
         let links = links(record, &index.to_string(), &network.built.graph)?;
