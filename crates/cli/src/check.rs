@@ -1,35 +1,34 @@
 //! `headway check`.
 
-use headway_scenario::Experiment;
+use headway_experiment::Experiment;
 use serde_json::json;
 
 use crate::args::CheckArgs;
 use crate::failure::Failure;
-use crate::run::{Place, execute, size};
-use crate::source::Source;
-use crate::terminal;
+use crate::run::{Place, execute};
+use crate::{source, terminal};
 
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     if args.run { with_run(args) } else { without_run(args) }
 }
 
 fn without_run(args: &CheckArgs) -> Result<(), Failure> {
-    let source = Source::find(&args.file)?;
+    let source = source::find(&args.file)?;
     let scenario = source.scenario(args.how.overrides())?;
     let seed = args.how.seed.unwrap_or(scenario.record.seed);
     let repeats = args.how.repeats.unwrap_or(scenario.record.repeats);
     let (document, _) = scenario.with(seed, repeats)?;
     let experiment = Experiment::new(&document, &source.folder)?;
     if !args.how.json {
-        return terminal::data(&format!("ok: {}\n", size(&experiment, repeats)));
+        return terminal::data(&format!("ok: {}\n", experiment.extent(repeats)));
     }
-    let policies = experiment.scenario.policy.len();
+    let extent = experiment.extent(repeats);
     let json = json!({
         "scenario": experiment.scenario.name.as_str(),
         "seed": seed,
         "repeats": repeats,
-        "policies": policies,
-        "points": experiment.cells().len() / policies.max(1),
+        "policies": extent.policies,
+        "points": extent.points,
     });
     terminal::data(&format!("{json}\n"))
 }
@@ -68,7 +67,7 @@ fn with_run(args: &CheckArgs) -> Result<(), Failure> {
     } else {
         let claims = headway_report::claims(verdicts, &ran.left_out_claims, terminal::layout());
         let claims = if claims.is_empty() { "no claims\n" } else { &claims };
-        terminal::data(&format!("ran: {}\n{claims}", ran.size))?;
+        terminal::data(&format!("ran: {}\n{claims}", ran.extent))?;
     }
     match failed {
         // Nothing was looked at, so nothing may pass.

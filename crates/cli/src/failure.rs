@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use headway_capture::CaptureError;
+use headway_experiment::RunError;
 use headway_results::Error;
-use headway_scenario::{Problems, RunError};
+use headway_scenario::Problems;
 
-use crate::run::resume_command;
-use crate::terminal;
+use crate::shell::resume_command;
 
 /// It ran, but a check failed.
 const CHECK: u8 = 1;
@@ -82,11 +82,6 @@ impl Failure {
         }
         text
     }
-
-    /// Prints it.
-    pub fn report(&self) {
-        terminal::say(self.render(terminal::colour(&std::io::stderr())).trim_end());
-    }
 }
 
 impl From<Problems> for Failure {
@@ -135,14 +130,38 @@ impl From<CaptureError> for Failure {
     }
 }
 
+impl From<headway_experiment::Error> for Failure {
+    fn from(error: headway_experiment::Error) -> Failure {
+        use headway_experiment::Error;
+        let text = error.to_string();
+        match error {
+            Error::Scenario(problems) => problems.into(),
+            Error::Results(error) => error.into(),
+            Error::Image(error) => error.into(),
+            Error::Machine(_) | Error::Write { .. } => Failure::environment(text),
+            Error::VerifyRealTime => {
+                Failure::usage("--verify runs everything twice, and times of namespaces are never the same")
+                    .help("leave out --verify, or run with --hosts linux")
+            }
+            Error::Finished { .. } => Failure::usage(text).help("for a new run, leave out --resume"),
+            Error::OtherScenario { error, kept } => {
+                Failure::from(error).help(format!("what it began with is in {}", kept.display()))
+            }
+            Error::NoFolder { .. } | Error::OtherFile { .. } | Error::Read { .. } => Failure::usage(text),
+            Error::TooManyFolders { .. } => Failure::environment(format!("{text}; name another with --out")),
+        }
+    }
+}
+
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
+        let text = error.to_string();
         match error {
             RunError::Results(error) => error.into(),
-            RunError::NoPath { .. } => Failure::usage(error.to_string()),
-            RunError::Kernels { .. } => Failure::environment(error.to_string()),
-            RunError::NotDeterministic { .. } => Failure::check(error.to_string()),
-            RunError::Interrupted { .. } => Failure::interrupted(error.to_string()),
+            RunError::NoPath(..) => Failure::usage(text),
+            RunError::Kernels(..) => Failure::environment(text),
+            RunError::NotDeterministic(_) => Failure::check(text),
+            RunError::Interrupted { .. } | RunError::Aborted => Failure::interrupted(text),
         }
     }
 }

@@ -2,20 +2,20 @@
 //! third does not wait for that.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use headway_experiment::Interruption;
 
 use crate::failure::{Failure, INTERRUPTED};
 use crate::progress::Meter;
-use crate::run::resume_command;
+use crate::shell::resume_command;
 
 /// Listens until the process ends.
 #[derive(Debug)]
 pub struct Interrupt {
-    /// Set when the runs shall stop.
-    pub stop: Arc<AtomicBool>,
-    /// Set when kernels under way shall end.
-    pub abort: Arc<AtomicBool>,
+    /// Set by the first press and by the second.
+    pub interruption: Interruption,
     current: Arc<Mutex<Option<Current>>>,
 }
 
@@ -31,10 +31,9 @@ struct Current {
 impl Interrupt {
     /// Listens from now on. A process can do so once.
     pub fn listen() -> Result<Interrupt, Failure> {
-        let (stop, abort) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let current = Arc::new(Mutex::new(None));
-        let interrupt = Interrupt { stop: Arc::clone(&stop), abort: Arc::clone(&abort), current: Arc::clone(&current) };
-        let handler = move || pressed(&stop, &abort, &current);
+        let interrupt = Interrupt { interruption: Interruption::default(), current: Arc::default() };
+        let (interruption, current) = (interrupt.interruption.clone(), Arc::clone(&interrupt.current));
+        let handler = move || pressed(&interruption, &current);
         ctrlc::set_handler(handler)
             .map_err(|error| Failure::environment(format!("cannot listen to Ctrl-C: {error}")))?;
         Ok(interrupt)
@@ -49,12 +48,12 @@ impl Interrupt {
 
     /// Whether it was pressed.
     pub fn pressed(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.interruption.stop.load(Ordering::Relaxed)
     }
 }
 
-fn pressed(stop: &AtomicBool, abort: &AtomicBool, current: &Mutex<Option<Current>>) {
-    let first = !stop.swap(true, Ordering::Relaxed);
+fn pressed(interruption: &Interruption, current: &Mutex<Option<Current>>) {
+    let first = !interruption.stop.swap(true, Ordering::Relaxed);
     let current = current.lock().unwrap_or_else(PoisonError::into_inner).clone();
     // Once the runs are over there is nothing to finish but the printing, whose reader may not be listening.
     let Some((meter, current)) = current.and_then(|current| Some((current.meter.upgrade()?, current))) else {
@@ -64,7 +63,7 @@ fn pressed(stop: &AtomicBool, abort: &AtomicBool, current: &Mutex<Option<Current
         meter.say("interrupted: the runs under way are finished first; press Ctrl-C again to end at once");
         return;
     }
-    if current.kernels && !abort.swap(true, Ordering::Relaxed) {
+    if current.kernels && !interruption.abort.swap(true, Ordering::Relaxed) {
         meter.say("ending the kernel hosts");
         return;
     }

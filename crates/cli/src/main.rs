@@ -20,6 +20,7 @@ mod kernel;
 mod progress;
 mod reproduce;
 mod run;
+mod shell;
 mod source;
 mod terminal;
 mod trace;
@@ -34,7 +35,6 @@ use serde_json::json;
 
 use args::{Cli, Command, CompareArgs, ListArgs, ShowArgs};
 use failure::Failure;
-use source::Source;
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.report();
+            terminal::report(&failure);
             ExitCode::from(failure.code)
         }
     }
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
 
 fn show(args: &ShowArgs) -> Result<(), Failure> {
     let overrides = Overrides { quick: args.quick, ..Overrides::sets(&args.set) };
-    let document = Source::find(&args.file)?.parse(&overrides)?;
+    let document = source::find(&args.file)?.parse(&overrides)?;
     document.check_all()?;
     terminal::data(&document.show()?)
 }

@@ -88,11 +88,6 @@ impl Meter {
             _ => terminal::say(line),
         }
     }
-
-    /// How long it has been shown.
-    pub fn elapsed(&self) -> Duration {
-        lock(&self.counts).began.elapsed()
-    }
 }
 
 impl Drop for Meter {

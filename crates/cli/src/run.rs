@@ -1,26 +1,21 @@
-//! `headway run`, and the running part of `headway check`.
+//! `headway run`, and the running part of `headway check` and `headway reproduce`.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headway_kernel::image::Image;
-use headway_lab::MachineInfo;
-use headway_results::{Error, Folder, Job, Manifest};
-use headway_scenario::{Ended, Experiment, KernelOptions, Options, Results, RunError, Verdict, kernel_facts};
+use headway_experiment::{Destination, Ended, Finished, Planned, Request, RunError, Source, interrupted};
 use serde_json::json;
 
 use crate::args::{RunArgs, RunOptions};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Meter;
-use crate::source::{Files, Source};
-use crate::{clock, terminal};
+use crate::shell::{quoted, resume_command};
+use crate::{clock, source, terminal};
 
 /// Folders of this name are made where the command is called.
 const RESULTS: &str = "results";
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let place = match (&args.out, &args.resume) {
@@ -39,7 +34,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     } else {
         let layout = terminal::layout();
         let quick = if ran.manifest.quick { ", quick" } else { "" };
-        let title = format!("{}: {}, seed {}{quick}", ran.manifest.scenario, ran.size, ran.manifest.seed);
+        let title = format!("{}: {}, seed {}{quick}", ran.manifest.scenario, ran.extent, ran.manifest.seed);
         let tables = headway_report::summary(&ran.results.summary, layout);
         let claims = headway_report::claims(&ran.results.verdicts, &ran.left_out_claims, layout);
         let gap = if claims.is_empty() { "" } else { "\n" };
@@ -47,13 +42,13 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         terminal::data(&format!("{title}\n\n{tables}{commands}{gap}{claims}"))?;
     }
     if !args.how.quiet {
-        terminal::say(&format!("results in {} after {}", terminal::quoted(&ran.path), ran.took));
+        terminal::say(&format!("results in {} after {}", quoted(&ran.path), clock::span(ran.took)));
     }
     Ok(())
 }
 
 /// A table of the commands and their exit codes; nothing if there are none.
-fn commands(ran: &RunOutcome) -> String {
+fn commands(ran: &Finished) -> String {
     /// More rows say less.
     const MOST: usize = 20;
     // of daemons there is something to say only if they ended early, which is a warning
@@ -104,26 +99,23 @@ pub enum Place<'a> {
     Resume(&'a Path),
 }
 
-/// A scenario that was run.
-#[derive(Debug)]
-pub struct RunOutcome {
-    pub results: Results,
-    /// Claims of the scenario that overrides left without a policy or a point.
-    pub left_out_claims: Vec<String>,
-    pub manifest: Manifest,
-    pub path: PathBuf,
-    /// Policies, points and repeats, for people.
-    pub size: String,
-    took: String,
+impl Place<'_> {
+    fn destination(self) -> Destination {
+        match self {
+            Place::Numbered => Destination::Numbered(PathBuf::from(RESULTS)),
+            Place::New(path) | Place::Temporary(path) => Destination::New(path.to_path_buf()),
+            Place::Resume(path) => Destination::Resume(path.to_path_buf()),
+        }
+    }
 }
 
 /// Reads, checks and runs `file`.
-pub fn execute(file: &Path, place: Place<'_>, how: &RunOptions) -> Result<RunOutcome, Failure> {
+pub fn execute(file: &Path, place: Place<'_>, how: &RunOptions) -> Result<Finished, Failure> {
     // A folder to resume is looked at first: its scenario is often the file.
     if let Place::Resume(path) = place {
         interrupted(path)?;
     }
-    execute_source(&Source::find(file)?, place, how, None)
+    execute_source(&source::find(file)?, place, how, None)
 }
 
 /// One of several.
@@ -139,213 +131,34 @@ pub fn execute_source(
     source: &Source,
     place: Place<'_>,
     how: &RunOptions,
-    among: Option<&Batch<'_>>,
-) -> Result<RunOutcome, Failure> {
-    let there = match place {
-        Place::Resume(path) => Some(interrupted(path)?),
-        _ => None,
+    batch: Option<&Batch<'_>>,
+) -> Result<Finished, Failure> {
+    let request = Request {
+        overrides: how.overrides(),
+        seed: how.seed,
+        repeats: how.repeats,
+        threads: how.threads.map(usize::from),
+        verify: how.verify,
+        command: std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect(),
     };
-    let scenario = source.scenario(how.overrides())?;
-    // An interrupted run is continued as it was begun.
-    let seed = how.seed.or(there.as_ref().map(|there| there.seed)).unwrap_or(scenario.record.seed);
-    let repeats = how.repeats.or(there.as_ref().map(|there| there.repeats)).unwrap_or(scenario.record.repeats);
-    let (document, text) = scenario.with(seed, repeats)?;
-    let experiment = Experiment::new(&document, &source.folder)?;
-    let image = if experiment.needs_kernel() {
-        let image = Image::find(scenario.record.kernel.as_deref())?;
-        experiment.check_image(&image)?;
-        Some(Arc::new(image))
-    } else {
-        None
-    };
-    let here = MachineInfo::look();
-    let of_machine = if experiment.needs_namespaces() {
-        if how.verify {
-            let failure = Failure::usage("--verify runs everything twice, and times of namespaces are never the same");
-            return Err(failure.help("leave out --verify, or run with --hosts linux"));
+    let planned = Planned::new(source, place.destination(), &request)?;
+    let opened = planned.open(&mut |path| {
+        if !how.quiet {
+            let path = quoted(path);
+            terminal::say(&format!(
+                "note: {path} holds an unfinished run; `headway run --resume {path}` goes on with it"
+            ));
         }
-        let hosts = experiment.hosts();
-        headway_lab::check(hosts).map_err(|error| Failure::environment(error.to_string()))?;
-        experiment.check_namespaces(&here)?
-    } else {
-        Vec::new()
-    };
-    let files = scenario.files()?;
-    let quick = how.quick || there.as_ref().is_some_and(|there| there.quick);
-    let new_manifest = |text: &str| {
-        let name = scenario.record.name.as_str();
-        let mut manifest = Manifest::new(name, text, seed, repeats, VERSION, experiment.cells().to_vec());
-        manifest.kernel = image.as_deref().map(kernel_facts);
-        manifest.quick = quick;
-        manifest
-    };
-    let mut manifest = new_manifest(&text);
-    manifest.command = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-    manifest.started = clock::now();
-    let (folder, completed) = match place {
-        Place::Resume(path) => {
-            let there = there.expect("read above");
-            // Their text differs in the number of repeats, which may change.
-            let (_, their_text) = scenario.with(seed, there.repeats)?;
-            let (mut folder, completed) = resume(path, &there, &new_manifest(&their_text), &files)?;
-            manifest.started = there.started;
-            if text != their_text {
-                folder.adopt(&manifest, &text)?;
-            }
-            (folder, completed)
-        }
-        Place::New(path) | Place::Temporary(path) => (create(path, &manifest, &text, &files)?, BTreeSet::new()),
-        Place::Numbered => (create_numbered(&manifest, &text, &files, how)?, BTreeSet::new()),
-    };
-
-    let meter = Arc::new(Meter::new(how.quiet, among.map_or("", |among| among.title)));
+    })?;
+    let meter = Arc::new(Meter::new(how.quiet, batch.map_or("", |batch| batch.title)));
     let temporary = matches!(place, Place::Temporary(_));
-    let path = folder.path().to_path_buf();
-    let own = if among.is_none() { Some(Interrupt::listen()?) } else { None };
-    let interrupt = among.map(|among| among.interrupt).or(own.as_ref()).expect("one of the two is there");
-    interrupt.during(&meter, &path, temporary, image.is_some() || experiment.needs_namespaces());
-    let abort = Arc::clone(&interrupt.abort);
-    let mut processors = headway_kernel::processors();
-    // several runs at a time should not all begin with the same one
-    let most = processors.len().max(1);
-    processors.rotate_left(std::process::id() as usize % most);
-    let kernel = image.map(|image| KernelOptions { image, abort: Arc::clone(&abort), processors });
-    let options = Options { seed, threads: threads(how.threads), verify: how.verify, kernel, abort };
-    let finished = experiment
-        .simulate(&folder, &manifest, &completed, &options, &interrupt.stop, &mut |done, total| meter.set(done, total))
-        .and_then(|results| {
-            manifest.claims = results.verdicts.iter().map(Verdict::to_json).collect();
-            manifest.warnings = headway_report::warnings(&results.summary);
-            manifest.warnings.extend(of_machine.iter().cloned());
-            manifest.warnings.extend(results.warnings.iter().cloned());
-            manifest.warnings.extend(files.outside.iter().map(|name| {
-                format!(
-                    "the results do not hold {name}, which the scenario names; running scenario.toml again needs it"
-                )
-            }));
-            manifest.finished = Some(clock::now());
-            manifest.wall_s = meter.elapsed().as_secs_f64();
-            manifest = folder.finish(&results.summary, &manifest)?;
-            Ok(results)
-        });
-    let took = clock::span(meter.elapsed());
+    let path = opened.path().to_path_buf();
+    let own = if batch.is_none() { Some(Interrupt::listen()?) } else { None };
+    let interrupt = batch.map(|batch| batch.interrupt).or(own.as_ref()).expect("one of the two is there");
+    interrupt.during(&meter, &path, temporary, opened.has_kernels());
+    let finished = opened.run(&interrupt.interruption, &mut |done, total| meter.set(done, total));
     drop(meter);
-    let results = finished.map_err(|error| explain(error, &path, temporary))?;
-    let left_out_claims = document.left_out_claims().to_vec();
-    Ok(RunOutcome { results, left_out_claims, path, size: size(&experiment, repeats), manifest, took })
-}
-
-/// `5 policies × 11 sweep points × 2 repeats`.
-pub fn size(experiment: &Experiment, repeats: u32) -> String {
-    let policies = experiment.scenario.policy.len();
-    let points = experiment.cells().len() / policies.max(1);
-    let count = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
-    format!(
-        "{} × {} × {}",
-        count(policies, "policy", "policies"),
-        count(points, "sweep point", "sweep points"),
-        count(repeats as usize, "repeat", "repeats")
-    )
-}
-
-/// So many runs at a time: as `asked`, otherwise one for each core.
-pub fn threads(asked: Option<u16>) -> usize {
-    asked.map_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get), usize::from)
-}
-
-fn create(path: &Path, manifest: &Manifest, text: &str, files: &Files) -> Result<Folder, Failure> {
-    let folder = Folder::create(path, manifest, text)?;
-    files.keep_in(path)?;
-    Ok(folder)
-}
-
-/// A folder in [`RESULTS`] that nothing is in yet.
-fn create_numbered(manifest: &Manifest, text: &str, files: &Files, how: &RunOptions) -> Result<Folder, Failure> {
-    const MOST: usize = 100_000;
-    for number in 1..MOST {
-        let name = &manifest.scenario;
-        let name = if number == 1 { name.clone() } else { format!("{name}-{number}") };
-        let path = Path::new(RESULTS).join(name);
-        if path.exists() && !path.is_dir() {
-            continue;
-        }
-        match Folder::create(&path, manifest, text) {
-            Ok(folder) => {
-                files.keep_in(&path)?;
-                return Ok(folder);
-            }
-            Err(Error::Interrupted { .. }) => {
-                if !how.quiet {
-                    let path = terminal::quoted(&path);
-                    terminal::say(&format!(
-                        "note: {path} holds an unfinished run; `headway run --resume {path}` goes on with it"
-                    ));
-                }
-            }
-            // Whatever is there, it is not ours to touch.
-            Err(
-                Error::Complete { .. }
-                | Error::NotOurs { .. }
-                | Error::Busy { .. }
-                | Error::Damaged { .. }
-                | Error::Format { .. },
-            ) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Err(Failure::environment(format!("{RESULTS} has {MOST} folders of this scenario; name another with --out")))
-}
-
-/// The manifest of the interrupted run in `path`.
-fn interrupted(path: &Path) -> Result<Manifest, Failure> {
-    if !path.is_dir() {
-        return Err(Failure::usage(format!("there is no folder {} to resume", path.display())));
-    }
-    let file = path.join("manifest.json");
-    let text = match std::fs::read_to_string(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(Error::NoManifest { path: path.to_path_buf() }.into());
-        }
-        Err(source) => return Err(Error::Io { action: "read", path: file, source }.into()),
-    };
-    let there: Manifest = serde_json::from_str(&text)
-        .map_err(|error| Failure::from(Error::Damaged { path: file, reason: error.to_string() }))?;
-    if there.complete {
-        let failure = Failure::usage(format!("{} is finished, there is nothing to resume", path.display()));
-        return Err(failure.help("for a new run, leave out --resume"));
-    }
-    Ok(there)
-}
-
-/// Takes the interrupted run up as `manifest`, which has their number of repeats in its text.
-fn resume(
-    path: &Path,
-    there: &Manifest,
-    manifest: &Manifest,
-    files: &Files,
-) -> Result<(Folder, BTreeSet<Job>), Failure> {
-    // The text holds the seed, and its defaults are the version's: told before the hashes are found to differ.
-    for (what, found, expected) in [
-        ("version", there.version.clone(), manifest.version.clone()),
-        ("seed", there.seed.to_string(), manifest.seed.to_string()),
-    ] {
-        if found != expected {
-            return Err(Error::Mismatch { path: path.to_path_buf(), what: what.to_owned(), found, expected }.into());
-        }
-    }
-    files.check_in(path)?;
-    Folder::resume(path, manifest).map_err(|error| {
-        let hash = matches!(&error, Error::Mismatch { what, .. } if what == "scenario hash");
-        let failure = Failure::from(error);
-        let kept = path.join("scenario.toml");
-        if hash { failure.help(format!("what it began with is in {}", kept.display())) } else { failure }
-    })
-}
-
-/// The command that goes on with the run in `path`.
-pub fn resume_command(path: &Path) -> String {
-    format!("headway run --resume {}", terminal::quoted(path))
+    finished.map_err(|error| explain(error, &path, temporary))
 }
 
 /// Adds what becomes of the runs that are complete.
@@ -375,7 +188,7 @@ fn command_json(ended: &Ended) -> serde_json::Value {
     })
 }
 
-fn to_json(ran: &RunOutcome) -> serde_json::Value {
+fn to_json(ran: &Finished) -> serde_json::Value {
     let m = &ran.manifest;
     json!({
         "scenario": m.scenario,

@@ -1,7 +1,6 @@
 //! Writing: data to stdout, everything else to stderr, colours where they are welcome.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::path::Path;
 
 use headway_report::Layout;
 use terminal_size::{Width, terminal_size_of};
@@ -53,21 +52,7 @@ pub fn layout() -> Layout {
     Layout { width: width.max(40), colour: colour(&out) }
 }
 
-/// `path` as a shell takes it.
-pub fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_quoted_where_a_shell_needs_it() {
-        assert_eq!(quoted(Path::new("results/lanes-l7")), "results/lanes-l7");
-        assert_eq!(quoted(Path::new("my results")), "'my results'");
-        assert_eq!(quoted(Path::new("it's")), r"'it'\''s'");
-    }
+/// Writes a failure to stderr.
+pub fn report(failure: &Failure) {
+    say(failure.render(colour(&io::stderr())).trim_end());
 }

@@ -19,6 +19,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use crate::args::TraceArgs;
 use crate::clock;
 use crate::failure::{Failure, INTERRUPTED};
+use crate::shell;
 use crate::terminal;
 
 /// Packets between two looks at the clock.
@@ -65,7 +66,7 @@ pub fn trace(args: &TraceArgs) -> Result<(), Failure> {
         if let Some(folder) = &folder {
             let what =
                 if section.is_some() { "connections, series, sizes and a scenario" } else { "connections and series" };
-            terminal::say(&format!("{what} are in {}", terminal::quoted(folder)));
+            terminal::say(&format!("{what} are in {}", shell::quoted(folder)));
         }
     }
     let mut failures: Vec<Failure> = captures.into_errors().into_iter().map(Failure::from).collect();
@@ -74,7 +75,7 @@ pub fn trace(args: &TraceArgs) -> Result<(), Failure> {
     }
     let Some(last) = failures.pop() else { return Ok(()) };
     for failure in &failures {
-        failure.report();
+        terminal::report(failure);
     }
     Err(last)
 }

@@ -23,8 +23,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("lane", &["units", "language", "control", "levers", "linux", "daemon"]),
     ("traffic", &["units", "engine"]),
     ("results", &["units"]),
+    ("report", &["units", "results"]),
+    ("scenario", &["units", "language", "control", "engine", "fabric", "transport", "traffic"]),
     (
-        "scenario",
+        "emulation",
         &[
             "units",
             "language",
@@ -33,16 +35,32 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "engine",
             "fabric",
             "transport",
-            "traffic",
             "results",
             "agent",
             "kernel",
             "lab",
+            "scenario",
         ],
     ),
-    ("report", &["units", "results", "scenario"]),
+    (
+        "experiment",
+        &[
+            "units",
+            "language",
+            "control",
+            "engine",
+            "fabric",
+            "transport",
+            "results",
+            "kernel",
+            "lab",
+            "scenario",
+            "emulation",
+            "report",
+        ],
+    ),
     ("capture", &["units", "results"]),
-    ("cli", &["units", "results", "scenario", "report", "kernel", "lab", "capture"]),
+    ("cli", &["units", "results", "scenario", "experiment", "report", "kernel", "lab", "capture"]),
 ];
 
 /// Nothing but the scenario and the seed may decide what these do.

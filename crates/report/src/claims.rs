@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use headway_scenario::{Case, Verdict};
+use headway_results::{Case, Verdict};
 
 use crate::number::three_digits;
 use crate::{Layout, counted, harmless};
@@ -130,8 +130,7 @@ fn extremes(cases: &[Case]) -> impl Iterator<Item = &Case> {
 
 #[cfg(test)]
 mod tests {
-    use headway_results::Estimate;
-    use headway_scenario::Printed;
+    use headway_results::{Estimate, Printed};
 
     use super::*;
 

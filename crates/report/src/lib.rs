@@ -22,7 +22,7 @@ pub use json::{comparison_json, row_json, summary_json};
 pub use number::three_digits;
 pub use summary::summary;
 pub use table::table;
-pub use warnings::warnings;
+pub use warnings::warning;
 
 /// How text is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

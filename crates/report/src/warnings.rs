@@ -1,66 +1,54 @@
-//! What to look at before trusting the numbers.
+//! Warnings as sentences.
 
-use headway_results::{Metric, Row, Summary};
+use headway_results::{Output, Warning};
 
-use crate::harmless;
 use crate::summary::count;
+use crate::{counted, harmless};
 
-/// Sentences (without a full stop) on what makes numbers of `summary` less than they seem: flows that did not
-/// finish, for each traffic.
-pub fn warnings(summary: &Summary) -> Vec<String> {
-    let mut traffics: Vec<&str> = Vec::new();
-    for row in &summary.rows {
-        if !traffics.contains(&row.traffic.as_str()) {
-            traffics.push(&row.traffic);
+/// `warning` as a sentence without a full stop.
+pub fn warning(warning: &Warning) -> String {
+    let frames = |n: &u64| counted(*n as usize, "frame");
+    // the last words of a program, behind a colon
+    let said = |line: &str| if line.is_empty() { String::new() } else { format!(": {line}") };
+    let text = match warning {
+        Warning::Unfinished { traffic, touched, cells, policy, sweep, unfinished, flows } => {
+            let at = if sweep.is_empty() { String::new() } else { format!(" at {sweep}") };
+            format!(
+                "traffic {traffic}: not all flows finished in {touched} of {cells} cells, worst with policy \
+                 {policy}{at}: {} of {} flows in a run; a longer `drain` gives them time",
+                count(*unfinished),
+                count(*flows),
+            )
         }
-    }
-    traffics.into_iter().filter_map(|traffic| unfinished(summary, traffic)).collect()
-}
-
-fn unfinished(summary: &Summary, traffic: &str) -> Option<String> {
-    let value = |row: &Row| row.estimate.value.unwrap_or(0.0);
-    let of = |metric| summary.rows.iter().filter(move |row| row.traffic == traffic && row.metric == metric);
-    let cells = of(Metric::Unfinished).count();
-    let touched: Vec<&Row> = of(Metric::Unfinished).filter(|row| value(row) > 0.0).collect();
-    let worst = *touched.iter().max_by(|a, b| value(a).total_cmp(&value(b)))?;
-    let flows = of(Metric::Flows).find(|row| row.policy == worst.policy && row.sweep == worst.sweep).map_or(0.0, value);
-    let place = |row: &Row| {
-        let at = if row.sweep.is_empty() { String::new() } else { format!(" at {}", row.sweep) };
-        format!("policy {}{at}", row.policy)
+        Warning::Failed { traffic, reason, flows } => {
+            format!("{} of `{traffic}` failed: {reason}", counted(*flows as usize, "flow"))
+        }
+        Warning::CardOverruns(n) => {
+            format!("{} found no buffer in the network card of a kernel host and were dropped", frames(n))
+        }
+        Warning::Astray(n) => format!("{} of kernel hosts went to addresses that nobody has", frames(n)),
+        Warning::RingFull(n) => {
+            format!("{} found the receive ring of a modelled host full and were dropped", frames(n))
+        }
+        Warning::BacklogFull(n) => {
+            format!("{} found the backlog of a core of a modelled host full and were dropped", frames(n))
+        }
+        Warning::CommandFailed { traffic, host, code, more, line } => {
+            let more = if *more == 0 { String::new() } else { format!(", and {more} more like it") };
+            format!("the command of `{traffic}` on `{host}` ended with code {code}{more}{}", said(line))
+        }
+        Warning::DaemonEnded { daemon, host, at, code, more, line } => {
+            let more = if *more == 0 { String::new() } else { format!(", and in {more} more runs") };
+            format!("the daemon `{daemon}` of `{host}` ended at {at} with code {code}{more}{}", said(line))
+        }
+        Warning::OutputCut { traffic } => {
+            let most = Output::MAX_KEPT / 1_000_000;
+            format!("a command of `{traffic}` wrote more than {most} MB, of which the rest is not kept")
+        }
+        Warning::Machine(text) => text.clone(),
+        Warning::NotKept { name } => {
+            format!("the results do not hold {name}, which the scenario names; running scenario.toml again needs it")
+        }
     };
-    let text = format!(
-        "traffic {traffic}: not all flows finished in {} of {cells} cells, worst with {}: {} of {} flows in a run; a \
-         longer `drain` gives them time",
-        touched.len(),
-        place(worst),
-        count(value(worst)),
-        count(flows),
-    );
-    Some(harmless(&text))
-}
-
-#[cfg(test)]
-mod tests {
-    use headway_results::{Estimate, SweepPoint};
-
-    use super::*;
-
-    #[test]
-    fn unfinished_flows_are_pointed_out_where_they_are_worst() {
-        let row = |policy: &str, n: i64, traffic: &str, metric: Metric, value: f64| Row {
-            policy: policy.into(),
-            sweep: SweepPoint::new().with("n", n),
-            traffic: traffic.into(),
-            metric,
-            estimate: Estimate::of(&[value]),
-        };
-        let mut rows = vec![row("tcp", 1, "long", Metric::Unfinished, 0.0)];
-        for (policy, n, left) in [("tcp", 1, 0.0), ("tcp", 2, 3.5), ("mptcp", 2, 1.0)] {
-            rows.push(row(policy, n, "short", Metric::Flows, 240.0));
-            rows.push(row(policy, n, "short", Metric::Unfinished, left));
-        }
-        let expected = "traffic short: not all flows finished in 2 of 3 cells, worst with policy tcp at n=2: 3.50 of \
-                        240 flows in a run; a longer `drain` gives them time";
-        assert_eq!(warnings(&Summary { sweep: vec!["n".into()], rows }), [expected]);
-    }
+    harmless(&text)
 }

@@ -25,6 +25,8 @@ mod record;
 mod stats;
 mod summary;
 mod table;
+mod verdict;
+mod warning;
 
 pub use error::Error;
 pub use folder::{Finished, Folder};
@@ -36,3 +38,5 @@ pub use record::{
 pub use stats::{Estimate, mean, paired_difference, percentile};
 pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};
 pub use table::{Column, ParquetFile, RowWriter};
+pub use verdict::{Case, Printed, Verdict};
+pub use warning::Warning;

@@ -12,23 +12,23 @@
 //! Sources: TOML 1.0 (toml.io), JSON Schema draft 2020-12 (json-schema.org).
 
 mod check;
-mod claims;
+mod checker;
 pub mod cost;
 mod document;
-mod plan;
-mod published;
-mod run;
+mod kinds;
+mod limits;
+pub mod plan;
+mod queue;
 pub mod schema;
 mod settings;
-mod stack;
+mod size;
+pub mod stack;
+mod topology;
 
-pub use claims::{Case, Printed, Verdict};
 pub use document::{Document, Overrides, json_schema};
 pub use headway_language::{
     Amount, Map, Name, OneOrMany, Problem, Problems, Quantity, QueueLimit, Ratio, Row, Scalar, Sweep, SweepPoint,
     SweepValues,
 };
-pub use headway_transport::Traced;
-pub use run::{Ended, Experiment, KernelOptions, Options, Progress, Results, RunError, controls, kernel_facts};
 pub use schema::ScenarioRecord;
-pub use settings::Settings;
+pub use settings::{Settings, queue_name};

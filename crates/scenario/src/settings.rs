@@ -39,7 +39,7 @@ impl Settings {
             _ => return reader.wrong_kind(node, "a text, a whole number, or true or false"),
         };
         let path = reader.path();
-        if !headway_kernel::setup::is_sysctl(name) {
+        if !is_sysctl(name) {
             let message = format!("`{name}` in `{path}` is not the name of a kernel setting");
             let help = "letters, digits, `_` and `-`, with dots between, as sysctl(8) prints them".to_owned();
             reader.problem(key_at, message, "", Some(help));
@@ -73,5 +73,46 @@ impl Field for Settings {
     fn schema(_: &mut Definitions) -> Json {
         // names may be written as tables within tables, as TOML reads names with dots
         json!({ "type": "object" })
+    }
+}
+
+/// Whether `name` can be a kernel setting: parts of letters, digits, `_` and `-`, with `.` or `/` between. Nothing that
+/// leads out of `/proc/sys`.
+fn is_sysctl(name: &str) -> bool {
+    let inside = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    let part = |part: &str| !part.is_empty() && part.chars().all(inside);
+    name.len() <= 200 && name.contains(['.', '/']) && name.split(['.', '/']).all(part)
+}
+
+/// The name of the queueing discipline that the text after `root` is about, if it can be one: words of printable
+/// characters that neither a shell nor another line could come of.
+pub fn queue_name(text: &str) -> Option<&str> {
+    let inside = |c: char| c.is_ascii_alphanumeric() || " ._:%/+,-".contains(c);
+    let name = text.split(' ').find(|word| !word.is_empty())?;
+    let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    (text.chars().all(inside) && name.chars().all(word) && !text.contains(" dev ")).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_settings_lead_nowhere_else() {
+        for good in ["net.ipv4.tcp_ecn", "net/ipv4/conf/eth0.1/rp_filter", "kernel.hostname"] {
+            assert!(is_sysctl(good), "{good}");
+        }
+        for bad in ["", "tcp", "net..ipv4", "../../etc/passwd", "net.ipv4.a b", "net.ipv4.a;b", "/net", "net.\n"] {
+            assert!(!is_sysctl(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn queueing_disciplines_are_named_first() {
+        assert_eq!(queue_name("tbf rate 50mbit burst 20kb latency 5ms"), Some("tbf"));
+        assert_eq!(queue_name("fq_codel"), Some("fq_codel"));
+        for bad in ["", "fq; reboot", "fq\nqdisc del", "$(x)", "Fq"] {
+            assert_eq!(queue_name(bad), None, "{bad}");
+        }
     }
 }

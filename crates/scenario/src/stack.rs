@@ -94,11 +94,16 @@ fn complete(record: &mut TransportRecord) {
 /// The keys of loss recovery, complete. A file can combine them in ways that no modelled sender has:
 /// [`needing_sack`](Self::needing_sack).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Repair {
+pub struct Repair {
+    /// How losses are found.
     pub recovery: Recovery,
+    /// How the window comes down.
     pub reduction: Reduction,
+    /// Tail loss probes (RFC 8985 §7).
     pub tail_loss_probe: bool,
+    /// F-RTO (RFC 5682).
     pub f_rto: bool,
+    /// Reductions for losses that were none are undone.
     pub undo: bool,
 }
 
@@ -200,7 +205,7 @@ fn complete_window(window: &mut Option<ReceiveWindow>, own: &Profile) {
 }
 
 /// The profile of a complete record, but for its control and what depends on packets.
-pub(crate) fn profile(record: &TransportRecord) -> Profile {
+pub fn profile(record: &TransportRecord) -> Profile {
     let own = transport::Stack::from(record.stack).profile();
     let scaling = record.window_scaling.unwrap_or(true);
     let scaled = |window: Bytes| if scaling { window } else { window.min(UNSCALED) };
@@ -255,7 +260,7 @@ mod tests {
     fn record(transport: &str) -> TransportRecord {
         let text = format!(
             "{}\n[[policy]]\nname = \"p\"\ntransport = {transport}\n",
-            include_str!("../tests/runs/small.toml").split("[[policy]]").next().unwrap()
+            include_str!("../tests/small.toml").split("[[policy]]").next().unwrap()
         );
         let document = Document::parse(&text, "x.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         let scenario = document.scenario(&document.points()[0]).unwrap_or_else(|problems| panic!("{problems}"));

@@ -14,12 +14,12 @@ mod trace;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use headway_experiment::{KernelOptions, Options};
 use headway_kernel::image::Image;
 use headway_results::Job;
-use headway_scenario::{KernelOptions, Options};
 
 use self::compare::{Line, Verdict, compare};
 use self::measured::Measured;
@@ -28,6 +28,7 @@ use self::store::{Baseline, Kernels, Record};
 use crate::args::FidelityArgs;
 use crate::failure::Failure;
 use crate::progress::Meter;
+use crate::shell;
 use crate::terminal;
 
 /// A point with what both sides gave.
@@ -116,7 +117,7 @@ fn finish(
         let names: BTreeSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
         page::write(&args.docs, &names, compared, notes)?;
         if !args.quiet {
-            terminal::say(&format!("written: {}", terminal::quoted(&args.docs.join("fidelity.md"))));
+            terminal::say(&format!("written: {}", shell::quoted(&args.docs.join("fidelity.md"))));
         }
     }
     let baseline = Baseline::load(&args.data)?;
@@ -210,12 +211,9 @@ fn run(
     let meter = Arc::new(Meter::new(args.quiet, ""));
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::environment(format!("cannot make a temporary folder: {error}")))?;
-    let kernel = image.map(|image| KernelOptions {
-        image: Arc::clone(image),
-        abort: Arc::new(AtomicBool::new(false)),
-        processors: headway_kernel::processors(),
-    });
-    let threads = crate::run::threads(args.threads);
+    let kernel =
+        image.map(|image| KernelOptions { image: Arc::clone(image), processors: headway_kernel::processors() });
+    let threads = headway_experiment::threads(args.threads.map(usize::from));
     let next = AtomicUsize::new(0);
     let done = Mutex::new((Vec::new(), stored, None::<Failure>, 0));
     std::thread::scope(|scope| {

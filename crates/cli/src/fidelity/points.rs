@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use headway_experiment::{Experiment, controls};
 use headway_results::Manifest;
 use headway_scenario::schema::{HostKind, Protocol};
-use headway_scenario::{Document, Experiment, Overrides, Scalar, ScenarioRecord, controls};
+use headway_scenario::{Document, Overrides, Scalar, ScenarioRecord};
 
 use crate::bundled;
 use crate::failure::Failure;

@@ -9,16 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
+use headway_experiment::{KernelOptions, Options, Traced};
 use headway_kernel::image::Image;
 use headway_results::Job;
-use headway_scenario::{KernelOptions, Options, Traced};
 
 use super::points::{File, Point};
 use super::store;
 use crate::args::FidelityArgs;
 use crate::failure::Failure;
+use crate::shell;
 use crate::terminal;
 
 /// A segment at its sender.
@@ -63,7 +63,7 @@ pub fn trace(folder: &Path, files: &[File], points: &[Point], args: &FidelityArg
         terminal::data(&difference(&point.name, &kernel, &model))?;
     }
     if !args.quiet {
-        terminal::say(&format!("written to {}", terminal::quoted(folder)));
+        terminal::say(&format!("written to {}", shell::quoted(folder)));
     }
     Ok(())
 }
@@ -88,8 +88,7 @@ fn of_kernels(file: &File, point: &Point, image: &Arc<Image>) -> Result<Vec<Row>
     let plain = file.kernels(Vec::new(), None)?;
     let seed = plain.experiment.scenario.seed;
     let job = Job { cell: plain.cells[&point.sweep], repeat: 0 };
-    let abort = Arc::new(AtomicBool::new(false));
-    let kernel = Some(KernelOptions { image: Arc::clone(image), abort, processors: headway_kernel::processors() });
+    let kernel = Some(KernelOptions { image: Arc::clone(image), processors: headway_kernel::processors() });
     let options = Options { seed, threads: 1, verify: false, kernel, abort: Arc::default() };
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::environment(format!("cannot make a temporary folder: {error}")))?;

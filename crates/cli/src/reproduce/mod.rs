@@ -17,7 +17,7 @@ use crate::args::{Hosts, ReproduceArgs, RunOptions};
 use crate::failure::{Failure, INTERRUPTED};
 use crate::interrupt::Interrupt;
 use crate::run::Batch;
-use crate::{clock, terminal};
+use crate::{clock, shell, terminal};
 
 /// An experiment with what came of it.
 struct Done {
@@ -35,7 +35,7 @@ enum Beside {
     /// It asks, and there is a reason why not.
     Without(String),
     Failed(Failure),
-    RunOutcome(Box<Part>),
+    Ran(Box<Part>),
 }
 
 /// An experiment that is to be run.
@@ -95,7 +95,7 @@ fn finish(
         terminal::data(&format!("\n{}", show::table(done)))?;
     }
     if !args.quiet {
-        terminal::say(&format!("results in {}", terminal::quoted(out)));
+        terminal::say(&format!("results in {}", shell::quoted(out)));
     }
     if interrupt.pressed() {
         let text = format!("interrupted: {} of {planned} experiments were begun; the same command goes on", done.len());
@@ -192,7 +192,7 @@ fn run(
             let title = format!("{title} on kernel hosts");
             let path = out.join(format!("{name}-kernel-hosts"));
             match Part::of(name, &path, &how, &Batch { interrupt, title: &title }) {
-                Ok(part) => Beside::RunOutcome(Box::new(part)),
+                Ok(part) => Beside::Ran(Box::new(part)),
                 Err(failure) if failure.code == INTERRUPTED => Beside::Without("interrupted".to_owned()),
                 Err(failure) => Beside::Failed(failure),
             }

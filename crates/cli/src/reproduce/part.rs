@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use headway_results::{Folder, Manifest, Summary};
-use headway_scenario::{Experiment, Verdict};
+use headway_experiment::{Experiment, Extent, Finished, Source, VERSION};
+use headway_results::{Folder, Manifest, Summary, Verdict};
 use serde_json::{Value, json};
 
 use crate::args::RunOptions;
 use crate::failure::Failure;
-use crate::run::{Batch, Place, RunOutcome, VERSION, execute_source, size};
-use crate::source::Source;
+use crate::run::{Batch, Place, execute_source};
+use crate::source;
 
 /// What one folder of results says.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ pub struct Part {
     pub verdicts: Vec<Verdict>,
     /// Texts of the claims that nothing was run for.
     pub left_out: Vec<String>,
-    /// Policies, points and repeats, for people.
-    pub size: String,
+    /// Policies, points and repeats.
+    pub extent: Extent,
     /// It was finished before.
     pub found: bool,
 }
@@ -29,17 +29,17 @@ pub struct Part {
 impl Part {
     /// The bundled scenario `name` with results in `path`: run if there is nothing, gone on with if it was interrupted,
     /// read if it is finished.
-    pub fn of(name: &str, path: &Path, how: &RunOptions, among: &Batch<'_>) -> Result<Part, Failure> {
-        let source = Source::bundled(name)?;
+    pub fn of(name: &str, path: &Path, how: &RunOptions, batch: &Batch<'_>) -> Result<Part, Failure> {
+        let source = source::bundled(name)?;
         let place = match manifest(path) {
             Some(there) if there.complete => return Part::found(&source, path, how),
             Some(_) => Place::Resume(path),
             None => Place::New(path),
         };
-        let ran = execute_source(&source, place, how, Some(among))?;
-        let RunOutcome { results, left_out_claims, manifest, path, size, .. } = ran;
+        let ran = execute_source(&source, place, how, Some(batch))?;
+        let Finished { results, left_out_claims, manifest, path, extent, .. } = ran;
         let (summary, verdicts) = (results.summary, results.verdicts);
-        Ok(Part { path, manifest, summary, verdicts, left_out: left_out_claims, size, found: false })
+        Ok(Part { path, manifest, summary, verdicts, left_out: left_out_claims, extent, found: false })
     }
 
     /// The finished results in `path`, which must be those of this scenario and this version.
@@ -60,14 +60,14 @@ impl Part {
             return Err(failure.help("remove the folder to run it again"));
         };
         let left_out = document.left_out_claims().to_vec();
-        let size = size(&Experiment::new(&document, &source.folder)?, manifest.repeats);
+        let extent = Experiment::new(&document, &source.folder)?.extent(manifest.repeats);
         Ok(Part {
             path: path.to_path_buf(),
             manifest,
             summary: finished.summary,
             verdicts,
             left_out,
-            size,
+            extent,
             found: true,
         })
     }

@@ -89,7 +89,7 @@ pub fn experiment(done: &Done, behind_another: bool) -> String {
         }
     };
     let quick = if model.manifest.quick { ", quick" } else { "" };
-    let _ = writeln!(text, "{}, seed {}{quick}, {}\n", model.size, model.manifest.seed, how_long(model));
+    let _ = writeln!(text, "{}, seed {}{quick}, {}\n", model.extent, model.manifest.seed, how_long(model));
     let verdicts = claims(&model.verdicts, &model.left_out, layout);
     text.push_str(if verdicts.is_empty() { "no claims\n" } else { &verdicts });
     for warning in &model.manifest.warnings {
@@ -103,9 +103,9 @@ pub fn experiment(done: &Done, behind_another: bool) -> String {
         Beside::Failed(failure) => {
             let _ = write!(text, "\nkernel hosts could not be run: {}", failure.render(layout.colour));
         }
-        Beside::RunOutcome(part) => {
+        Beside::Ran(part) => {
             let kernel = part.manifest.kernel.as_ref().map(|kernel| kernel.name.as_str()).unwrap_or_default();
-            let _ = writeln!(text, "\non kernel hosts ({kernel}): {}, {}\n", part.size, how_long(part));
+            let _ = writeln!(text, "\non kernel hosts ({kernel}): {}, {}\n", part.extent, how_long(part));
             let table = beside(&model.summary, &part.summary, layout);
             text.push_str(if table.is_empty() { "nothing was run on both\n" } else { &table });
             if !part.verdicts.is_empty() {
@@ -136,7 +136,7 @@ pub fn table(done: &[Done]) -> String {
             Beside::Nothing => String::new(),
             Beside::Without(_) => "not run".to_owned(),
             Beside::Failed(_) => "failed".to_owned(),
-            Beside::RunOutcome(part) => span(part.manifest.wall_s),
+            Beside::Ran(part) => span(part.manifest.wall_s),
         };
         let id = one.experiment.id.to_uppercase();
         rows.push(vec![id, one.experiment.bundled.name.to_owned(), span(time), kernels, claims]);
@@ -164,7 +164,7 @@ pub fn json(done: &[Done], quick: bool) -> Value {
         object["kernel_hosts"] = match (&done.kernels, &done.model) {
             (Beside::Without(reason), _) => json!({ "not_run": reason }),
             (Beside::Failed(failure), _) => json!({ "error": failure.render(false).trim_end() }),
-            (Beside::RunOutcome(part), Ok(model)) => {
+            (Beside::Ran(part), Ok(model)) => {
                 let mut object = part.to_json();
                 object["rows"] = beside_json(&model.summary, &part.summary);
                 object

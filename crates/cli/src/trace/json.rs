@@ -48,6 +48,15 @@ fn class(report: &Report, class: Class, heading: Heading) -> Value {
     })
 }
 
+/// How bursty the series of each class is.
+fn dispersion(report: &Report) -> Map<String, Value> {
+    let of = |class: Class| {
+        let (value, length) = report.series.dispersion(class as usize)?;
+        Some((class.name().to_owned(), json!({ "variance_over_mean": value, "time_ns": length })))
+    };
+    classes().into_iter().filter_map(of).collect()
+}
+
 /// All of it.
 pub fn report(report: &Report, warnings: &[String], errors: &[String]) -> Value {
     let (packets, totals) = (&report.packets, &report.totals);
@@ -69,13 +78,6 @@ pub fn report(report: &Report, warnings: &[String], errors: &[String]) -> Value 
     } else {
         vec![view("all", Heading::Other)]
     };
-    let dispersion: Map<String, Value> = classes()
-        .into_iter()
-        .filter_map(|class| {
-            let (value, length) = report.series.dispersion(class as usize)?;
-            Some((class.name().to_owned(), json!({ "variance_over_mean": value, "time_ns": length })))
-        })
-        .collect();
     json!({
         "begin_ns": report.begin,
         "duration_ns": report.duration(),
@@ -125,7 +127,7 @@ pub fn report(report: &Report, warnings: &[String], errors: &[String]) -> Value 
         "flows": views,
         "starts": arrivals(report.starts),
         "opens": arrivals(report.opens),
-        "dispersion": dispersion,
+        "dispersion": dispersion(report),
         "incast_degree": distribution(&report.degrees),
         "handshake_rtt_ns": distribution(&report.handshakes),
         "rtt_ns": distribution(&report.rtt),

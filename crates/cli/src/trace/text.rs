@@ -6,7 +6,6 @@ use headway_capture::{Arrivals, Class, End, Heading, Histogram, Report};
 use headway_report::{Layout, table, three_digits};
 
 use super::classes;
-use crate::clock;
 
 /// Where there is no value.
 const NONE: &str = "–";
@@ -104,7 +103,7 @@ fn overview(report: &Report, layout: Layout) -> String {
     let all = packets.all;
     let mut rows: Vec<[String; 2]> = Vec::new();
     let mut row = |name: &str, value: String| rows.push([name.to_owned(), value]);
-    row("from", clock::rfc3339(report.begin / 1_000_000_000));
+    row("from", headway_experiment::clock::rfc3339(report.begin / 1_000_000_000));
     row("for", time(report.duration() as f64));
     row("packets", all.to_string());
     row("bytes on the wire", bytes(packets.bytes as f64));

@@ -2,7 +2,7 @@
 
 use std::mem::discriminant;
 
-use super::Checker;
+use crate::checker::Checker;
 use crate::schema::{ClaimRecord, OperandRecord, Published, ScenarioRecord, TrafficRecord};
 use headway_language::SweepValues;
 

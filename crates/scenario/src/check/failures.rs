@@ -1,6 +1,6 @@
 //! Failures: what the file alone can tell. Names are looked up where the network is built.
 
-use super::Checker;
+use crate::checker::Checker;
 use crate::schema::{Direction, FailureRecord, ScenarioRecord};
 
 pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {

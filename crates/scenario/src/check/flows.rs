@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use headway_units::Span;
 
-use super::{Checker, tree};
+use super::tree;
+use crate::checker::Checker;
 use crate::schema::{
     AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, HostsRecord, LinuxHostsRecord,
     PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficKind, TransportRecord,
 };
+use crate::settings::queue_name;
 use crate::stack;
 
 /// The identity of a flow has twelve bits for its traffic.
@@ -31,7 +33,7 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         match &traffic.kind {
             TrafficKind::Flows(flows) => {
                 endpoints(scenario, name, flows, &index, checker);
-                size(&format!("traffic.{name}.size"), &flows.size.0, &["traffic", &index, "size"], checker);
+                flows.size.0.check(&format!("traffic.{name}.size"), &["traffic", &index, "size"], checker);
                 size_of_arrivals(name, flows, &index, checker);
                 times(scenario, name, (flows.start, flows.stop), &index, checker);
                 arrival(scenario, name, &flows.arrival, &index, checker);
@@ -105,7 +107,7 @@ fn kernels(linux: &LinuxHostsRecord, name: &str, checker: &mut Checker) {
 
 fn queue(policy: &PolicyRecord, index: &str, checker: &mut Checker) {
     let Some(queue) = policy.linux.as_ref().and_then(|linux| linux.qdisc.as_ref()) else { return };
-    if headway_kernel::setup::queue_name(queue).is_none() {
+    if queue_name(queue).is_none() {
         let message = format!("`policy.{}.linux.qdisc` is not what `tc qdisc` takes after `root`", policy.name);
         let help =
             "the name of a queueing discipline and its settings: \"fq\", \"tbf rate 50mbit burst 20kb latency 5ms\"";
@@ -162,34 +164,6 @@ fn endpoints(scenario: &ScenarioRecord, name: &str, traffic: &FlowsRecord, index
     if from == &traffic.to && hosts == 1 {
         let message = format!("traffic `{name}` goes from `{from}` to itself, which is a single host");
         checker.problem(&path("to"), message, "nobody to send to", None);
-    }
-}
-
-/// Checks the size at `path`, which messages call `label`.
-pub(super) fn size(label: &str, size: &SizeKind, path: &[&str], checker: &mut Checker) {
-    match size {
-        SizeKind::Uniform(size) if size.min > size.max => {
-            let message = format!("`{label}` has a `min` larger than its `max`");
-            let found = format!("{} to {}", size.min, size.max);
-            checker.problem(path, message, &found, None);
-        }
-        SizeKind::Pareto(size) => {
-            // The smallest value of a Pareto variable is mean · (a − 1) / a.
-            let least = size.mean.get() as f64 * (size.shape - 1.0) / size.shape;
-            if let Some(max) = size.max
-                && (max.get() as f64) < least
-            {
-                let message = format!("`{label}.max` cuts off every size");
-                let help = format!("with this shape and mean the smallest size is {least:.0} bytes");
-                checker.problem(&[path, &["max"]].concat(), message, &format!("this is {max}"), Some(&help));
-            }
-        }
-        SizeKind::Cdf(size) if size.name.is_some() == size.file.is_some() => {
-            let message = format!("`{label}` needs exactly one of `name` and `file`");
-            let found = if size.name.is_some() { "both are given" } else { "neither is given" };
-            checker.problem(path, message, found, None);
-        }
-        _ => {}
     }
 }
 

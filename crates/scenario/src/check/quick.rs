@@ -1,6 +1,6 @@
 //! Quick sizes, and what a reproduction runs on kernel hosts: they must be about what the scenario has.
 
-use super::Checker;
+use crate::checker::Checker;
 use crate::schema::ScenarioRecord;
 use headway_language::{Map, SweepValues};
 

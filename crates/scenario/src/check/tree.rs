@@ -1,7 +1,7 @@
 //! Requests that are split up among the hosts of a tree.
 
-use super::Checker;
-use super::flows::{arrival, size, times};
+use super::flows::{arrival, times};
+use crate::checker::Checker;
 use crate::schema::{ArrivalRecord, HostKind, PartitionAggregateRecord, REQUEST, ScenarioRecord, SizeKind};
 
 /// The deepest tree: a flow's name has room for so many.
@@ -93,7 +93,7 @@ fn drawn(label: &str, kind: &SizeKind, path: &[&str], checker: &mut Checker) {
     let wrong = match kind {
         SizeKind::Unlimited(_) => "without end",
         SizeKind::Shared(_) => "shared out among senders",
-        _ => return size(label, kind, path, checker),
+        _ => return kind.check(label, path, checker),
     };
     checker.problem(path, format!("`{label}` cannot be {wrong}"), "", Some("use an amount, or a distribution"));
 }

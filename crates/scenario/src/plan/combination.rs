@@ -3,7 +3,7 @@
 use headway_control::congestion::AnyController;
 use headway_transport::Profile;
 
-use super::PlanError;
+use super::error::PlanError;
 use crate::schema::{ReceiveWindow, Recovery, TransportRecord};
 use crate::stack::Repair;
 

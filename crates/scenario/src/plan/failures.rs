@@ -6,12 +6,16 @@ use headway_fabric::{Graph, LinkId, NodeId, NodeKind};
 use headway_transport::Failure;
 use headway_units::Time;
 
-use super::{Network, PlanError};
+use super::error::PlanError;
+use super::network::Network;
 use crate::schema::{Direction, FailureRecord, ScenarioRecord};
 use headway_language::suggest_help;
 
 /// The failures of the scenario, in the order of the file.
-pub(super) fn build(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<Failure>, PlanError> {
+///
+/// # Errors
+/// If a name or an interface is not there.
+pub fn build(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<Failure>, PlanError> {
     let each = |(index, record): (usize, &FailureRecord)| {
         let links = links(record, &index.to_string(), &network.built.graph)?;
         Ok(Failure {
@@ -26,7 +30,7 @@ pub(super) fn build(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<
 }
 
 /// By outgoing link of a host: the times at which its carrier goes, comes back, …, in order and before `end`.
-pub(super) fn carriers(failures: &[Failure], end: Time) -> BTreeMap<LinkId, Vec<Time>> {
+pub fn carriers(failures: &[Failure], end: Time) -> BTreeMap<LinkId, Vec<Time>> {
     // per link: how many failures begin or end there
     let mut changes: BTreeMap<LinkId, BTreeMap<Time, i32>> = BTreeMap::new();
     for failure in failures.iter().filter(|failure| failure.carrier) {

@@ -3,7 +3,8 @@
 use headway_fabric::NodeId;
 use headway_transport::{Costs, HostModel};
 
-use super::{Network, PlanError};
+use super::error::PlanError;
+use super::network::Network;
 use crate::schema::{HostModelRecord, ScenarioRecord};
 
 /// More cores and queues than this are a mistake.

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use headway_fabric::topology::{
-    Bcube, Built, DualHomedFatTree, DualHomedPod, Dumbbell, FatTree, MultiHomedFatTree, ParallelPaths, TopologyError,
-    Tree, TwoTier, Vl2,
-};
-use headway_fabric::{Graph, GraphError, Limit, LinkId, NodeId, NodeKind, QueueSpec, Wire};
-use headway_units::{Rate, Span};
+use headway_fabric::topology::Built;
+use headway_fabric::{Graph, Limit, LinkId, NodeId, NodeKind, QueueSpec};
+use headway_units::Span;
 
-use super::{Hosts, PlanError, queue};
-use crate::schema::{
-    GraphRecord, LinkChangeRecord, LinkRecord, Place, QueueRecord, ScenarioRecord, ShapeRecord, TopologyRecord,
-};
+use super::error::PlanError;
+use crate::schema::{Place, ScenarioRecord, TopologyRecord};
+use crate::topology::wire;
+
+/// The hosts of a group.
+pub type Hosts = Vec<NodeId>;
 
 /// The graph with its groups of hosts.
 #[derive(Debug, Clone)]
-pub(crate) struct Network {
+pub struct Network {
+    /// The graph, and the hosts of the topology in order.
     pub built: Built,
     groups: Vec<(String, Hosts)>,
     names: Vec<Arc<str>>,
@@ -25,15 +25,17 @@ pub(crate) struct Network {
 }
 
 impl Network {
+    /// The topology of `scenario` with its groups.
+    ///
+    /// # Errors
+    /// If it cannot be built like that.
     pub fn build(scenario: &ScenarioRecord) -> Result<Network, PlanError> {
         let topology = &scenario.topology;
-        let fault =
-            |error: TopologyError| PlanError::new(&["topology"], format!("this topology cannot be built: {error}"));
-        let mut built = match &topology.shape {
-            ShapeRecord::Graph(graph) => by_hand(graph, topology)
-                .map_err(|error| PlanError::new(&["topology"], format!("this graph cannot be built: {error}")))?,
-            shape => preset(shape, topology).map_err(fault)?,
-        };
+        let mut built = topology
+            .shape
+            .kind()
+            .build(&topology.wires())
+            .map_err(|error| PlanError::new(&["topology"], error.to_string()))?;
         let mut free = built.hosts.clone();
         let mut groups = Vec::new();
         for (name, group) in scenario.hosts.iter() {
@@ -115,6 +117,7 @@ impl Network {
         self.groups.iter().find(|(known, _)| known == name).map_or(&[], |(_, hosts)| hosts)
     }
 
+    /// The name of a host or switch.
     pub fn name(&self, node: NodeId) -> Arc<str> {
         Arc::clone(&self.names[node.index()])
     }
@@ -125,6 +128,7 @@ impl Network {
         format!("{}>{}", self.name(link.from), self.name(link.to))
     }
 
+    /// The ports of switches.
     pub fn switch_ports(&self) -> Vec<LinkId> {
         let graph = &self.built.graph;
         let at_switch = |(_, link): &(usize, &headway_fabric::Link)| graph.node(link.from).kind == NodeKind::Switch;
@@ -136,7 +140,7 @@ impl Network {
 fn check_queues(topology: &TopologyRecord) -> Result<(), PlanError> {
     let frame = topology.mtu.get() + 18;
     for (key, record) in [("queue", &topology.queue), ("host-queue", &topology.host_queue)] {
-        if let Some((of, bytes)) = queue::bytes(record)
+        if let Some((of, bytes)) = record.bytes()
             && bytes.get() < frame
         {
             let message = format!("a queue of {bytes} has no room for a frame of {frame} B");
@@ -150,7 +154,7 @@ fn check_queues(topology: &TopologyRecord) -> Result<(), PlanError> {
 /// Gives every switch its buffer, if there is one; it must hold its ports' reserves and a full frame of every port.
 fn share_buffers(topology: &TopologyRecord, graph: &mut Graph) -> Result<(), PlanError> {
     let Some(record) = &topology.shared_buffer else { return Ok(()) };
-    let spec = queue::buffer(record);
+    let spec = record.spec();
     let frame = topology.mtu.get() + 18;
     let switches: Vec<NodeId> = graph.switches().collect();
     for switch in switches {
@@ -192,155 +196,6 @@ fn parts(graph: &Graph) -> Vec<u32> {
         next += 1;
     }
     parts
-}
-
-fn wire(link: &LinkRecord, own: &QueueRecord) -> Wire {
-    Wire { rate: link.rate, delay: link.delay, gap: link.gap, loss: link.loss.get(), queue: queue::spec(own) }
-}
-
-/// The wires of a topology: hosts' ports, switches' ports to hosts, and changed links between switches.
-struct Wires<'a>(&'a TopologyRecord);
-
-impl Wires<'_> {
-    fn changed(&self, change: Option<&LinkChangeRecord>) -> LinkRecord {
-        change.map_or_else(|| self.0.link.clone(), |change| change.over(&self.0.link))
-    }
-
-    fn host(&self, change: Option<&LinkChangeRecord>) -> Wire {
-        wire(&self.changed(change), &self.0.host_queue)
-    }
-
-    fn switch(&self, change: Option<&LinkChangeRecord>) -> Wire {
-        wire(&self.changed(change), &self.0.queue)
-    }
-
-    /// Between switches, the rate divided by `factor`.
-    fn oversubscribed(&self, change: Option<&LinkChangeRecord>, factor: f64) -> Wire {
-        let wire = self.switch(change);
-        Wire { rate: Rate::from_bps((wire.rate.bps() as f64 / factor).round() as u64), ..wire }
-    }
-}
-
-fn preset(shape: &ShapeRecord, topology: &TopologyRecord) -> Result<Built, TopologyError> {
-    let wires = Wires(topology);
-    let (host_wire, wire) = (wires.host(None), wires.switch(None));
-    let (host_latency, switch_latency) = (Span::ZERO, topology.switch_latency);
-    match shape {
-        ShapeRecord::Dumbbell(own) => {
-            let bottleneck = wires.switch(Some(&own.bottleneck));
-            Dumbbell { left: own.left, right: own.right, bottleneck, host_wire, wire, host_latency, switch_latency }
-                .build()
-        }
-        ShapeRecord::ParallelPaths(own) => {
-            let paths = vec![wires.switch(own.middle.as_ref()); own.paths as usize];
-            ParallelPaths { left: own.left, right: own.right, paths, host_wire, wire, host_latency, switch_latency }
-                .build()
-        }
-        ShapeRecord::TwoTier(own) | ShapeRecord::LeafSpine(own) => TwoTier {
-            leaves: own.leaves,
-            spines: own.spines,
-            hosts_per_leaf: own.hosts_per_leaf,
-            host_wire,
-            wire,
-            spine_wire: wires.switch(own.uplink.as_ref()),
-            host_latency,
-            switch_latency,
-        }
-        .build(),
-        ShapeRecord::FatTree(own) => FatTree {
-            k: own.k,
-            hosts_per_edge: own.hosts_per_edge,
-            host_wire: wires.host(own.host_link.as_ref()),
-            wire: wires.switch(own.host_link.as_ref()),
-            aggregation_wire: wires.oversubscribed(own.edge_link.as_ref(), own.edge_oversubscription),
-            core_wire: wires.oversubscribed(own.core_link.as_ref(), own.core_oversubscription),
-            host_latency,
-            switch_latency,
-        }
-        .build(),
-        ShapeRecord::DualHomedFatTree(own) => DualHomedFatTree {
-            k: own.k,
-            hosts_per_pod: own.hosts_per_pod,
-            host_wire,
-            wire,
-            aggregation_wire: wire,
-            core_wire: wire,
-            host_latency,
-            switch_latency,
-        }
-        .build(),
-        ShapeRecord::DualHomedPod(own) => DualHomedPod {
-            k: own.k,
-            hosts: own.hosts,
-            host_wire,
-            wire,
-            aggregation_wire: wire,
-            host_latency,
-            switch_latency,
-        }
-        .build(),
-        ShapeRecord::MultiHomedFatTree(own) => MultiHomedFatTree {
-            k: own.k,
-            hosts_per_edge: own.hosts_per_edge,
-            host_wire: wires.host(own.host_link.as_ref()),
-            wire: wires.switch(own.host_link.as_ref()),
-            aggregation_wire: wires.switch(own.edge_link.as_ref()),
-            core_wire: wires.switch(own.core_link.as_ref()),
-            host_latency,
-            switch_latency,
-        }
-        .build(),
-        ShapeRecord::Bcube(own) => {
-            Bcube { n: own.n, levels: own.levels, host_wire, wire, host_latency, switch_latency }.build()
-        }
-        ShapeRecord::Tree(own) => Tree {
-            aggregations: own.aggregations,
-            edges_per_aggregation: own.edges_per_aggregation,
-            hosts_per_edge: own.hosts_per_edge,
-            host_wire: wires.host(own.host_link.as_ref()),
-            wire: wires.switch(own.host_link.as_ref()),
-            aggregation_wire: wires.switch(own.edge_link.as_ref()),
-            core_wire: wires.switch(own.core_link.as_ref()),
-            host_latency,
-            switch_latency,
-        }
-        .build(),
-        ShapeRecord::Vl2(own) => Vl2 {
-            aggregation_ports: own.aggregation_ports,
-            intermediate_ports: own.intermediate_ports,
-            hosts_per_tor: own.hosts_per_tor,
-            host_wire: wires.host(own.host_link.as_ref()),
-            wire: wires.switch(own.host_link.as_ref()),
-            aggregation_wire: wires.switch(own.edge_link.as_ref()),
-            intermediate_wire: wires.switch(own.core_link.as_ref()),
-            host_latency,
-            switch_latency,
-        }
-        .build(),
-        ShapeRecord::Graph(_) => unreachable!("graphs are built by hand"),
-    }
-}
-
-fn by_hand(record: &GraphRecord, topology: &TopologyRecord) -> Result<Built, GraphError> {
-    let mut graph = Graph::new();
-    for name in &record.switches {
-        graph.add_switch(name.as_str(), topology.switch_latency)?;
-    }
-    let hosts =
-        record.hosts.iter().map(|name| graph.add_host(name.as_str(), Span::ZERO)).collect::<Result<Vec<_>, _>>()?;
-    for cable in &record.cables {
-        let link = cable.link.over(&topology.link);
-        let ends = cable.between.each_ref().map(|name| graph.find(name).expect("checked: the name is in the graph"));
-        let [from_a, from_b] = ends.map(|end| {
-            let default = match graph.node(end).kind {
-                NodeKind::Host => &topology.host_queue,
-                NodeKind::Switch => &topology.queue,
-            };
-            wire(&link, cable.queue.as_ref().unwrap_or(default))
-        });
-        graph.connect(ends[0], ends[1], from_a, from_b)?;
-    }
-    Ok(Built { graph, hosts, top: Vec::new() })
 }
 
 #[cfg(test)]

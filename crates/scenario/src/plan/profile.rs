@@ -4,7 +4,8 @@ use headway_control::congestion::{AnyController, BadParameter};
 use headway_levers::lanes::{LaneOpen, LanesRecord, LeftoversRecord, ModelledLanesRecord, ReturnRecord, Sampling};
 use headway_transport::{HistoryPlan, LanePlan, Multipath, Profile, Scheduler};
 
-use super::{PlanError, combination};
+use super::combination;
+use super::error::PlanError;
 use crate::schema::{
     AddressPairs, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord, Stack, TrafficRecord, TransportRecord,
 };

@@ -7,23 +7,19 @@ use std::sync::Arc;
 use headway_control::lanes::MAX_SUBFLOWS;
 use headway_engine::Streams;
 use headway_fabric::NodeId;
-use headway_traffic::{
-    Arrival, Cdf, Ends, Exponential, Fixed, Flows, Pareto, Pattern, Shares, Size, SizeError, Traffic, Uniform,
-};
+use headway_traffic::{Arrival, Ends, Flows, Pattern, Shares, Size, Traffic};
 use headway_transport::{AddressPairs, FlowStart, Multipath, Profile};
-use headway_units::{Bytes, Span, Time};
+use headway_units::{Span, Time};
 
-use super::network::Network;
-use super::{Hosts, PlanError};
-use crate::schema::{ArrivalRecord, CdfRecord, FlowsRecord, Pairs, PolicyRecord, ScenarioRecord, SizeKind};
+use super::error::PlanError;
+use super::network::{Hosts, Network};
+use crate::schema::{ArrivalRecord, FlowsRecord, LoadRecord, Pairs, PolicyRecord, ScenarioRecord, SizeKind};
 use headway_language::Ratio;
-
-/// A table of sizes has at most this many bytes.
-const LARGEST_TABLE: u64 = 16 << 20;
 
 /// One kind of traffic with the hosts it runs between.
 #[derive(Debug, Clone)]
-pub(super) struct Planned {
+pub struct FlowsPlan {
+    /// By which it is known.
     pub name: Arc<str>,
     /// Its place among all traffic.
     pub index: u16,
@@ -39,15 +35,19 @@ pub(super) struct Planned {
     pub fewest_interfaces: Option<usize>,
 }
 
-impl Planned {
-    pub fn build(
+impl FlowsPlan {
+    /// Flows of `record`, which is number `index`, between the hosts of `network`; files it names are in `folder`.
+    ///
+    /// # Errors
+    /// If it has no hosts, paths, sizes or arrivals like that.
+    pub(super) fn build(
         name: &str,
         record: &FlowsRecord,
         index: usize,
         scenario: &ScenarioRecord,
         network: &Network,
         folder: &Path,
-    ) -> Result<Planned, PlanError> {
+    ) -> Result<FlowsPlan, PlanError> {
         let number = index.to_string();
         let fault = |key: &str, message: String| PlanError::new(&["traffic", &number, key], message);
         let mut destinations: Hosts = network.group(&record.to).to_vec();
@@ -71,22 +71,12 @@ impl Planned {
             }
             hosts.truncate(count as usize);
         }
-        let size = size_of(&record.size.0, folder).map_err(|message| fault("size", message))?;
+        let size = record.size.0.size(folder).map_err(|message| fault("size", message))?;
         let arrival = match &record.arrival {
             ArrivalRecord::Load(own) => {
-                if record.pairs != Pairs::Random && record.pairs != Pairs::Permutation {
-                    let message = "arrivals by `load` need one process for each source".to_owned();
-                    return Err(fault("arrival", message).help("use pairs = \"random\" or \"permutation\""));
-                }
-                let Some(size) = &size else {
-                    return Err(fault("arrival", "a load cannot be had of flows without end".to_owned()));
-                };
-                let rates: Vec<u64> = sources.iter().map(|&host| interface_rate(host, network)).collect();
-                if rates.windows(2).any(|pair| pair[0] != pair[1]) {
-                    let message = "a load needs sources whose interfaces have the same rate".to_owned();
-                    return Err(fault("arrival", message).help("give the groups traffic of their own"));
-                }
-                Arrival::Poisson { mean: gap(own.fraction.get(), size, rates.first().copied().unwrap_or(1)) }
+                load(own, record, size.as_ref(), &sources, network).map_err(|(message, help)| {
+                    help.into_iter().fold(fault("arrival", message.to_owned()), PlanError::help)
+                })?
             }
             other => arrival(other).expect("only a load depends on more"),
         };
@@ -111,7 +101,7 @@ impl Planned {
         let fewest_interfaces = fewest_interfaces([&sources, &destinations], network);
         let (name, index) = (name.into(), index as u16);
         let deadline = record.deadline;
-        let planned = Planned { name, index, traffic, ends, deadline, sources, destinations, fewest_interfaces };
+        let planned = FlowsPlan { name, index, traffic, ends, deadline, sources, destinations, fewest_interfaces };
         check_paths(&planned.sources, &planned.destinations, network).map_err(|message| fault("to", message))?;
         if !planned.sources.is_empty() {
             // What could be wrong with them is wrong for any seed.
@@ -124,17 +114,22 @@ impl Planned {
     }
 
     /// An interface that is asked for must be there.
-    pub fn check_interface(&self, profile: &Profile, policy: &PolicyRecord, index: usize) -> Result<(), PlanError> {
+    pub(super) fn check_interface(
+        &self,
+        profile: &Profile,
+        policy: &PolicyRecord,
+        index: usize,
+    ) -> Result<(), PlanError> {
         check_interface(&self.name, self.fewest_interfaces, profile, policy, index)
     }
 
     /// Lanes need a subflow left for long flows.
-    pub fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), PlanError> {
+    pub(super) fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), PlanError> {
         check_lanes(&self.name, [&self.sources, &self.destinations], profile, network, policy)
     }
 
     /// Its flows in one run.
-    pub fn starts(&self, streams: Streams) -> Starts<'_> {
+    pub(super) fn starts(&self, streams: Streams) -> Starts<'_> {
         let flows = (!self.sources.is_empty())
             .then(|| self.traffic.flows(self.ends, streams).expect("checked when it was planned"));
         Starts { planned: self, flows }
@@ -153,7 +148,7 @@ impl Planned {
 
 /// The flows of one traffic in one run.
 pub(super) struct Starts<'a> {
-    planned: &'a Planned,
+    planned: &'a FlowsPlan,
     /// None if nobody sends.
     flows: Option<Flows>,
 }
@@ -292,6 +287,27 @@ fn interface_rate(host: NodeId, network: &Network) -> u64 {
     graph.interfaces(host).iter().map(|&link| graph.link(link).wire.rate.bps()).fold(0, u64::saturating_add)
 }
 
+/// The arrivals of flows that make up a load on the interfaces of `sources`; otherwise what is wrong, and a remedy.
+fn load(
+    own: &LoadRecord,
+    record: &FlowsRecord,
+    size: Option<&Size>,
+    sources: &[NodeId],
+    network: &Network,
+) -> Result<Arrival, (&'static str, Option<&'static str>)> {
+    if record.pairs != Pairs::Random && record.pairs != Pairs::Permutation {
+        let help = "use pairs = \"random\" or \"permutation\"";
+        return Err(("arrivals by `load` need one process for each source", Some(help)));
+    }
+    let size = size.ok_or(("a load cannot be had of flows without end", None))?;
+    let rates: Vec<u64> = sources.iter().map(|&host| interface_rate(host, network)).collect();
+    if rates.windows(2).any(|pair| pair[0] != pair[1]) {
+        let help = "give the groups traffic of their own";
+        return Err(("a load needs sources whose interfaces have the same rate", Some(help)));
+    }
+    Ok(Arrival::Poisson { mean: gap(own.fraction.get(), size, rates.first().copied().unwrap_or(1)) })
+}
+
 /// The mean gap that makes flows of `size` ask for `fraction` of `bps`.
 fn gap(fraction: f64, size: &Size, bps: u64) -> Span {
     let seconds = size.mean().get() as f64 * 8.0 / (bps.max(1) as f64 * fraction);
@@ -307,36 +323,4 @@ pub(super) fn arrival(record: &ArrivalRecord) -> Option<Arrival> {
         ArrivalRecord::ClosedLoop(own) => Arrival::ClosedLoop { think: own.think },
         ArrivalRecord::Load(_) => return None,
     })
-}
-
-/// The sizes of a record; none if they are without end.
-pub(super) fn size_of(record: &SizeKind, folder: &Path) -> Result<Option<Size>, String> {
-    let size = |error: SizeError| error.to_string();
-    Ok(Some(match record {
-        SizeKind::Unlimited(_) => return Ok(None),
-        SizeKind::Fixed(own) => Size::Fixed(Fixed::new(own.bytes).map_err(size)?),
-        SizeKind::Uniform(own) => Size::Uniform(Uniform::new(own.min, own.max).map_err(size)?),
-        SizeKind::Exponential(own) => Size::Exponential(Exponential::new(own.mean).map_err(size)?),
-        SizeKind::Pareto(own) => Size::Pareto(Pareto::new(own.shape, own.mean, own.max).map_err(size)?),
-        SizeKind::Cdf(own) => Size::Cdf(cdf(own, folder)?),
-        SizeKind::Shared(own) => Size::Fixed(Fixed::new(own.total).map_err(size)?),
-    }))
-}
-
-fn cdf(record: &CdfRecord, folder: &Path) -> Result<Cdf, String> {
-    if let Some(name) = &record.name {
-        return Cdf::builtin(name).ok_or_else(|| {
-            let known: Vec<&str> = Cdf::builtin_names().collect();
-            format!("there is no table of sizes `{name}`; known are {}", known.join(", "))
-        });
-    }
-    // Named as the scenario does: where it was looked for follows from where the scenario is.
-    let name = record.file.as_deref().unwrap_or_default();
-    let file = folder.join(name);
-    let bytes = std::fs::metadata(&file).map_err(|error| format!("{name}: {error}"))?.len();
-    if bytes > LARGEST_TABLE {
-        return Err(format!("{name} has {}, more than a table of sizes", Bytes::new(bytes)));
-    }
-    let text = std::fs::read_to_string(&file).map_err(|error| format!("{name}: {error}"))?;
-    Cdf::parse(&text).map_err(|error| format!("{name}: {error}"))
 }

@@ -7,9 +7,9 @@ use headway_traffic::app::{Level, Message, PartitionAggregate, Requests, TreeErr
 use headway_transport::{FlowEnd, FlowStart, Profile};
 use headway_units::Time;
 
-use super::network::Network;
-use super::traffic::{arrival, check_interface, check_lanes, check_paths, fewest_interfaces, size_of};
-use super::{Hosts, PlanError};
+use super::error::PlanError;
+use super::network::{Hosts, Network};
+use super::traffic::{arrival, check_interface, check_lanes, check_paths, fewest_interfaces};
 use crate::schema::{PartitionAggregateRecord, PolicyRecord, ScenarioRecord};
 
 /// A partition–aggregate application with its hosts.
@@ -42,7 +42,7 @@ impl Tree {
         for (level, own) in record.levels.iter().enumerate() {
             let level = level.to_string();
             let at = ["traffic", &number, "levels", &level, "answer"];
-            let answer = size_of(&own.answer.0, folder).map_err(|message| PlanError::new(&at, message))?;
+            let answer = own.answer.0.size(folder).map_err(|message| PlanError::new(&at, message))?;
             hosts.push(network.group(&own.on).to_vec());
             levels.push(Level {
                 hosts: network.group(&own.on).len(),
@@ -52,7 +52,7 @@ impl Tree {
                 jitter: own.jitter,
             });
         }
-        let query = size_of(&record.query.0, folder).map_err(|message| fault("query", message))?;
+        let query = record.query.0.size(folder).map_err(|message| fault("query", message))?;
         let stop = record.stop.unwrap_or(scenario.duration).min(scenario.duration);
         let app = PartitionAggregate {
             name: name.to_owned(),

@@ -7,7 +7,7 @@ use super::traffic::Starts;
 use super::tree::TreeStarts;
 
 /// The traffic of one run.
-pub(super) struct Workload<'a> {
+pub struct Workload<'a> {
     /// In the order of the file.
     parts: Vec<Part<'a>>,
 }
@@ -45,7 +45,7 @@ impl Part<'_> {
 }
 
 impl<'a> Workload<'a> {
-    pub fn new(parts: impl Iterator<Item = Part<'a>>) -> Workload<'a> {
+    pub(super) fn new(parts: impl Iterator<Item = Part<'a>>) -> Workload<'a> {
         let mut parts: Vec<Part> = parts.collect();
         parts.sort_by_key(Part::index);
         Workload { parts }

@@ -4,7 +4,7 @@ use headway_units::Span;
 
 use headway_language::{Name, OrOff, record, words};
 
-use super::LONGEST;
+use crate::limits::LONGEST;
 
 words! {
     /// Which direction of a cable goes down.

@@ -4,12 +4,22 @@ mod claim;
 mod failure;
 mod hosts;
 mod policy;
-mod queue;
 mod quick;
-mod topology;
 mod traffic;
 mod transport;
 
+pub use crate::queue::{
+    CodelRecord, DropTailRecord, DrrRecord, FqCodelRecord, QueueRecord, RedRecord, SharedBufferRecord,
+};
+pub use crate::size::{
+    CdfRecord, ExponentialRecord, FixedRecord, ParetoRecord, SharedRecord, SizeKind, SizeRecord, UniformRecord,
+    UnlimitedRecord,
+};
+pub use crate::topology::{
+    BcubeRecord, CableRecord, DualHomedFatTreeRecord, DualHomedPodRecord, DumbbellRecord, FatTreeRecord, GraphRecord,
+    LinkChangeRecord, LinkRecord, MultiHomedFatTreeRecord, ParallelPathsRecord, ShapeRecord, TopologyRecord,
+    TreeRecord, TwoTierRecord, Vl2Record,
+};
 pub use claim::{BetweenRecord, ClaimRecord, NearRecord, NumberRecord, OperandRecord, Published};
 pub use failure::{Direction, FailureRecord};
 pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
@@ -17,18 +27,11 @@ pub use policy::{
     AddressPairs, LaneDaemonRecord, LinuxPolicyRecord, MptcpRecord, PolicyRecord, Protocol, ReplicateRecord, Scheduler,
     TcpRecord,
 };
-pub use queue::{CodelRecord, DropTailRecord, DrrRecord, FqCodelRecord, QueueRecord, RedRecord, SharedBufferRecord};
 pub use quick::{KernelHostsRecord, KernelQuickRecord, QuickRecord};
-pub use topology::{
-    BcubeRecord, CableRecord, DualHomedFatTreeRecord, DualHomedPodRecord, DumbbellRecord, FatTreeRecord, GraphRecord,
-    LinkChangeRecord, LinkRecord, MultiHomedFatTreeRecord, ParallelPathsRecord, ShapeRecord, TopologyRecord,
-    TreeRecord, TwoTierRecord, Vl2Record,
-};
 pub(crate) use traffic::REQUEST;
 pub use traffic::{
-    ArrivalRecord, CdfRecord, ClosedLoopRecord, CommandRecord, ExponentialRecord, FixedRecord, FlowsRecord, LoadRecord,
-    OnceRecord, Pairs, ParetoRecord, PartitionAggregateRecord, PeriodicRecord, PoissonRecord, SharedRecord, SizeKind,
-    SizeRecord, TrafficKind, TrafficRecord, UniformRecord, UnlimitedRecord,
+    ArrivalRecord, ClosedLoopRecord, CommandRecord, FlowsRecord, LoadRecord, OnceRecord, Pairs,
+    PartitionAggregateRecord, PeriodicRecord, PoissonRecord, TrafficKind, TrafficRecord,
 };
 pub use transport::{
     DelayedAckRecord, IdleRestart, LinuxTransportRecord, Pacing, ReceiveWindow, Recovery, Reduces, Reduction, RtoRule,
@@ -38,9 +41,6 @@ pub use transport::{
 use headway_units::Span;
 
 use headway_language::{Map, Name, Sweep, above, record, words};
-
-/// The longest delay or time-out: what adds up in a run of at most sixty days stays in the range of time.
-const LONGEST: Span = Span::from_secs(3600);
 
 record! {
     /// A scenario: what is simulated, what is compared, what is measured and what must hold.

@@ -1,13 +1,12 @@
 //! Who sends what to whom, and when.
 
 use headway_units::{Bytes, Span};
-use serde_json::json;
 
 use super::{HostKind, ScenarioRecord};
 
-use headway_language::{
-    Definitions, Field, Json, Name, Node, Ratio, Reader, Shown, Value, above, choice, record, suggest_nearest, words,
-};
+use headway_language::{Name, Ratio, above, choice, record, words};
+
+use crate::size::{SizeKind, SizeRecord};
 
 record! {
     /// What is sent.
@@ -134,10 +133,10 @@ record! {
         #[range(above(Span::ZERO))]
         pub deadline: Option<Span>,
         /// How long each works before it answers.
-        #[range(..=super::LONGEST)]
+        #[range(..=crate::limits::LONGEST)]
         pub work: Span = Span::ZERO,
         /// It works longer by up to this, at random.
-        #[range(..=super::LONGEST)]
+        #[range(..=crate::limits::LONGEST)]
         pub jitter: Span = Span::ZERO,
     }
 }
@@ -208,133 +207,6 @@ words! {
         "permutation" => Permutation,
         /// One process for all: at each arrival every source sends to the same drawn destination.
         "incast" => Incast,
-    }
-}
-
-/// How much each flow carries: `"64KB"`, `"unlimited"`, or a table with `kind`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SizeRecord(pub SizeKind);
-
-impl Field for SizeRecord {
-    fn read(node: &Node, reader: &mut Reader) -> Option<SizeRecord> {
-        const EXPECTED: &str = "an amount of data like \"64KB\", \"unlimited\", or a table with `kind`";
-        let kind = match &node.value {
-            Value::Table(_) => SizeKind::read(node, reader),
-            Value::Text(text) if text == "unlimited" => Some(SizeKind::Unlimited(UnlimitedRecord {})),
-            Value::Text(text) if text.starts_with(char::is_alphabetic) => {
-                let message = format!("`{}` must be {EXPECTED}", reader.path());
-                let help = suggest_nearest(text, ["unlimited"]).map(|near| format!("did you mean `{near}`?"));
-                reader.problem(node.at, message, "", help);
-                None
-            }
-            Value::Bool(_) | Value::Date | Value::List(_) => reader.wrong_kind(node, EXPECTED),
-            _ => {
-                let bytes = Bytes::read(node, reader);
-                let bytes = reader.limited_at(node.at, bytes, &(Bytes::new(1)..));
-                bytes.map(|bytes| SizeKind::Fixed(FixedRecord { bytes }))
-            }
-        };
-        kind.map(SizeRecord)
-    }
-
-    /// Always the long form, so that a key below it has a place in what is printed.
-    fn show(&self) -> Option<Shown> {
-        self.0.show()
-    }
-
-    fn schema(definitions: &mut Definitions) -> Json {
-        let amount = Bytes::schema(definitions);
-        let kind = SizeKind::schema(definitions);
-        json!({ "anyOf": [amount, { "const": "unlimited" }, kind] })
-    }
-}
-
-choice! {
-    /// How much each flow carries.
-    pub enum SizeKind by "kind" {
-        /// Always the same.
-        "fixed" => Fixed(FixedRecord),
-        /// Without end.
-        "unlimited" => Unlimited(UnlimitedRecord),
-        /// Every size from `min` to `max` equally likely.
-        "uniform" => Uniform(UniformRecord),
-        /// Exponential, rounded up to a byte.
-        "exponential" => Exponential(ExponentialRecord),
-        /// Pareto: few flows carry most of the data.
-        "pareto" => Pareto(ParetoRecord),
-        /// As in a table of sizes and cumulative shares.
-        "cdf" => Cdf(CdfRecord),
-        /// An equal part of a total that all senders of a destination send together.
-        "shared" => Shared(SharedRecord),
-    }
-}
-
-record! {
-    /// Always the same.
-    pub struct FixedRecord {
-        /// The size of every flow.
-        #[range(Bytes::new(1)..)]
-        pub bytes: Bytes,
-    }
-}
-
-record! {
-    /// Without end.
-    pub struct UnlimitedRecord {}
-}
-
-record! {
-    /// Every size from `min` to `max` equally likely.
-    pub struct UniformRecord {
-        /// The smallest size.
-        #[range(Bytes::new(1)..)]
-        pub min: Bytes,
-        /// The largest size.
-        #[range(Bytes::new(1)..)]
-        pub max: Bytes,
-    }
-}
-
-record! {
-    /// Exponential, rounded up to a byte.
-    pub struct ExponentialRecord {
-        /// The mean size.
-        #[range(Bytes::new(1)..)]
-        pub mean: Bytes,
-    }
-}
-
-record! {
-    /// Pareto: few flows carry most of the data.
-    pub struct ParetoRecord {
-        /// The tail index (a): smaller is heavier; at 1 the mean is infinite.
-        #[range(above(1.0))]
-        pub shape: f64,
-        /// The mean size, before `max` cuts the tail.
-        #[range(Bytes::new(1)..)]
-        pub mean: Bytes,
-        /// Larger sizes become this; no limit when left out.
-        #[range(Bytes::new(1)..)]
-        pub max: Option<Bytes>,
-    }
-}
-
-record! {
-    /// As in a table of sizes and cumulative shares: `name` or `file`, one of them.
-    pub struct CdfRecord {
-        /// A table that comes with Headway.
-        pub name: Option<String>,
-        /// A file, relative to the scenario's: lines of size in bytes and cumulative share.
-        pub file: Option<String>,
-    }
-}
-
-record! {
-    /// An equal part of a total that all senders of a destination send together, rounded up to a byte.
-    pub struct SharedRecord {
-        /// What they send together.
-        #[range(Bytes::new(1)..)]
-        pub total: Bytes,
     }
 }
 

@@ -3,8 +3,8 @@
 use headway_units::{Bytes, Span};
 use serde_json::json;
 
-use super::LONGEST;
 use super::policy::Protocol;
+use crate::limits::LONGEST;
 use headway_language::{Definitions, Field, Json, Limit, Node, OrOff, Parameters, Reader, Shown, Value, record, words};
 
 record! {

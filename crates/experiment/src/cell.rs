@@ -1,0 +1,327 @@
+//! One policy at one sweep point: what is run, and the record of its outcome.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use headway_emulation::{KernelOutcome, Kernels, LaunchPlan, Machine, Requirement, Started, Where, left_out};
+use headway_engine::Streams;
+use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
+use headway_kernel::{GuestError, Guests, Work};
+use headway_lab::LabError;
+use headway_results::{Counters, FlowRecord, Job, Outcome, Sample};
+use headway_scenario::ScenarioRecord;
+use headway_scenario::plan::{ModelPlan, Network, PlanError, TrafficPlan, failures};
+use headway_transport::{Failure as Outage, FlowEnd, SampleKind, SampleOf, Simulation, Stopped, Traced};
+use headway_units::{Bytes, Span, Time};
+
+use crate::error::KernelError;
+
+/// Why a run ended without an outcome.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    NoPath(NoPath),
+    /// It was told to end.
+    Interrupted,
+    Kernels(KernelError),
+}
+
+impl From<NoPath> for Failure {
+    fn from(error: NoPath) -> Failure {
+        Failure::NoPath(error)
+    }
+}
+
+impl From<GuestError> for Failure {
+    fn from(error: GuestError) -> Failure {
+        match error {
+            GuestError::Interrupted => Failure::Interrupted,
+            error => Failure::Kernels(KernelError::Guests(error)),
+        }
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Failure {
+        match error {
+            LabError::Interrupted => Failure::Interrupted,
+            error => Failure::Kernels(KernelError::Namespaces(error)),
+        }
+    }
+}
+
+impl From<Stopped> for Failure {
+    fn from(stopped: Stopped) -> Failure {
+        match stopped {
+            Stopped::NoPath(error) => Failure::NoPath(error),
+            Stopped::External(error) => match error.downcast::<GuestError>() {
+                Ok(error) => Failure::from(*error),
+                Err(error) => Failure::Kernels(KernelError::Other(error)),
+            },
+        }
+    }
+}
+
+/// One policy at one sweep point, ready to run with any seed.
+#[derive(Debug, Clone)]
+pub(crate) struct CellPlan {
+    network: Arc<Network>,
+    traffic: TrafficPlan,
+    models: ModelPlan,
+    kernels: Option<Kernels>,
+    /// What goes down.
+    failures: Vec<Outage>,
+    end: Time,
+}
+
+impl CellPlan {
+    /// Builds what `scenario` and `policy` describe on its network; files it names are looked for in `folder`.
+    pub(crate) fn new(
+        scenario: &ScenarioRecord,
+        policy: usize,
+        network: &Arc<Network>,
+        folder: &Path,
+    ) -> Result<CellPlan, PlanError> {
+        let network = Arc::clone(network);
+        let traffic = TrafficPlan::build(scenario, &network, folder)?;
+        let failures = failures(scenario, &network)?;
+        let kernels = Kernels::new(scenario, policy, &network, &traffic.flows, &failures, folder)?;
+        let sends = |traffic: u16| kernels.as_ref().is_some_and(|kernels| kernels.sends(traffic));
+        let models = ModelPlan::build(scenario, policy, &network, &traffic, &sends)?;
+        let end = (Time::ZERO + scenario.duration).saturating_add(scenario.drain);
+        Ok(CellPlan { network, traffic, models, kernels, failures, end })
+    }
+
+    /// How many hosts its network has.
+    pub(crate) fn hosts(&self) -> usize {
+        self.network.built.graph.hosts().count()
+    }
+
+    /// The name of a host.
+    pub(crate) fn host(&self, host: NodeId) -> Arc<str> {
+        self.network.name(host)
+    }
+
+    /// The folder that its kernel hosts see.
+    pub(crate) fn files(&self) -> Option<&Path> {
+        self.kernels.as_ref()?.files.as_deref()
+    }
+
+    /// Requirements of its kernel hosts; nothing if it has none.
+    pub(crate) fn requirements(&self) -> Option<&[Requirement]> {
+        self.kernels.as_ref().map(|kernels| kernels.requirements.as_slice())
+    }
+
+    /// What of its network namespaces leave out, in words, if its hosts are namespaces.
+    pub(crate) fn left_out(&self) -> Option<String> {
+        self.kernels.as_ref().filter(|kernels| kernels.place == Where::Namespaces)?;
+        left_out(&self.network.built.graph)
+    }
+
+    /// Where its kernel hosts are, if it has any.
+    pub(crate) fn place(&self) -> Option<Where> {
+        self.kernels.as_ref().map(|kernels| kernels.place)
+    }
+
+    /// The programs that set its kernel hosts up, as text; empty if it has none.
+    pub(crate) fn kernel_setup(&self) -> String {
+        self.kernels.as_ref().map_or_else(String::new, Kernels::setup)
+    }
+
+    /// Runs it. The random numbers depend on `seed`, the repeat and nothing else, so that policies and sweep points
+    /// meet the same traffic. `machine` is for kernel hosts, which `abort` ends.
+    pub(crate) fn run(
+        &self,
+        seed: u64,
+        job: Job,
+        machine: Option<&Machine>,
+        abort: &Arc<AtomicBool>,
+    ) -> Result<Outcome, Failure> {
+        self.run_traced(seed, job, machine, abort, None)
+    }
+
+    /// As [`CellPlan::run`]; what passes modelled senders goes to `trace`.
+    pub(crate) fn run_traced(
+        &self,
+        seed: u64,
+        job: Job,
+        machine: Option<&Machine>,
+        abort: &Arc<AtomicBool>,
+        trace: Option<&mut Vec<Traced>>,
+    ) -> Result<Outcome, Failure> {
+        let streams = Streams::new(seed).part("repeat", u64::from(job.repeat));
+        let graph = self.network.built.graph.clone();
+        let mut simulation = Simulation::new(graph, self.models.profiles.clone(), self.models.measure.clone(), streams);
+        for &(host, model) in &self.models.hosts {
+            simulation.model_host(host, model);
+        }
+        simulation.set_failures(&self.failures);
+        if trace.is_some() {
+            simulation.trace();
+        }
+        let started = self.start(streams, machine)?;
+        if let Some(LaunchPlan::Guests(plan)) = started.as_ref().map(|started| &started.plan) {
+            let guests = Guests::boot(plan, abort)?;
+            let watched: Vec<LinkId> = guests.watched_links().collect();
+            simulation.attach(Box::new(guests));
+            for link in watched {
+                simulation.watch(link);
+            }
+        }
+        let mut workload = self.traffic.of_models(streams, &|traffic| self.sends(traffic));
+        simulation.run_application(self.end, &mut workload)?;
+        if let Some(trace) = trace {
+            *trace = simulation.traced();
+        }
+        let mut joined = KernelOutcome::default();
+        let mut work = Work::default();
+        if let (Some(started), Some(kernels)) = (&started, &self.kernels) {
+            let outputs = match &started.plan {
+                LaunchPlan::Guests(_) => {
+                    let (outputs, did) = simulation.detach::<Guests>().finish(self.end)?;
+                    work = did;
+                    outputs
+                }
+                LaunchPlan::Namespaces(plan) => headway_lab::run(plan, abort)?,
+            };
+            let ideal = self.ideal(&simulation, started, streams)?;
+            let wants = |kind| self.models.measure.kinds.contains(&kind);
+            joined = KernelOutcome::new(kernels, &started.sent, &ideal, &outputs, &self.network, wants)
+                .map_err(|what| Failure::Kernels(KernelError::Report(what)))?;
+        }
+        let (mut ends, samples, totals) = simulation.finish();
+        ends.extend(workload.finish());
+        Ok(self.outcome(job, ends, samples, totals, joined, &work))
+    }
+
+    /// Whether kernel hosts send the traffic at this place.
+    fn sends(&self, traffic: u16) -> bool {
+        self.kernels.as_ref().is_some_and(|own| own.sends(traffic))
+    }
+
+    /// The kernel hosts that take part, ready to boot.
+    fn start(&self, streams: Streams, machine: Option<&Machine>) -> Result<Option<Started>, Failure> {
+        let Some(kernels) = &self.kernels else { return Ok(None) };
+        let machine = machine.ok_or(Failure::Kernels(KernelError::NoImage))?;
+        let starts = self.traffic.of_kernels(streams, &|traffic| self.sends(traffic));
+        Ok(kernels.start(starts, &self.network, &self.models.profiles, streams, machine))
+    }
+
+    /// The times that kernel hosts' flows take on an idle network: on the path that a modelled flow would have.
+    fn ideal(&self, simulation: &Simulation, started: &Started, streams: Streams) -> Result<Vec<Option<Span>>, NoPath> {
+        let graph = &self.network.built.graph;
+        let (mut paths, ports) = (Paths::new(graph), headway_transport::Ports::new(streams));
+        let mut path = Vec::new();
+        let mut ideal = Vec::with_capacity(started.sent.len());
+        for sent in &started.sent {
+            let (Some(&(_, to, pair)), Some(size)) = (sent.connections.first(), sent.start.size) else {
+                ideal.push(None);
+                continue;
+            };
+            let [from, destination] =
+                [sent.start.source, sent.start.destination].map(|host| graph.interfaces(host)[pair]);
+            let hash = flow_hash(from, destination, ports.port(sent.start.id, 0, 0), to.port());
+            paths.path(from, destination, Choice::Ecmp(hash), &mut path)?;
+            let profile = &self.models.profiles[usize::from(sent.start.profile)];
+            ideal.push(Some(simulation.ideal(&path, size, profile)));
+        }
+        Ok(ideal)
+    }
+
+    fn outcome(
+        &self,
+        job: Job,
+        mut ends: Vec<FlowEnd>,
+        mut samples: Vec<headway_transport::Sample>,
+        totals: headway_transport::Totals,
+        mut joined: KernelOutcome,
+        work: &Work,
+    ) -> Outcome {
+        let failed = joined.failures(self.traffic.names());
+        ends.append(&mut joined.ends);
+        if !joined.samples.is_empty() {
+            samples.append(&mut joined.samples);
+            samples.sort_by_key(|sample| (sample.time, matches!(sample.of, SampleOf::Link(_) | SampleOf::Core(..))));
+        }
+        let mut digest = totals.digest;
+        if joined.digest != 0 {
+            digest = digest.rotate_left(1) ^ joined.digest;
+        }
+        // Flows are known to users by their traffic and their number in it, in order of their starts.
+        ends.sort_by_key(|flow| (flow.start.traffic, flow.start.time, flow.start.id));
+        let mut numbers: Vec<(u64, u64, usize)> = Vec::with_capacity(ends.len());
+        let mut flows = Vec::with_capacity(ends.len());
+        let (mut traffic, mut number) = (u16::MAX, 0);
+        for end in &ends {
+            number = if end.start.traffic == traffic { number + 1 } else { 0 };
+            traffic = end.start.traffic;
+            let name = self.traffic.class(&end.start);
+            numbers.push((end.start.id, number, name));
+            flows.push(self.record(end, number, name));
+        }
+        numbers.sort_unstable();
+        let samples = samples.iter().map(|sample| self.sample(sample, &numbers)).collect();
+        let counters = Counters {
+            events: totals.events,
+            packet_hops: totals.hops,
+            drops: totals.drops
+                + totals.lost
+                + totals.down
+                + totals.ring_drops
+                + totals.backlog_drops
+                + work.cards.overruns,
+            marks: totals.marks,
+            overruns: work.cards.overruns,
+            ring_drops: totals.ring_drops,
+            backlog_drops: totals.backlog_drops,
+            down: totals.down,
+            astray: work.astray,
+        };
+        Outcome { job, flows, samples, commands: joined.commands, failed, counters, digest, end: self.end }
+    }
+
+    fn record(&self, end: &FlowEnd, id: u64, name: usize) -> FlowRecord {
+        let paths: Vec<String> = (0..64).filter(|i| end.interfaces >> i & 1 == 1).map(|i: u32| i.to_string()).collect();
+        FlowRecord {
+            id,
+            traffic: Arc::clone(&self.traffic.names()[name]),
+            source: self.network.name(end.start.source),
+            destination: self.network.name(end.start.destination),
+            bytes: end.start.size.map(Bytes::get),
+            delivered: end.delivered,
+            start: end.start.time,
+            end: end.end,
+            deadline: end.start.deadline,
+            ideal: end.ideal,
+            retransmissions: end.retransmissions,
+            timeouts: end.timeouts,
+            marks: end.marks,
+            subflows: end.subflows.min(255) as u8,
+            paths: paths.join("+").into(),
+            switched: end.switched,
+            stall: end.stall,
+        }
+    }
+
+    fn sample(&self, sample: &headway_transport::Sample, numbers: &[(u64, u64, usize)]) -> Sample {
+        let flow = |id: u64| {
+            let at = numbers.binary_search_by_key(&id, |&(id, ..)| id).expect("a sampled flow is recorded");
+            format!("{}/{}", self.traffic.names()[numbers[at].2], numbers[at].1)
+        };
+        let entity = match sample.of {
+            SampleOf::Flow(id, _) => flow(id),
+            SampleOf::Subflow(id, _, nth) => format!("{}/{nth}", flow(id)),
+            SampleOf::Link(link) => self.network.port_name(link),
+            SampleOf::Core(host, nth) => format!("{}/{nth}", self.network.name(host)),
+        };
+        let (metric, scale) = match sample.kind {
+            SampleKind::Goodput => ("goodput_bps", 1.0),
+            SampleKind::Cwnd => ("cwnd_bytes", 1.0),
+            SampleKind::Rtt => ("rtt_ns", 1e9),
+            SampleKind::LinkCost => ("link_cost", 1.0),
+            SampleKind::Queue => ("queue_bytes", 1.0),
+            SampleKind::Core => ("core_share", 1.0),
+        };
+        Sample { time: sample.time, entity: entity.into(), metric: metric.into(), value: sample.value * scale }
+    }
+}

@@ -1,0 +1,222 @@
+//! A scenario that was checked and built: every policy at every sweep point.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use headway_emulation::{GuestMachine, Machine, Where};
+use headway_kernel::image::Image;
+use headway_language::{Problems, Scalar};
+use headway_results::{Cell, Job, Outcome, SweepValue};
+use headway_scenario::plan::{Network, PlanError};
+use headway_scenario::schema::TrafficRecord;
+use headway_scenario::{Document, ScenarioRecord};
+use headway_transport::Traced;
+
+use crate::cell::{CellPlan, Failure};
+use crate::claims::Claims;
+use crate::error::{RunError, Which};
+
+/// A scenario that was checked and built at every sweep point with every policy.
+#[derive(Debug)]
+pub struct Experiment {
+    /// The scenario at its first sweep point: what does not vary is the same at all.
+    pub scenario: ScenarioRecord,
+
+    pub(crate) plans: Vec<CellPlan>,
+    pub(crate) cells: Vec<Cell>,
+    /// Without results.
+    pub(crate) claims: Claims,
+    pub(crate) document: Document,
+}
+
+/// How to run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The root of all random numbers.
+    pub seed: u64,
+    /// Threads; at least 1.
+    pub threads: usize,
+    /// Run everything twice and compare.
+    pub verify: bool,
+    /// For kernel hosts; needed if [`Experiment::needs_kernel`] says so.
+    pub kernel: Option<KernelOptions>,
+    /// Ends runs on kernels at once when it is set.
+    pub abort: Arc<AtomicBool>,
+}
+
+/// How to run kernel hosts.
+#[derive(Debug, Clone)]
+pub struct KernelOptions {
+    /// Their kernel.
+    pub image: Arc<Image>,
+    /// The processors to use; wherever the system puts them if there are none.
+    pub processors: Vec<usize>,
+}
+
+/// The congestion controls that modelled hosts have, by the names that scenarios use.
+pub fn controls() -> &'static [&'static str] {
+    headway_control::congestion::AnyController::NAMES
+}
+
+impl Experiment {
+    /// Checks and builds `document`; files it names are looked for in `folder`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn new(document: &Document, folder: &Path) -> Result<Experiment, Problems> {
+        document.check_all()?;
+        let points = document.points();
+        let first = document.scenario(&points[0])?;
+        let mut plans = Vec::new();
+        let mut cells = Vec::new();
+        let mut problems = Vec::new();
+        for point in &points {
+            let scenario = document.scenario(point)?;
+            let locate = |fault: PlanError| {
+                let problem = document.locate(fault);
+                if points.len() > 1 { problem.at_point(point) } else { problem }
+            };
+            let network = match Network::build(&scenario) {
+                Ok(network) => Arc::new(network),
+                Err(fault) => {
+                    problems.push(locate(fault));
+                    continue;
+                }
+            };
+            for (index, policy) in scenario.policy.iter().enumerate() {
+                match CellPlan::new(&scenario, index, &network, folder) {
+                    Ok(plan) => plans.push(plan),
+                    Err(fault) => problems.push(locate(fault)),
+                }
+                let mut sweep = headway_results::SweepPoint::new();
+                for (name, value) in point.values() {
+                    sweep = sweep.with(name, sweep_value(value));
+                }
+                cells.push(Cell { index: cells.len() as u32, policy: policy.name.to_string(), sweep });
+            }
+            if problems.len() > 100 {
+                break;
+            }
+        }
+        let claims = Claims::new(&first, document, folder);
+        match claims {
+            Ok(claims) if problems.is_empty() => {
+                Ok(Experiment { scenario: first, plans, cells, claims, document: document.clone() })
+            }
+            Ok(_) => Err(problems.into_iter().collect()),
+            Err(more) => Err(problems.into_iter().chain(more).collect()),
+        }
+    }
+
+    /// The cells: every policy at every sweep point.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// How many hosts the network has at most, at any point.
+    pub fn hosts(&self) -> usize {
+        self.plans.iter().map(CellPlan::hosts).max().unwrap_or(0)
+    }
+
+    /// The names by which flows are reported.
+    pub fn traffics(&self) -> Vec<String> {
+        self.scenario.traffic.iter().flat_map(TrafficRecord::reported).collect()
+    }
+
+    /// What kernel hosts are told before cell number `cell` runs: addresses, routes, settings, as text. Whatever in a
+    /// scenario, or in how Headway reads it, changes what a kernel does beyond its traffic, changes this.
+    ///
+    /// # Panics
+    /// If there is no such cell.
+    pub fn kernel_setup(&self, cell: usize) -> String {
+        self.plans[cell].kernel_setup()
+    }
+
+    /// Whether any of it runs on kernel hosts.
+    pub fn needs_kernel(&self) -> bool {
+        self.plans.iter().any(|plan| plan.place() == Some(Where::Guests))
+    }
+
+    /// Whether any of it runs in namespaces of this machine.
+    pub fn needs_namespaces(&self) -> bool {
+        self.plans.iter().any(|plan| plan.place() == Some(Where::Namespaces))
+    }
+
+    pub(crate) fn run_job(&self, job: Job, options: &Options, machine: Option<&Machine>) -> Result<Outcome, RunError> {
+        let plan = &self.plans[job.cell as usize];
+        let run = || plan.run(options.seed, job, machine, &options.abort).map_err(|failure| self.failed(job, failure));
+        let outcome = run()?;
+        if options.verify && run()? != outcome {
+            return Err(RunError::NotDeterministic(Box::new(self.which(job))));
+        }
+        Ok(outcome)
+    }
+
+    /// The run `job`, for people.
+    fn which(&self, job: Job) -> Which {
+        let cell = &self.cells[job.cell as usize];
+        Which { policy: cell.policy.clone(), sweep: cell.sweep.clone(), repeat: job.repeat }
+    }
+
+    fn failed(&self, job: Job, failure: Failure) -> RunError {
+        match failure {
+            Failure::NoPath(error) => RunError::NoPath(Box::new(self.which(job)), error),
+            Failure::Interrupted => RunError::Aborted,
+            Failure::Kernels(error) => RunError::Kernels(Box::new(self.which(job)), Box::new(error)),
+        }
+    }
+
+    /// What thread number `worker` runs `job` with.
+    /// Each run has one: on two, the way between processors costs more than it gains (docs/kernel-hosts.md).
+    pub(crate) fn machine(&self, job: Job, folder: &Path, options: &Options, worker: usize) -> Option<Machine> {
+        if self.plans[job.cell as usize].place()? == Where::Namespaces {
+            return Some(Machine::Namespaces);
+        }
+        let kernel = options.kernel.as_ref()?;
+        let all = &kernel.processors;
+        let own = all.get(worker % all.len().max(1)).copied();
+        let captures = folder.join("captures").join(format!("{}-{}", job.cell, job.repeat));
+        let image = Arc::clone(&kernel.image);
+        let processors = own.into_iter().collect();
+        Some(Machine::Guests(GuestMachine { image, processors, threads: 1, captures: Some(captures) }))
+    }
+
+    /// Runs `job` alone and gives what came of it. `worker` chooses among the processors that `options` has; captures
+    /// go below `folder`, nothing else is written.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    ///
+    /// # Panics
+    /// If the cell is not there, or a simulated run breaks an invariant: a bug.
+    pub fn outcome(&self, job: Job, folder: &Path, options: &Options, worker: usize) -> Result<Outcome, RunError> {
+        let machine = self.machine(job, folder, options, worker);
+        self.run_job(job, options, machine.as_ref())
+    }
+
+    /// Runs `job`, whose hosts are modelled, and gives the segments that passed its senders, each with the name of its
+    /// host, in order of time.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    ///
+    /// # Panics
+    /// As [`Experiment::outcome`].
+    pub fn trace(&self, job: Job, seed: u64) -> Result<Vec<(Arc<str>, Traced)>, RunError> {
+        let plan = &self.plans[job.cell as usize];
+        let mut rows = Vec::new();
+        let never = Arc::new(AtomicBool::new(false));
+        plan.run_traced(seed, job, None, &never, Some(&mut rows)).map_err(|error| self.failed(job, error))?;
+        Ok(rows.into_iter().map(|row| (plan.host(row.host), row)).collect())
+    }
+}
+
+fn sweep_value(value: &Scalar) -> SweepValue {
+    match value {
+        Scalar::Integer(number) => SweepValue::from(*number),
+        Scalar::Float(number) => SweepValue::from(*number),
+        Scalar::Bool(flag) => SweepValue::from(flag.to_string().as_str()),
+        Scalar::Text(text) => SweepValue::from(text.as_str()),
+    }
+}

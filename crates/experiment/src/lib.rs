@@ -1,0 +1,46 @@
+//! An experiment: a scenario planned, run into a folder of results, and its claims evaluated.
+//!
+//! A front end does three steps. [`Planned::new`] reads and checks a [`Source`], and what it needs of this machine;
+//! nothing is written. [`Planned::open`] makes the folder, or takes an interrupted run up. [`Opened::run`] runs, tells
+//! progress, stops when [`Interruption`] says so, and gives [`Finished`] results.
+//!
+//! ```no_run
+//! use headway_experiment::{Destination, Interruption, Planned, Request, Source};
+//!
+//! let source = Source { name: "my.toml".into(), text: std::fs::read_to_string("my.toml")?, folder: ".".into() };
+//! let planned = Planned::new(&source, Destination::New("out".into()), &Request::default())?;
+//! println!("{}", planned.extent());
+//! let finished = planned.open(&mut |_| {})?.run(&Interruption::default(), &mut |done, total| println!("{done}/{total}"))?;
+//! println!("{} claims", finished.results.verdicts.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Below that stands [`Experiment`]: every policy at every sweep point, of which single runs can be had as well. It must
+//! not know of terminals; it prints nothing.
+
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "it starts threads and dates manifests; runs do not see them"
+)]
+
+mod cell;
+mod claims;
+pub mod clock;
+mod error;
+mod experiment;
+mod files;
+mod published;
+mod requirements;
+mod run;
+mod simulate;
+mod source;
+mod tally;
+
+pub use error::{Error, KernelError, RunError, Which};
+pub use experiment::{Experiment, KernelOptions, Options, controls};
+pub use headway_transport::Traced;
+pub use run::{Destination, Extent, Finished, Interruption, Opened, Planned, Request, VERSION, interrupted, threads};
+pub use simulate::{Progress, Results};
+pub use source::{Scenario, Source};
+pub use tally::Ended;

@@ -1,0 +1,72 @@
+//! The text of a scenario, and the scenario as it is run.
+
+use std::path::PathBuf;
+
+use headway_language::Problems;
+use headway_scenario::{Document, Overrides, ScenarioRecord};
+
+/// The text of a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Its name in messages.
+    pub name: String,
+    /// The file's text.
+    pub text: String,
+    /// The folder in which files it names are looked for.
+    pub folder: PathBuf,
+}
+
+impl Source {
+    /// Reads it, with the changes `overrides`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with its text and the overrides.
+    pub fn parse(&self, overrides: &Overrides) -> Result<Document, Problems> {
+        Document::parse_with(&self.text, &self.name, overrides)
+    }
+
+    /// Reads and checks it, with the changes `overrides`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn scenario(&self, overrides: Overrides) -> Result<Scenario<'_>, Problems> {
+        let document = self.parse(&overrides)?;
+        document.check_all()?;
+        let record = document.scenario(&document.points()[0])?;
+        Ok(Scenario { source: self, overrides, document, record })
+    }
+}
+
+/// A scenario that was checked, before `--seed` and `--repeats` change it.
+#[derive(Debug)]
+pub struct Scenario<'a> {
+    pub(crate) source: &'a Source,
+    overrides: Overrides,
+    pub(crate) document: Document,
+    /// At its first sweep point.
+    pub record: ScenarioRecord,
+}
+
+impl Scenario<'_> {
+    /// The scenario as it is run and the text of it as it is kept, which gives the same results when it is run
+    /// again: the file's own text if nothing is changed, otherwise the changed scenario with every default.
+    ///
+    /// # Errors
+    /// If it is wrong with this seed and number of repeats.
+    pub fn with(&self, seed: u64, repeats: u32) -> Result<(Document, String), Problems> {
+        let mut changes = self.overrides.clone();
+        if seed != self.record.seed {
+            changes.sets.push(format!("seed={seed}"));
+        }
+        if repeats != self.record.repeats {
+            changes.sets.push(format!("repeats={repeats}"));
+        }
+        if changes.is_empty() {
+            return Ok((self.document.clone(), self.source.text.clone()));
+        }
+        let document = self.source.parse(&changes)?;
+        let shown = document.show()?;
+        let text = format!("# Changed on the command line: {changes}\n# Every default is written out.\n\n{shown}");
+        Ok((document, text))
+    }
+}

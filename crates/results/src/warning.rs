@@ -1,0 +1,84 @@
+//! Warnings: what to look at before trusting results.
+
+use headway_units::Time;
+
+use crate::record::SweepPoint;
+
+/// A reason to look twice before trusting results.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Warning {
+    /// Flows of a traffic did not finish.
+    Unfinished {
+        /// The traffic.
+        traffic: String,
+        /// Cells in which not all flows finished.
+        touched: usize,
+        /// Cells in all.
+        cells: usize,
+        /// The policy of the worst of them.
+        policy: String,
+        /// Its sweep point.
+        sweep: SweepPoint,
+        /// Unfinished flows in a run of that cell, on average.
+        unfinished: f64,
+        /// Flows in a run of that cell, on average.
+        flows: f64,
+    },
+    /// Flows of a traffic failed.
+    Failed {
+        /// The traffic.
+        traffic: String,
+        /// Why, as the kernel says.
+        reason: String,
+        /// How many.
+        flows: u64,
+    },
+    /// Frames found no buffer in the network card of a kernel host.
+    CardOverruns(u64),
+    /// Frames of kernel hosts went to addresses that nobody has.
+    Astray(u64),
+    /// Frames found the receive ring of a modelled host full.
+    RingFull(u64),
+    /// Frames found the backlog of a core of a modelled host full.
+    BacklogFull(u64),
+    /// A command ended with an error.
+    CommandFailed {
+        /// Its traffic.
+        traffic: String,
+        /// The host of the first.
+        host: String,
+        /// The exit code of the first.
+        code: i32,
+        /// How many more there are.
+        more: usize,
+        /// The first line that it wrote; may be empty.
+        line: String,
+    },
+    /// A daemon ended by itself.
+    DaemonEnded {
+        /// Its name.
+        daemon: String,
+        /// The host.
+        host: String,
+        /// When, in the first run in which it did.
+        at: Time,
+        /// The exit code then.
+        code: i32,
+        /// In how many more runs.
+        more: usize,
+        /// The last lines that it wrote; may be empty.
+        line: String,
+    },
+    /// Commands of a traffic wrote more than is kept.
+    OutputCut {
+        /// The traffic.
+        traffic: String,
+    },
+    /// Of the machine that hosts are namespaces of, in words.
+    Machine(String),
+    /// A file that the scenario names is not kept with the results.
+    NotKept {
+        /// The file's name.
+        name: String,
+    },
+}

@@ -1,0 +1,92 @@
+//! `[sweep]` of a scenario file, held against the names that the rest of it uses.
+
+use std::collections::BTreeSet;
+
+use headway_language::{At, Field, Node, Reader, Sweep, Table, Value, suggest_help, used};
+
+/// There are at most this many combinations of sweep points and policies.
+const MAX_CELLS: usize = 100_000;
+
+/// The names of the sweep that the rest of the tree uses.
+pub(super) fn used_names(tree: &Node) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let Value::Table(root) = &tree.value else { return names };
+    for entry in root.entries.iter().filter(|entry| entry.key != "sweep") {
+        used(&entry.node, &mut Vec::new(), &mut |name, _, _| _ = names.insert(name.to_owned()));
+    }
+    names
+}
+
+/// Takes `[sweep]` out of the tree and holds it against the names the rest uses.
+pub(super) fn read_sweep(tree: &mut Node, reader: &mut Reader) -> Option<Sweep> {
+    let Value::Table(root) = &mut tree.value else { return None };
+    let index = root.entries.iter().position(|entry| entry.key == "sweep");
+    let written = index.map(|index| root.entries.remove(index).node);
+    let sweep = match &written {
+        Some(node) => reader.within("sweep", |reader| Sweep::read(node, reader)),
+        None => Some(Sweep::default()),
+    };
+    let none = Table::default();
+    let table = match written.as_ref().map(|node| &node.value) {
+        Some(Value::Table(table)) => table,
+        _ => &none,
+    };
+    check_names(tree, table, reader);
+    let sweep = sweep?;
+    let policies = match tree.child("policy").map(|policies| &policies.value) {
+        Some(Value::List(policies)) => policies.len().max(1),
+        _ => 1,
+    };
+    if sweep.len().saturating_mul(policies) > MAX_CELLS {
+        let at = written.map_or(At::whole(0), |node| node.at);
+        let mut factors: Vec<String> = sweep.names().iter().map(|(_, values)| values.len().to_string()).collect();
+        factors.push(format!("{policies} policies"));
+        let product = factors.join(" × ");
+        let message = format!("there are more than {MAX_CELLS} combinations of sweep values and policies");
+        reader.problem(at, message, product, Some("vary fewer names together, or larger steps".to_owned()));
+        return None;
+    }
+    Some(sweep)
+}
+
+/// Notes names of the sweep that nothing uses, and uses of names that the sweep, whose values are in `table`, has not.
+fn check_names(tree: &Node, table: &Table, reader: &mut Reader) {
+    let mut unused: Vec<bool> = vec![true; table.entries.len()];
+    used(tree, &mut Vec::new(), &mut |name, node, path| {
+        if is_fixed(path) {
+            let message = format!("`{}` cannot vary with the sweep", path.join("."));
+            let help =
+                "names, descriptions, the seed, repeats, the kernel, its files, claims and quick sizes are about the whole \
+                 sweep"
+                    .to_owned();
+            reader.problem(node.at, message, "write the value itself", Some(help));
+        }
+        if let Some(index) = table.entries.iter().position(|entry| entry.key == name) {
+            unused[index] = false;
+            return;
+        }
+        let help = if table.entries.is_empty() {
+            format!("give it values: [sweep] with {name} = [1, 2, 5]")
+        } else {
+            suggest_help(name, table.entries.iter().map(|entry| entry.key.as_str()), "names in [sweep]")
+        };
+        reader.problem(node.at, format!("`${name}` is not in [sweep]"), "no such name", Some(help));
+    });
+    for (entry, _) in table.entries.iter().zip(unused).filter(|(_, unused)| *unused) {
+        let message = format!("`sweep.{0}` is varied, but nothing uses `\"${0}\"`", entry.key);
+        let help = "write the name where the value goes, or take it out".to_owned();
+        reader.problem(entry.key_at, message, "never used", Some(help));
+    }
+}
+
+/// Whether the value at `path` must be the same at all points: they share one set of results.
+fn is_fixed(path: &[String]) -> bool {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    matches!(
+        path.as_slice(),
+        [
+            "name" | "about" | "source" | "seed" | "repeats" | "kernel" | "files" | "claim" | "quick" | "kernel-hosts",
+            ..
+        ] | ["policy" | "traffic", _, "name"]
+    )
+}

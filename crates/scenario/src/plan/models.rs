@@ -1,0 +1,54 @@
+//! Modelled hosts under a policy.
+
+use headway_fabric::NodeId;
+use headway_transport::{HostModel, Measure, Profile};
+
+use super::error::PlanError;
+use super::network::Network;
+use super::traffics::TrafficPlan;
+use super::{host, measure, profile};
+use crate::schema::ScenarioRecord;
+
+/// How modelled hosts are run under one policy.
+#[derive(Debug, Clone)]
+pub struct ModelPlan {
+    /// How connections are set up, by the traffic's place. Of flows that kernel hosts send they say how large packets
+    /// are, which gives the times on an idle network.
+    pub profiles: Vec<Profile>,
+    /// Hosts that take time.
+    pub hosts: Vec<(NodeId, HostModel)>,
+    /// The quantities that are recorded over time.
+    pub measure: Measure,
+}
+
+impl ModelPlan {
+    /// The modelled hosts of `scenario` under policy number `policy`; `kernels` says by a traffic's place whether kernel
+    /// hosts send it.
+    ///
+    /// # Errors
+    /// If a transport cannot be had like that, or not on this network.
+    pub fn build(
+        scenario: &ScenarioRecord,
+        policy: usize,
+        network: &Network,
+        traffic: &TrafficPlan,
+        kernels: &dyn Fn(u16) -> bool,
+    ) -> Result<ModelPlan, PlanError> {
+        let record = &scenario.policy[policy];
+        let modelled = |place: usize| scenario.traffic[place].command().is_none() && !kernels(place as u16);
+        let profiles = profile::build(scenario, record, policy, modelled)?;
+        for flows in &traffic.flows {
+            flows.check_interface(&profiles[usize::from(flows.index)], record, policy)?;
+        }
+        for flows in traffic.flows.iter().filter(|flows| !kernels(flows.index)) {
+            flows.check_lanes(&profiles[usize::from(flows.index)], network, &policy.to_string())?;
+        }
+        for tree in &traffic.trees {
+            let profile = &profiles[usize::from(tree.index)];
+            tree.check_interface(profile, network, record, policy)?;
+            tree.check_lanes(profile, network, &policy.to_string())?;
+        }
+        let measure = measure::build(scenario, network)?;
+        Ok(ModelPlan { profiles, hosts: host::models(scenario, network)?, measure })
+    }
+}

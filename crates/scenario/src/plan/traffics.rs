@@ -1,0 +1,87 @@
+//! All traffic of a sweep point on its network.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use headway_engine::Streams;
+use headway_transport::FlowStart;
+use headway_units::Bytes;
+
+use super::error::PlanError;
+use super::network::Network;
+use super::traffic::FlowsPlan;
+use super::tree::Tree;
+use super::workload::{Part, Workload};
+use crate::schema::ScenarioRecord;
+
+/// The traffic of a sweep point: the same under every policy.
+#[derive(Debug, Clone)]
+pub struct TrafficPlan {
+    /// Traffic that is flows.
+    pub flows: Vec<FlowsPlan>,
+    pub(super) trees: Vec<Tree>,
+    /// Of all traffic, commands included, and behind them those by which the flows of trees, and of traffic that tells
+    /// sizes apart, are reported.
+    names: Vec<Arc<str>>,
+    /// By traffic: flows of at most this size are reported by the name at this place, others by the one after it.
+    classes: Vec<Option<(Bytes, usize)>>,
+}
+
+impl TrafficPlan {
+    /// The traffic of `scenario` that takes part, on `network`; files it names are looked for in `folder`.
+    ///
+    /// # Errors
+    /// If there are no such hosts, paths, files or sizes.
+    pub fn build(scenario: &ScenarioRecord, network: &Network, folder: &Path) -> Result<TrafficPlan, PlanError> {
+        let all = || scenario.traffic.iter().enumerate().filter(|(_, one)| one.takes_part(scenario));
+        let flows = all().filter_map(|(index, one)| Some((index, one, one.flows()?)));
+        let flows = flows
+            .map(|(index, one, flows)| FlowsPlan::build(&one.name, flows, index, scenario, network, folder))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut names: Vec<Arc<str>> =
+            scenario.traffic.iter().map(|traffic| Arc::from(traffic.name.as_str())).collect();
+        let mut trees = Vec::new();
+        let mut classes = vec![None; scenario.traffic.len()];
+        for (index, one) in scenario.traffic.iter().enumerate() {
+            let short = one.flows().and_then(|flows| flows.short);
+            if let Some(record) = one.tree() {
+                if one.takes_part(scenario) {
+                    trees.push(Tree::build(&one.name, record, (index, names.len()), scenario, network, folder)?);
+                }
+            } else if let Some(short) = short {
+                classes[index] = Some((short, names.len()));
+            } else {
+                continue;
+            }
+            names.extend(one.reported().into_iter().map(Arc::from));
+        }
+        Ok(TrafficPlan { flows, trees, names, classes })
+    }
+
+    /// The names by which flows are reported, by the places that [`TrafficPlan::class`] gives.
+    pub fn names(&self) -> &[Arc<str>] {
+        &self.names
+    }
+
+    /// The place of the name by which a flow is reported.
+    pub fn class(&self, start: &FlowStart) -> usize {
+        let traffic = usize::from(start.traffic);
+        match self.classes.get(traffic) {
+            Some(&Some((short, name))) => name + usize::from(start.size.is_none_or(|size| size > short)),
+            _ => traffic,
+        }
+    }
+
+    /// The flows that kernel hosts send, for which `kernels` says so by the traffic's place, in order of time.
+    pub fn of_kernels<'a>(&'a self, streams: Streams, kernels: &dyn Fn(u16) -> bool) -> Workload<'a> {
+        let flows = self.flows.iter().filter(|flows| kernels(flows.index));
+        Workload::new(flows.map(|flows| Part::Flows(flows.starts(streams))))
+    }
+
+    /// The flows that modelled hosts send: all others.
+    pub fn of_models<'a>(&'a self, streams: Streams, kernels: &dyn Fn(u16) -> bool) -> Workload<'a> {
+        let flows = self.flows.iter().filter(|flows| !kernels(flows.index));
+        let flows = flows.map(|flows| Part::Flows(flows.starts(streams)));
+        Workload::new(flows.chain(self.trees.iter().map(|tree| Part::Tree(Box::new(tree.starts(streams))))))
+    }
+}
