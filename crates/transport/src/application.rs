@@ -4,8 +4,9 @@ use std::iter::Peekable;
 
 use headway_units::Time;
 
-use crate::simulation::FlowStart;
-use crate::socket::{Socket, SocketEvent, Sockets};
+use crate::flows::FlowStart;
+use crate::socket::{Socket, SocketEvent};
+use crate::sockets::Sockets;
 
 /// What starts flows; see [`Simulation::run_application`](crate::Simulation::run_application). What it does must depend
 /// on these calls alone.

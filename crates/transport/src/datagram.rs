@@ -12,9 +12,12 @@ use headway_fabric::{Choice, NoPath, Packet, flow_hash};
 use headway_units::{Bytes, Rate, Span, Time};
 
 use crate::endpoint::Tenant;
+use crate::environment::Environment;
+use crate::flows::Flow;
+use crate::ideal::ideal;
+use crate::measure::{Measure, SampleKind, SampleOf};
 use crate::ports::{Ports, SERVICE};
 use crate::segment::{Frame, NO_EXTRA, Segment, frame_size};
-use crate::simulation::{Environment, Flow, Measure, SampleKind, SampleOf, ideal};
 use crate::slots::{SlotPool, put};
 
 /// How a sender of datagrams sends.

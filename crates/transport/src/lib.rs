@@ -12,8 +12,13 @@
 mod application;
 mod datagram;
 mod endpoint;
+mod environment;
 mod external;
+mod failures;
+mod flows;
 mod host;
+mod ideal;
+mod measure;
 mod network;
 mod ports;
 mod sack_pool;
@@ -21,6 +26,8 @@ mod segment;
 mod simulation;
 mod slots;
 mod socket;
+mod sockets;
+mod starting;
 mod tcp;
 mod timer;
 mod trace;
@@ -28,11 +35,16 @@ mod transport;
 
 pub use application::Application;
 pub use datagram::Datagram;
+pub use environment::Totals;
 pub use external::{Departure, External, ExternalError};
+pub use failures::Failure;
+pub use flows::{FlowEnd, FlowStart};
 pub use host::{Costs, HostCounters, HostModel};
+pub use measure::{Measure, Sample, SampleKind, SampleOf};
 pub use ports::Ports;
-pub use simulation::{Failure, FlowEnd, FlowStart, Measure, Sample, SampleKind, SampleOf, Simulation, Stopped, Totals};
-pub use socket::{End, Socket, SocketEvent, Sockets};
+pub use simulation::{Simulation, Stopped};
+pub use socket::{End, Socket, SocketEvent};
+pub use sockets::Sockets;
 pub use tcp::profile::{
     AddressPairs, DelayedAck, HistoryPlan, IdleRestart, LanePlan, LinuxRecovery, Multipath, Offload, Pacing, Profile,
     Recovery, Reduction, RtoRule, Scheduler,

@@ -11,56 +11,25 @@ use headway_units::{Bytes, Span, Time};
 use crate::application::{Application, Listed};
 use crate::datagram::Datagrams;
 use crate::endpoint::{Side, Tenant, interface, number, side};
+use crate::environment::{Environment, Totals};
 use crate::external::{ExternalError, ExternalHosts};
+use crate::flows::{FlowEnd, FlowStart, Flows};
+use crate::ideal::ideal;
+use crate::measure::{Measure, Sample};
 use crate::network::Network;
 use crate::segment::Frame;
-use crate::socket::Sockets;
+use crate::sockets::Sockets;
+use crate::starting::Starting;
 use crate::tcp::Tcp;
 use crate::tcp::profile::Profile;
 use crate::trace::Traced;
 use crate::transport::{Carrier, Transport};
-use starting::Starting;
 
-mod environment;
 mod external;
 mod failures;
-mod flows;
 mod hosts;
-mod ideal;
 mod sampling;
 mod starting;
-
-pub(crate) use environment::Environment;
-pub use failures::Failure;
-pub(crate) use flows::{Flow, Flows};
-pub use flows::{FlowEnd, FlowStart};
-pub(crate) use ideal::ideal;
-pub use sampling::{Measure, Sample, SampleKind, SampleOf};
-
-/// Sums of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Totals {
-    /// Events handled.
-    pub events: u64,
-    /// Frames times links.
-    pub hops: u64,
-    /// Frames dropped by queues.
-    pub drops: u64,
-    /// Frames damaged on wires.
-    pub lost: u64,
-    /// Frames lost because a link was down.
-    pub down: u64,
-    /// Frames marked by queues.
-    pub marks: u64,
-    /// Frames dropped by receive rings of hosts with a model.
-    pub ring_drops: u64,
-    /// Frames dropped by backlogs of their cores.
-    pub backlog_drops: u64,
-    /// Frames in queues, on wires and waiting for cores at the end.
-    pub in_flight: u64,
-    /// A hash of the event stream.
-    pub digest: u64,
-}
 
 /// One run: a network, its hosts' connections, and the time.
 #[derive(Debug)]

@@ -1,121 +1,10 @@
-//! Links that fail and come back: the fabric loses frames, routing learns of it later, hosts see their own carrier.
-//!
-//! Three things happen, each at its time. From the failure on, frames are lost ([`Fabric::take_down`]). Hosts at an end of
-//! a cable that is down see that at once, if its failure says so. And after a time that stands for the routing
-//! protocol's, switches avoid the cable: a flow whose path uses it gets the path that the same choice gives in what is
-//! left; all others keep theirs, as with resilient hashing (RFC 2992's hash-threshold would move some of them). When
-//! routing learns that the cable is back, paths are again what they were.
-//!
-//! [`Fabric::take_down`]: headway_fabric::Fabric::take_down
-
-use std::collections::BTreeSet;
+//! Failures take their course: what they change in the fabric, and who is told.
 
 use headway_engine::{EventClass, Source};
-use headway_fabric::{Choice, Graph, LinkId, Paths};
-use headway_units::{Span, Time};
+use headway_units::Time;
 
 use super::Simulation;
-
-/// Links that go down together.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// One direction each.
-    pub links: Vec<LinkId>,
-    /// From when on. What happens at this instant still happens.
-    pub at: Time,
-    /// Until when; `None`: to the end of the run. Later than `at`.
-    pub until: Option<Time>,
-    /// After so long routing avoids the cables, and after so long uses them again; `None`: it never learns of it.
-    pub reroute: Option<Span>,
-    /// Hosts at an end of a cable of which both directions are in `links` see that at once.
-    pub carrier: bool,
-}
-
-/// What changes about a link. At one time, what goes down does so before anything comes back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Change {
-    Down(LinkId),
-    Avoid(LinkId),
-    CarrierDown(LinkId),
-    Up(LinkId),
-    Use(LinkId),
-    CarrierUp(LinkId),
-}
-
-/// What is down, and what will be.
-#[derive(Debug)]
-pub(crate) struct FailureState {
-    /// In order of time; the next one's event is pending.
-    changes: Vec<(Time, Change)>,
-    next: usize,
-    /// Per link how many failures have it down, and how many routing knows of; per interface how many took its carrier.
-    down: Vec<u32>,
-    avoided: Vec<u32>,
-    dark: Vec<u32>,
-    /// Links that are down.
-    broken: usize,
-    /// When the last link came back.
-    restored: Option<Time>,
-    /// Paths in what routing takes to be left; `None` while that is everything.
-    remaining: Option<Paths>,
-}
-
-impl FailureState {
-    /// Whether the interface with this outgoing link has a carrier.
-    pub fn has_carrier(&self, interface: LinkId) -> bool {
-        self.dark[interface.index()] == 0
-    }
-
-    /// Whether a link is down, or was after `since`.
-    pub fn touched(&self, since: Time) -> bool {
-        self.broken > 0 || self.restored.is_some_and(|restored| since <= restored)
-    }
-
-    fn avoids(&self, path: &[LinkId]) -> bool {
-        let known = |link: LinkId| self.avoided[link.index()] + self.avoided[link.reverse().index()] > 0;
-        path.iter().any(|&link| known(link))
-    }
-
-    /// Counts a change up or down in one of the tables; says whether the link's state is another now.
-    fn count(table: &mut [u32], link: LinkId, more: bool) -> bool {
-        let count = &mut table[link.index()];
-        if more {
-            *count += 1;
-            *count == 1
-        } else {
-            *count -= 1;
-            *count == 0
-        }
-    }
-
-    /// Routing has learnt something.
-    fn converge(&mut self, graph: &Graph) {
-        let any = self.avoided.iter().any(|&count| count > 0);
-        self.remaining = any.then(|| Paths::avoiding(graph, |link| self.avoided[link.index()] > 0));
-    }
-}
-
-/// Replaces `path`, on which routing knows that a link is down, by one in what is left, if there is one.
-#[inline]
-pub(super) fn detour(
-    failures: &mut Option<Box<FailureState>>,
-    from: LinkId,
-    to: LinkId,
-    choice: Choice,
-    path: &mut Vec<LinkId>,
-) {
-    let Some(failures) = failures.as_mut().filter(|failures| failures.remaining.is_some()) else { return };
-    if !failures.avoids(path) {
-        return;
-    }
-    let mut other = Vec::new();
-    let found =
-        failures.remaining.as_mut().is_some_and(|remaining| remaining.path(from, to, choice, &mut other).is_ok());
-    // An interface whose own cable is down has no way round.
-    if found && !failures.avoids(&other) {
-        *path = other;
-    }
-}
+use crate::failures::{Failure, FailureState};
 
 impl Simulation {
     /// Lets links fail. To be called once, before the first run.
@@ -123,97 +12,26 @@ impl Simulation {
     /// # Panics
     /// If something has happened already, a failure ends before it begins, or a link is not in the graph.
     pub fn set_failures(&mut self, failures: &[Failure]) {
-        assert!(
-            self.env.failures.is_none() && self.env.now == Time::ZERO && self.env.net.sent == 0,
-            "failures are set once, first"
-        );
-        let mut changes = Vec::new();
-        for failure in failures {
-            assert!(failure.until.is_none_or(|until| until > failure.at), "a failure ends after it begins");
-            let links: BTreeSet<LinkId> = failure.links.iter().copied().collect();
-            let mut both = |at: Option<Time>, after: Option<Span>, change: &dyn Fn(LinkId) -> Change| {
-                let Some(time) = at.zip(after).map(|(at, after)| at.saturating_add(after)) else { return };
-                changes.extend(links.iter().map(|&link| (time, change(link))));
-            };
-            both(Some(failure.at), Some(Span::ZERO), &Change::Down);
-            both(failure.until, Some(Span::ZERO), &Change::Up);
-            // what is over before routing has learnt of it passes unnoticed
-            let lasts = failure.until.map_or(Span::MAX, |until| until - failure.at);
-            let reroute = failure.reroute.filter(|&after| after < lasts);
-            both(Some(failure.at), reroute, &Change::Avoid);
-            both(failure.until, reroute, &Change::Use);
-            let host = |link: LinkId| {
-                self.env.graph.interfaces(self.env.graph.link(link).from).contains(&link)
-                    && self.env.graph.node(self.env.graph.link(link).from).kind == headway_fabric::NodeKind::Host
-            };
-            for &link in links.iter().filter(|link| failure.carrier && links.contains(&link.reverse()) && host(**link))
-            {
-                changes.push((failure.at, Change::CarrierDown(link)));
-                changes.extend(failure.until.map(|until| (until, Change::CarrierUp(link))));
-            }
-        }
-        changes.sort_unstable();
-        let Some(&(first, _)) = changes.first() else { return };
-        self.env.net.queue.push(first, Source::new(EventClass::Change, 0), 0);
-        let links = self.env.graph.links().len();
-        self.env.failures = Some(Box::new(FailureState {
-            changes,
-            next: 0,
-            down: vec![0; links],
-            avoided: vec![0; links],
-            dark: vec![0; links],
-            broken: 0,
-            restored: None,
-            remaining: None,
-        }));
+        let env = &mut self.env;
+        assert!(env.failures.is_none() && env.now == Time::ZERO && env.net.sent == 0, "failures are set once, first");
+        let Some((first, state)) = FailureState::new(failures, &env.graph) else { return };
+        env.net.queue.push(first, Source::new(EventClass::Change, 0), 0);
+        env.failures = Some(Box::new(state));
     }
 
     /// Makes the changes of this instant.
     pub(super) fn on_change(&mut self, now: Time) {
-        let Some(mut failures) = self.env.failures.take() else { unreachable!("a change means failures") };
-        let (mut learnt, mut lost, mut back) = (false, Vec::new(), Vec::new());
-        while let Some(&(_, change)) = failures.changes.get(failures.next).filter(|(time, _)| *time == now) {
-            failures.next += 1;
-            match change {
-                Change::Down(link) => {
-                    if FailureState::count(&mut failures.down, link, true) {
-                        failures.broken += 1;
-                        self.env.net.fabric.take_down(now, link);
-                    }
-                }
-                Change::Up(link) => {
-                    if FailureState::count(&mut failures.down, link, false) {
-                        failures.broken -= 1;
-                        failures.restored = Some(now);
-                        self.env.net.fabric.bring_up(link);
-                    }
-                }
-                Change::Avoid(link) => learnt |= FailureState::count(&mut failures.avoided, link, true),
-                Change::Use(link) => learnt |= FailureState::count(&mut failures.avoided, link, false),
-                Change::CarrierDown(link) => {
-                    if FailureState::count(&mut failures.dark, link, true) {
-                        lost.push(link);
-                    }
-                }
-                Change::CarrierUp(link) => {
-                    if FailureState::count(&mut failures.dark, link, false) {
-                        back.push(link);
-                    }
-                }
-            }
+        let env = &mut self.env;
+        let Some(failures) = &mut env.failures else { unreachable!("a change means failures") };
+        let made = failures.make_changes(now, &env.graph, &mut env.net.fabric);
+        match made.next {
+            Some(time) => env.net.queue.reschedule(time),
+            None => env.net.queue.pop(),
         }
-        match failures.changes.get(failures.next) {
-            Some(&(time, _)) => self.env.net.queue.reschedule(time),
-            None => self.env.net.queue.pop(),
-        }
-        if learnt {
-            failures.converge(&self.env.graph);
-        }
-        self.env.failures = Some(failures);
         while let Some((end, frame)) = self.env.net.fabric.evicted() {
             self.on_discard(end, &frame);
         }
-        if learnt {
+        if made.learnt {
             self.tcp.reroute(&mut self.env);
             self.datagrams.reroute(&mut self.env);
             // Resolved routes stay: frames may be on their way on them.
@@ -221,10 +39,10 @@ impl Simulation {
                 external.routes.clear();
             }
         }
-        for link in lost {
+        for link in made.lost {
             self.tcp.on_carrier(now, link, false, &mut self.env);
         }
-        for link in back {
+        for link in made.back {
             self.tcp.on_carrier(now, link, true, &mut self.env);
         }
     }

@@ -6,7 +6,8 @@ use headway_units::Time;
 use super::Tcp;
 use super::connection::Laned;
 use super::profile::{HistoryPlan, LanePlan, Multipath, Profile};
-use crate::simulation::{Environment, FlowStart};
+use crate::environment::Environment;
+use crate::flows::FlowStart;
 
 /// Who a flow goes to; its traffic stands for the destination port.
 fn peer(start: &FlowStart) -> Peer {

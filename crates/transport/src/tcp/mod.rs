@@ -15,10 +15,11 @@ use headway_engine::Streams;
 use headway_units::{Span, Time};
 
 use crate::endpoint::{Side, endpoint};
+use crate::environment::Environment;
+use crate::flows::Flows;
 use crate::network::Network;
 use crate::ports::Ports;
 use crate::segment::{Frame, flag, unwrap};
-use crate::simulation::{Environment, Flows};
 use crate::slots::SlotPool;
 use crate::socket::SocketEvents;
 use crate::timer::Fired;
@@ -408,7 +409,7 @@ impl Tcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::Flow;
+    use crate::flows::Flow;
 
     /// What a connection costs however little it sends, without the segments it has outstanding and the frames it has
     /// on the way. Heap blocks of a flow: one list of connections. The bound is 4 KB for a plain connection.

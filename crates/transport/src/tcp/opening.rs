@@ -9,8 +9,9 @@ use super::profile::{AddressPairs, Multipath, Scheduler};
 use super::receiver::Receiver;
 use super::sender::Sender;
 use crate::endpoint::{Side, Tenant, endpoint};
+use crate::environment::Environment;
+use crate::ideal::ideal;
 use crate::ports::SERVICE;
-use crate::simulation::{Environment, ideal};
 use crate::slots::put;
 use crate::timer::Timer;
 

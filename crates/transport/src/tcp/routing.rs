@@ -6,8 +6,8 @@ use headway_units::Time;
 use super::Tcp;
 use super::sender::Phase;
 use crate::endpoint::{Side, endpoint, number, side};
+use crate::environment::Environment;
 use crate::ports::SERVICE;
-use crate::simulation::Environment;
 
 impl Tcp {
     /// Gives every subflow the path that it has in what routing takes to be left of the network.

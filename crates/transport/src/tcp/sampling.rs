@@ -2,7 +2,8 @@
 
 use super::Tcp;
 use super::sender::Phase;
-use crate::simulation::{Flow, Measure, SampleKind, SampleOf};
+use crate::flows::Flow;
+use crate::measure::{Measure, SampleKind, SampleOf};
 
 impl Tcp {
     /// Gives `push` what `measure` wants of a flow.

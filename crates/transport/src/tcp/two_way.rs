@@ -19,10 +19,10 @@ use super::receiver::Arrival;
 use super::sender::{Context, Phase};
 use super::{NO_SIBLING, Tcp, flow_deadline};
 use crate::endpoint::{Side, endpoint, side};
+use crate::environment::Environment;
 use crate::network::Network;
 use crate::sack_pool::Piggyback;
 use crate::segment::{Frame, flag, unwrap};
-use crate::simulation::Environment;
 use crate::slots::put;
 use crate::socket::{End, Socket, SocketEvent};
 

@@ -3,11 +3,35 @@
 use headway_fabric::{Choice, Graph, LinkId, NoPath, Paths};
 use headway_units::Time;
 
-use super::Totals;
-use super::failures::{FailureState, detour};
-use super::flows::Flows;
-use super::starting::Starting;
+use crate::failures::{FailureState, detour};
+use crate::flows::Flows;
 use crate::network::Network;
+use crate::starting::Starting;
+
+/// Sums of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Totals {
+    /// Events handled.
+    pub events: u64,
+    /// Frames times links.
+    pub hops: u64,
+    /// Frames dropped by queues.
+    pub drops: u64,
+    /// Frames damaged on wires.
+    pub lost: u64,
+    /// Frames lost because a link was down.
+    pub down: u64,
+    /// Frames marked by queues.
+    pub marks: u64,
+    /// Frames dropped by receive rings of hosts with a model.
+    pub ring_drops: u64,
+    /// Frames dropped by backlogs of their cores.
+    pub backlog_drops: u64,
+    /// Frames in queues, on wires and waiting for cores at the end.
+    pub in_flight: u64,
+    /// A hash of the event stream.
+    pub digest: u64,
+}
 
 /// Everything but the tenants: the network, where its paths lead, the flows.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use headway_fabric::NodeId;
 use headway_units::{Bytes, Span, Time};
 
-use super::failures::FailureState;
+use crate::failures::FailureState;
 use crate::slots::{SlotPool, put};
 
 /// A flow to be started.
