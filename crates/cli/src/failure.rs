@@ -1,4 +1,4 @@
-//! Why the command ends with something other than 0, and what it says.
+//! Failures of the command: exit codes other than 0, and their messages.
 
 use std::fmt::Write as _;
 
@@ -62,7 +62,7 @@ impl Failure {
         Failure::new(INTERRUPTED, Text::Plain(text.into()))
     }
 
-    /// With a line on what to do.
+    /// With a line on the remedy.
     pub fn help(mut self, help: impl Into<String>) -> Failure {
         self.help = Some(help.into());
         self

@@ -19,7 +19,7 @@ pub struct Interrupt {
     current: Arc<Mutex<Option<Current>>>,
 }
 
-/// What is under way.
+/// The runs under way.
 #[derive(Debug, Clone)]
 struct Current {
     meter: Weak<Meter>,

@@ -161,7 +161,7 @@ pub fn execute_source(
     finished.map_err(|error| explain(error, &path, temporary))
 }
 
-/// Adds what becomes of the runs that are complete.
+/// Adds the fate of the runs that are complete.
 fn explain(error: RunError, path: &Path, temporary: bool) -> Failure {
     let resume = resume_command(path);
     match &error {

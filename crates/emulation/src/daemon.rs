@@ -19,7 +19,7 @@ const CONFIG: &str = "lane.toml";
 /// A file larger than this is not a configuration.
 const LARGEST: u64 = 1_000_000;
 
-/// What `headway-lane` is told.
+/// The configuration of `headway-lane`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Daemon {
     /// So many of a host's interfaces are short lanes, the others long ones; and the other entries of its configuration.
@@ -29,7 +29,7 @@ pub(crate) enum Daemon {
 }
 
 impl Daemon {
-    /// What is told to it under `policy`, of which `transport` at `refusal` is MPTCP; nothing if that has no use for it.
+    /// Its configuration under `policy`, of which `transport` at `refusal` is MPTCP; nothing if that has no use for it.
     pub fn new(
         policy: &PolicyRecord,
         mptcp: &MptcpRecord,
@@ -59,7 +59,7 @@ impl Daemon {
     /// The program on a host with so many interfaces that carry lanes.
     ///
     /// # Errors
-    /// What is wrong with the lanes.
+    /// The mistake in the lanes.
     pub fn program(&self, interfaces: u32) -> Result<protocol::Daemon, String> {
         let text = match self {
             Daemon::Lanes { short, .. } if *short >= interfaces => {
@@ -89,7 +89,7 @@ fn read(name: &str, folder: &Path) -> Result<String, String> {
     std::fs::read_to_string(&file).map_err(|error| error.to_string())
 }
 
-/// Refuses what only modelled hosts can do.
+/// Rejects settings that only modelled hosts have.
 fn refuse(lanes: &ModelledLanesRecord, refusal: &Refusal<'_>) -> Result<(), PlanError> {
     let Some((key, what, reason)) = lanes.beyond_linux() else { return Ok(()) };
     let at = [refusal.at, &["lanes"]].concat();
@@ -127,7 +127,7 @@ mod tests {
     use headway_scenario::Document;
     use headway_scenario::schema::Protocol;
 
-    /// What is told to hosts with three interfaces, or why nothing can be.
+    /// The configuration on hosts with three interfaces, or why there is none.
     fn told(transport: &str, linux: &str, folder: &Path) -> Result<String, String> {
         let head = include_str!("../../scenario/tests/small.toml").split("[[policy]]").next().unwrap();
         let head = head.replace("kind = \"dumbbell\"", "kind = \"parallel-paths\"\npaths = 4");

@@ -12,7 +12,7 @@ use crate::kernels::{Host, memory};
 use crate::policy::{Multipath, Resolved};
 use crate::roster::Roster;
 
-/// What to do about hosts without a lane for long flows.
+/// The remedy for hosts without a lane for long flows.
 const LANES: &str = "a lane is an interface: take fewer short ones, more subflows, or hosts with more interfaces";
 
 /// A traffic that a host has, with its transport.

@@ -35,7 +35,7 @@ pub struct Kernels {
     /// Per traffic, by its place: how its flows are sent, if kernel hosts send them.
     pub(crate) flows: BTreeMap<u16, Flows>,
     pub(crate) commands: Vec<Command>,
-    /// What the image must have.
+    /// Features that their kernel must have.
     pub requirements: Vec<Requirement>,
     pub(crate) captures: Vec<(String, Vec<Watch>)>,
     /// The user's files. Whether they are there is for runs to find out.

@@ -1,4 +1,4 @@
-//! Kernel hosts of a scenario: what turns its hosts into Linux kernels, and their reports into flows.
+//! Kernel hosts of a scenario: turns its hosts into Linux kernels, and their reports into flows.
 //!
 //! [`Kernels::new`] says which hosts of a plan are kernels and how each is set up: it maps every key of a transport to a
 //! setting of Linux, or rejects it. [`Kernels::start`] gives the plan of one run, for guests in virtual time

@@ -1,4 +1,4 @@
-//! What hosts in namespaces of the machine cannot do, as far as the scenario shows it.
+//! Settings that hosts in namespaces of the machine lack, as far as the scenario shows it.
 
 use headway_fabric::Graph;
 use headway_lab::{Blueprint, LabError};
@@ -10,10 +10,10 @@ use headway_scenario::schema::{PolicyRecord, ScenarioRecord, Series};
 
 /// More hosts than this are more than a machine can run in real time.
 const MAX_HOSTS: usize = 64;
-/// Delays below this are less than what forwarding takes anyway.
+/// Delays below this are less than the time of forwarding.
 const SMALL: Span = Span::from_micros(10);
 
-/// Refuses what namespaces cannot do; `all` says whether all flows are theirs.
+/// Rejects scenarios that namespaces cannot run; `all` says whether all flows are theirs.
 pub(super) fn check(
     scenario: &ScenarioRecord,
     policy: &PolicyRecord,
@@ -65,7 +65,7 @@ pub(super) fn check(
     }
 }
 
-/// What of `graph` namespaces leave out, in words; nothing if that is nothing to speak of.
+/// The properties of `graph` that namespaces leave out, in words; nothing if they are small.
 pub fn left_out(graph: &Graph) -> Option<String> {
     let cable = graph.links().iter().map(|link| link.wire.delay).max().unwrap_or(Span::ZERO);
     let switch = graph.nodes().iter().map(|node| node.latency).max().unwrap_or(Span::ZERO);

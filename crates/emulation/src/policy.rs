@@ -1,6 +1,6 @@
-//! Policies on kernel hosts: what of a transport a kernel can do, and how it is told to.
+//! Policies on kernel hosts: from the keys of a transport to settings of Linux.
 //!
-//! Every key is either mapped or, where it asks for something that Linux does otherwise, refused. Sources: `net/ipv4`
+//! Every key is either mapped or, where Linux has no setting for it, rejected. Sources: `net/ipv4`
 //! and `net/mptcp` of Linux 6.12; Documentation/networking/ip-sysctl.rst.
 
 mod parts;

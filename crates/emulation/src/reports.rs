@@ -1,4 +1,4 @@
-//! What kernel hosts report, as flows, samples and commands of the shape that modelled hosts give.
+//! Reports of kernel hosts, as flows, samples and commands of the shape that modelled hosts give.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -14,7 +14,7 @@ use crate::kernels::{Command, Kernels};
 use crate::start::{Sent, nanos};
 use headway_scenario::plan::Network;
 
-/// What became of the flows and commands of a run's kernel hosts.
+/// The outcome of flows and commands of a run's kernel hosts.
 #[derive(Debug, Default)]
 pub struct KernelOutcome {
     /// The flows, in order of time.
@@ -45,7 +45,8 @@ fn time(nanos: u64) -> Time {
 }
 
 impl KernelOutcome {
-    /// Joins what `outputs` say of `sent`; `ideal` gives the completion times on an idle network in the same order.
+    /// Joins the reports in `outputs` with the flows `sent`; `ideal` gives the completion times on an idle network in the
+    /// same order.
     ///
     /// # Errors
     /// If a report that every agent makes is not there.
@@ -190,7 +191,7 @@ type Receivers = BTreeMap<Place, VecDeque<Received>>;
 /// Reports of connections by flow.
 type Senders<'a> = BTreeMap<u64, Vec<&'a Report>>;
 
-/// What receivers saw, and what senders say, by flow.
+/// Reports of receivers and of senders, by flow.
 fn collect(outputs: &[HostOutput]) -> (Receivers, Senders<'_>) {
     let (mut received, mut senders) = (Receivers::new(), Senders::new());
     for output in outputs {
@@ -208,7 +209,7 @@ fn collect(outputs: &[HostOutput]) -> (Receivers, Senders<'_>) {
     (received, senders)
 }
 
-/// What had arrived of a flow, by its place: when, over which connection, bytes.
+/// The bytes that had arrived of a flow, by its place: when, over which connection, bytes.
 type Arrivals = BTreeMap<usize, Vec<(u64, SocketAddr, u64)>>;
 
 /// Samples of receivers by flow, and those of senders.
@@ -268,13 +269,13 @@ fn outcome(command: &Command, outputs: &[HostOutput], network: &Network, end_ns:
     })
 }
 
-/// What the command or daemon `name` wrote to its standard output or error.
+/// The output of the command or daemon `name`: standard output or error.
 fn wrote(output: &HostOutput, name: &str, end: &str) -> Output {
     let file = output.files.iter().find(|(known, _)| *known == format!("{name}.{end}"));
     Output::new(file.map(|(_, content)| content.clone()).unwrap_or_default())
 }
 
-/// What became of a host's daemons, whose reports are those of commands with names of their own.
+/// The outcome of a host's daemons, whose reports are those of commands with names of their own.
 fn daemons(output: &HostOutput, end_ns: u64) -> Vec<CommandRecord> {
     let of = |report: &Report| match report {
         Report::Command { name, start_ns, end_ns: at, code } if name.starts_with(CommandRecord::DAEMON) => {

@@ -10,7 +10,7 @@ use crate::policy::Resolved;
 pub struct Requirement {
     /// The keys that lead to the place in the file that asks for it.
     pub path: Vec<String>,
-    /// What must be there.
+    /// The feature.
     pub feature: Feature,
 }
 

@@ -1,4 +1,4 @@
-//! What the kernel hosts of one run are told: who sends what, from where to where, and when.
+//! The kernel hosts of one run: flows with their addresses and times, commands, and the plan to launch them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ const BEFORE_NS: u64 = EPOCH_NS / 2;
 /// A guest that does not answer for so long has come to a halt.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What runs kernel hosts.
+/// The machine for kernel hosts.
 #[derive(Debug, Clone)]
 pub enum Machine {
     /// Guests.
@@ -35,7 +35,7 @@ pub enum Machine {
     Namespaces,
 }
 
-/// What runs the guests.
+/// The machine for guests.
 #[derive(Debug, Clone)]
 pub struct GuestMachine {
     /// The kernel.

@@ -1,4 +1,4 @@
-//! One policy at one sweep point: what is run, and the record of its outcome.
+//! One policy at one sweep point: its run, and the record of its outcome.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -69,13 +69,13 @@ pub(crate) struct CellPlan {
     traffic: TrafficPlan,
     models: ModelPlan,
     kernels: Option<Kernels>,
-    /// What goes down.
+    /// Failures of links.
     failures: Vec<Outage>,
     end: Time,
 }
 
 impl CellPlan {
-    /// Builds what `scenario` and `policy` describe on its network; files it names are looked for in `folder`.
+    /// Builds `scenario` under `policy` on its network; files it names are looked for in `folder`.
     pub(crate) fn new(
         scenario: &ScenarioRecord,
         policy: usize,
@@ -112,7 +112,7 @@ impl CellPlan {
         self.kernels.as_ref().map(|kernels| kernels.requirements.as_slice())
     }
 
-    /// What of its network namespaces leave out, in words, if its hosts are namespaces.
+    /// The properties of its network that namespaces leave out, in words, if its hosts are namespaces.
     pub(crate) fn left_out(&self) -> Option<String> {
         self.kernels.as_ref().filter(|kernels| kernels.place == Where::Namespaces)?;
         left_out(&self.network.built.graph)
@@ -140,7 +140,7 @@ impl CellPlan {
         self.run_traced(seed, job, machine, abort, None)
     }
 
-    /// As [`CellPlan::run`]; what passes modelled senders goes to `trace`.
+    /// As [`CellPlan::run`]; segments that pass modelled senders go to `trace`.
     pub(crate) fn run_traced(
         &self,
         seed: u64,

@@ -1,4 +1,4 @@
-//! What the results must show, held against the results.
+//! Claims of a scenario, held against its results.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -224,7 +224,7 @@ impl Rule {
     }
 }
 
-/// The rule of claim number `index`, and what the source printed of its operands.
+/// The rule of claim number `index`, and the printed numbers of its operands.
 fn rule(
     record: &ClaimRecord,
     index: usize,
@@ -310,7 +310,7 @@ fn example(metric: Metric) -> &'static str {
     }
 }
 
-/// What the source printed of `operands`, those of claim number `claim`.
+/// The printed numbers of `operands`, those of claim number `claim`.
 fn printed(record: &ClaimRecord, claim: &str, operands: &[&Operand], folder: &Path) -> Result<Vec<Printed>, PlanError> {
     let all: &[Published] = record.published.as_deref().unwrap_or_default();
     let one = |(index, published): (usize, &Published)| {

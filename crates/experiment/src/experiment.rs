@@ -20,7 +20,7 @@ use crate::error::{RunError, Which};
 /// A scenario that was checked and built at every sweep point with every policy.
 #[derive(Debug)]
 pub struct Experiment {
-    /// The scenario at its first sweep point: what does not vary is the same at all.
+    /// The scenario at its first sweep point: keys that do not vary are the same at all.
     pub scenario: ScenarioRecord,
 
     pub(crate) plans: Vec<CellPlan>,
@@ -124,8 +124,8 @@ impl Experiment {
         self.scenario.traffic.iter().flat_map(TrafficRecord::reported).collect()
     }
 
-    /// What kernel hosts are told before cell number `cell` runs: addresses, routes, settings, as text. Whatever in a
-    /// scenario, or in how Headway reads it, changes what a kernel does beyond its traffic, changes this.
+    /// The set-up of kernel hosts for cell number `cell`: addresses, routes, settings, as text. Any change of a scenario,
+    /// or of how Headway reads it, that changes the kernels beyond their traffic changes this text.
     ///
     /// # Panics
     /// If there is no such cell.
@@ -167,7 +167,7 @@ impl Experiment {
         }
     }
 
-    /// What thread number `worker` runs `job` with.
+    /// The machine on which thread number `worker` runs `job`.
     /// Each run has one: on two, the way between processors costs more than it gains (docs/kernel-hosts.md).
     pub(crate) fn machine(&self, job: Job, folder: &Path, options: &Options, worker: usize) -> Option<Machine> {
         if self.plans[job.cell as usize].place()? == Where::Namespaces {
@@ -182,7 +182,7 @@ impl Experiment {
         Some(Machine::Guests(GuestMachine { image, processors, threads: 1, captures: Some(captures) }))
     }
 
-    /// Runs `job` alone and gives what came of it. `worker` chooses among the processors that `options` has; captures
+    /// Runs `job` alone and gives its outcome. `worker` chooses among the processors that `options` has; captures
     /// go below `folder`, nothing else is written.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! An experiment: a scenario planned, run into a folder of results, and its claims evaluated.
 //!
-//! A front end does three steps. [`Planned::new`] reads and checks a [`Source`], and what it needs of this machine;
-//! nothing is written. [`Planned::open`] makes the folder, or takes an interrupted run up. [`Opened::run`] runs, tells
-//! progress, stops when [`Interruption`] says so, and gives [`Finished`] results.
+//! A front end does three steps. [`Planned::new`] reads and checks a [`Source`], and its requirements of this
+//! machine; nothing is written. [`Planned::open`] makes the folder, or takes an interrupted run up. [`Opened::run`] runs,
+//! tells progress, stops when [`Interruption`] says so, and gives [`Finished`] results.
 //!
 //! ```no_run
 //! use headway_experiment::{Destination, Interruption, Planned, Request, Source};

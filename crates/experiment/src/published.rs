@@ -15,7 +15,7 @@ const BUNDLED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/published.r
 /// A table has at most this many bytes.
 const LARGEST: u64 = 4 << 20;
 
-/// What is wrong with a reference to a table: with which of its keys, and what would be right.
+/// A mistake in a reference to a table: the key, the problem and its remedy.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Wrong {
     pub key: &'static str,
@@ -142,7 +142,7 @@ fn equal(cell: &str, value: &Scalar) -> bool {
     cell == value.to_string() || number.is_some() && cell.parse::<f64>().ok() == number
 }
 
-/// What a number is.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// A number without a unit.
@@ -155,7 +155,7 @@ pub(crate) enum Unit {
     Bytes,
 }
 
-/// The unit at the end of a column's name, and what numbers in it are multiplied by to be in the base unit.
+/// The unit at the end of a column's name, and the factor that turns its numbers into the base unit.
 fn unit(column: &str) -> (Unit, f64) {
     match column.rsplit('_').next().unwrap_or_default() {
         _ if !column.contains('_') => (Unit::None, 1.0),

@@ -115,7 +115,7 @@ pub struct Finished {
 }
 
 impl Planned {
-    /// Reads and checks `source`, and what it needs of this machine.
+    /// Reads and checks `source`, and its requirements of this machine.
     ///
     /// # Errors
     /// If the scenario is wrong, the machine lacks something, or the run to go on with is of something else.

@@ -11,7 +11,7 @@ use crate::error::RunError;
 use crate::experiment::{Experiment, Options};
 use crate::tally::{Ended, Tally};
 
-/// What a run gave.
+/// The results of all runs.
 #[derive(Debug)]
 pub struct Results {
     /// Estimates by policy, sweep point, traffic and metric.
@@ -20,7 +20,7 @@ pub struct Results {
     pub verdicts: Vec<Verdict>,
     /// The commands, in order of cells and repeats.
     pub commands: Vec<Ended>,
-    /// What to look at before trusting the results.
+    /// Reasons to look twice before trusting the results.
     pub warnings: Vec<Warning>,
 }
 
@@ -28,14 +28,14 @@ pub struct Results {
 pub type Progress<'a> = &'a mut dyn FnMut(usize, usize);
 
 impl Experiment {
-    /// Runs what `completed` does not have yet of the runs of `manifest` into `folder`, telling `progress`, until
+    /// Runs all of `manifest` that `completed` does not have yet into `folder`, telling `progress`, until
     /// done or `stop` is set. Runs under way when `stop` is set are finished. The folder is left for the caller to
     /// finish, who knows the time.
     ///
-    /// The results do not depend on the number of threads nor on what was complete before.
+    /// The results depend neither on the number of threads nor on the runs that were complete before.
     ///
     /// # Errors
-    /// See [`RunError`]; what is complete stays in the folder.
+    /// See [`RunError`]; complete runs stay in the folder.
     ///
     /// # Panics
     /// If a simulated run breaks an invariant: a bug.

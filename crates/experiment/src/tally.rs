@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use headway_results::{CommandRecord, Counters, Job, Metric, Outcome, Output, Row, Summary, Warning};
 
-/// What became of a command, and of which run it was.
+/// The outcome of a command, and its run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ended {
     /// The run.
     pub job: Job,
-    /// What became of it, without what it wrote but for the first line, see [`Ended::line`].
+    /// Its outcome, without its output but for the first line, see [`Ended::line`].
     pub command: CommandRecord,
     /// The first line it wrote: to its standard error if it failed, otherwise to its standard output. Of a daemon the last
     /// lines.
@@ -113,14 +113,14 @@ fn printable(text: &[u8], most: usize) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// The first line of what it wrote: to its standard error if it failed.
+/// The first line of its output: of its standard error if it failed.
 fn first_line(command: &CommandRecord) -> String {
     let failed = command.code != 0 && !command.stderr.kept.is_empty();
     let wrote = if failed { &command.stderr.kept } else { &command.stdout.kept };
     printable(wrote.split(|&byte| byte == b'\n').next().unwrap_or_default(), 400)
 }
 
-/// The last lines of what it wrote, to its standard error if there is something, with ` | ` between.
+/// The last lines of its output, of its standard error if there is something, with ` | ` between.
 fn last_lines(command: &CommandRecord) -> String {
     const MOST: usize = 3;
     let (out, error) = (&command.stdout.kept, &command.stderr.kept);

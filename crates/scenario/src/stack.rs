@@ -38,6 +38,25 @@ same! {
     Pacing = Pacing { Control, Always }
 }
 
+/// Keys by which a record and a profile call the same thing: one list for both ways.
+macro_rules! plain {
+    ($($key:ident)+) => {
+        /// Writes into `record` those that it leaves to its stack, which is `own`.
+        fn complete_plain(record: &mut TransportRecord, own: &Profile) {
+            $(record.$key.get_or_insert(own.$key.into());)+
+        }
+
+        /// `own` with those that `record` gives.
+        fn with_plain(record: &TransportRecord, own: Profile) -> Profile {
+            Profile { $($key: record.$key.map_or(own.$key, Into::into),)+ ..own }
+        }
+    };
+}
+plain! {
+    duplicate_threshold initial_window limited_transmit idle_restart rto_rule min_rto initial_rto max_rto pacing ecn
+    timestamps
+}
+
 /// Writes into every transport of `scenario` what its stack gives it. Afterwards only
 /// [`initial_ssthresh`](TransportRecord::initial_ssthresh) may be missing, which means that there is none.
 pub(crate) fn resolve(scenario: &mut ScenarioRecord) {
@@ -51,35 +70,25 @@ fn complete(record: &mut TransportRecord) {
     let stack = transport::Stack::from(record.stack);
     let own = stack.profile();
     let repair = Repair::from(own.recovery);
+    complete_plain(record, &own);
     record.recovery.get_or_insert(repair.recovery);
     record.reduction.get_or_insert(repair.reduction);
     record.tail_loss_probe.get_or_insert(repair.tail_loss_probe);
     record.f_rto.get_or_insert(repair.f_rto);
     record.undo.get_or_insert(repair.undo);
-    record.duplicate_threshold.get_or_insert(own.duplicate_threshold);
-    record.initial_window.get_or_insert(own.initial_window);
     let growth = Some(own.growth_limit).filter(|&most| most < u32::MAX);
     record.slow_start_growth.get_or_insert(growth.into());
     record.reduces.get_or_insert(if own.reduces_cwnd { Reduces::Cwnd } else { Reduces::Flight });
-    record.idle_restart.get_or_insert(own.idle_restart.into());
-    record.rto_rule.get_or_insert(own.rto_rule.into());
-    record.min_rto.get_or_insert(own.min_rto);
-    record.initial_rto.get_or_insert(own.initial_rto);
-    record.max_rto.get_or_insert(own.max_rto);
     complete_delayed_ack(record.delayed_ack.get_or_insert(NO_RULES), &own.delayed_ack);
     if let Some(rules) = record.linux.as_mut().and_then(|linux| linux.delayed_ack.as_mut()) {
         complete_delayed_ack(rules, &own.delayed_ack);
     }
-    record.limited_transmit.get_or_insert(own.limited_transmit);
     complete_window(&mut record.receive_window, &own);
     record.window_scaling.get_or_insert(stack.window_scaling());
     record.send_buffer.get_or_insert(own.send_buffer.into());
     let most = own.offload.map(|offload| Bytes::new(u64::from(offload.most)));
     let offload = record.segmentation_offload.get_or_insert(most.into()).get();
     record.small_queues.get_or_insert(offload.is_some() && own.offload.is_some_and(|own| own.small_queues));
-    record.pacing.get_or_insert(own.pacing.into());
-    record.ecn.get_or_insert(own.ecn);
-    record.timestamps.get_or_insert(own.timestamps);
     match &mut record.protocol {
         Protocol::Tcp(tcp) => {
             tcp.control.get_or_insert_with(|| stack.control().to_owned());
@@ -206,7 +215,7 @@ fn complete_window(window: &mut Option<ReceiveWindow>, own: &Profile) {
 
 /// The profile of a complete record, but for its control and what depends on packets.
 pub fn profile(record: &TransportRecord) -> Profile {
-    let own = transport::Stack::from(record.stack).profile();
+    let own = with_plain(record, transport::Stack::from(record.stack).profile());
     let scaling = record.window_scaling.unwrap_or(true);
     let scaled = |window: Bytes| if scaling { window } else { window.min(UNSCALED) };
     let (first, most) = match &record.receive_window {
@@ -220,25 +229,14 @@ pub fn profile(record: &TransportRecord) -> Profile {
     });
     Profile {
         recovery: Repair::of(record).into(),
-        duplicate_threshold: record.duplicate_threshold.unwrap_or(own.duplicate_threshold),
-        limited_transmit: record.limited_transmit.unwrap_or(own.limited_transmit),
-        timestamps: record.timestamps.unwrap_or(own.timestamps),
-        initial_window: record.initial_window.unwrap_or(own.initial_window),
         initial_ssthresh: record.initial_ssthresh,
         growth_limit: record.slow_start_growth.map_or(own.growth_limit, |most| most.get().unwrap_or(u32::MAX)),
         reduces_cwnd: record.reduces.map_or(own.reduces_cwnd, |what| what == Reduces::Cwnd),
-        idle_restart: record.idle_restart.map_or(own.idle_restart, Into::into),
-        rto_rule: record.rto_rule.map_or(own.rto_rule, Into::into),
-        min_rto: record.min_rto.unwrap_or(own.min_rto),
-        initial_rto: record.initial_rto.unwrap_or(own.initial_rto),
-        max_rto: record.max_rto.unwrap_or(own.max_rto),
         delayed_ack: record.delayed_ack.as_ref().map_or(own.delayed_ack, |rules| delayed_ack(rules, &own.delayed_ack)),
         receive_window: scaled(most),
         autotuning: first.map(scaled),
         send_buffer: record.send_buffer.map_or(own.send_buffer, Limit::get),
         offload,
-        pacing: record.pacing.map_or(own.pacing, Into::into),
-        ecn: record.ecn.unwrap_or(own.ecn),
         ..own
     }
 }

@@ -35,7 +35,7 @@ fn largest(profile: &Profile) -> Option<u32> {
     profile.offload.map(|offload| offload.most)
 }
 
-/// Refuses what no kernel does of `transport` of `policy`, which is `own`.
+/// Rejects settings of `transport` of `policy`, which is `own`, that no kernel has.
 pub(super) fn refuse(
     policy: &PolicyRecord,
     transport: &TransportRecord,
@@ -74,7 +74,7 @@ pub(super) fn refuse(
     Ok(())
 }
 
-/// What is switched, if it is not as Linux comes.
+/// The kernel settings of parts that are not as Linux comes.
 pub(super) fn settings(transport: &TransportRecord, own: &Profile, recovery: Recovery) -> Vec<(&'static str, String)> {
     let linux = transport.stack == Stack::Linux;
     let repair = Repair::of(transport);

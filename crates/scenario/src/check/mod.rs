@@ -1,4 +1,4 @@
-//! What must hold between the values of a scenario, as far as the file alone can tell.
+//! Conditions on the values of a scenario, as far as the file alone can tell.
 //!
 //! Names of congestion controls, metrics and tables of sizes are known elsewhere and checked there,
 //! by [`crate::Document::problem_at`].

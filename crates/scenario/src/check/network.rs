@@ -78,7 +78,7 @@ fn groups(scenario: &ScenarioRecord, capacity: u128, checker: &mut Checker) {
     }
 }
 
-/// Refuses what servers that forward cannot be: forwarding takes no time of a model, and kernels are not asked to.
+/// Rejects models and kernels of servers that forward: forwarding takes no time of a model, and kernels are not asked to.
 fn forwards(scenario: &ScenarioRecord, name: &str, group: &HostsRecord, checker: &mut Checker) {
     let help = "use hosts without a model here, or another topology";
     if group.model.is_some() {

@@ -1,4 +1,4 @@
-//! Quick sizes, and what a reproduction runs on kernel hosts: they must be about what the scenario has.
+//! Quick sizes, and the part of a reproduction that runs on kernel hosts: both must be about keys of the scenario.
 
 use crate::checker::Checker;
 use crate::schema::ScenarioRecord;

@@ -128,7 +128,7 @@ impl Document {
         Err(Problems::new(problems))
     }
 
-    /// What is varied.
+    /// The sweep.
     pub fn sweep(&self) -> &Sweep {
         &self.sweep
     }
@@ -160,7 +160,7 @@ impl Document {
         }
     }
 
-    /// The scenario at `point` if all of it could be read, and what is wrong with it.
+    /// The scenario at `point` if all of it could be read, and its problems.
     fn examine(&self, point: &SweepPoint) -> (Option<ScenarioRecord>, Vec<Problem>) {
         let tree = substitute(&self.tree, point);
         let mut reader = Reader::new(Arc::clone(&self.sources));

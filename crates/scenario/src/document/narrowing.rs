@@ -72,7 +72,7 @@ fn places(node: &mut Node) -> Vec<&mut Table> {
     found
 }
 
-/// Whether what a claim compares is about one of `policies`.
+/// Whether one side of a claim is about one of `policies`.
 fn names(side: &Node, policies: &[String]) -> bool {
     let is_one = |node: &Node| matches!(&node.value, Value::Text(name) if policies.contains(name));
     match &side.value {
@@ -82,7 +82,7 @@ fn names(side: &Node, policies: &[String]) -> bool {
     }
 }
 
-/// Takes out of `claim` what is about values that `sweep` does not take. Returns whether anything is left.
+/// Takes values that `sweep` does not take out of `claim`. Returns whether anything remains.
 fn narrow(claim: &mut Node, sweep: &Sweep) -> bool {
     places(claim).into_iter().flat_map(|at| &mut at.entries).all(|entry| {
         let Some(values) = sweep.names().get(&entry.key) else { return true };

@@ -8,18 +8,18 @@ use super::narrowing::drop_points;
 use super::sweep::used_names;
 use crate::schema::HostKind;
 
-/// What is different from the text of a scenario.
+/// Changes to the text of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Overrides {
     /// `key=value`, later ones over earlier ones.
     pub sets: Vec<String>,
-    /// What all hosts are.
+    /// The kind of all hosts.
     pub hosts: Option<HostKind>,
     /// Only these policies; all if there are none.
     pub policies: Vec<String>,
     /// The image of kernel hosts.
     pub kernel: Option<String>,
-    /// As `[quick]` says; what else is here goes before it.
+    /// As `[quick]` says; all other overrides go before it.
     pub quick: bool,
 }
 

@@ -12,7 +12,7 @@ pub(super) fn show(points: impl Iterator<Item = Shown>, tree: &Node) -> String {
     }
 }
 
-/// What two sweep points print alike. What differs is either a value of the sweep, which
+/// The parts that two sweep points print alike. A difference is either a value of the sweep, which
 /// [`overlay`] puts back, or a default that follows from one, which needs no printing.
 fn common(one: Shown, other: Shown) -> Shown {
     match (one, other) {
@@ -34,7 +34,7 @@ fn common(one: Shown, other: Shown) -> Shown {
     }
 }
 
-/// Takes out what varies and is not in the file.
+/// Takes out values that vary and are not in the file.
 fn settled(shown: Shown) -> Option<Shown> {
     match shown {
         Shown::Varies => None,

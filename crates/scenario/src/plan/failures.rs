@@ -60,7 +60,7 @@ fn key<'a>(index: &'a str, keys: &[&'a str]) -> Vec<&'a str> {
     [&["failure", index], keys].concat()
 }
 
-/// What `record` names, in the directions it names.
+/// The links that `record` names, in the directions it names.
 fn links(record: &FailureRecord, index: &str, graph: &Graph) -> Result<Vec<LinkId>, PlanError> {
     let forth: Vec<LinkId> = if let Some([one, other]) = &record.link {
         let from = find(graph, one, None, &key(index, &["link", "0"]))?;

@@ -1,4 +1,4 @@
-//! From the records of one sweep point and one policy to what modelled hosts are run with: a network, profiles, flows.
+//! From the records of one sweep point and one policy to the network, profiles and flows of modelled hosts.
 //!
 //! [`Network`] and [`TrafficPlan`] are the same for every kind of host; [`ModelPlan`] is for modelled ones.
 

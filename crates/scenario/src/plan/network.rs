@@ -20,7 +20,7 @@ pub struct Network {
     pub built: Built,
     groups: Vec<(String, Hosts)>,
     names: Vec<Arc<str>>,
-    /// Per link the part of the network that it belongs to: links of one part are joined by what forwards.
+    /// Per link the part of the network that it belongs to: links of one part are joined by nodes that forward.
     parts: Vec<u32>,
 }
 
@@ -174,7 +174,7 @@ fn share_buffers(topology: &TopologyRecord, graph: &mut Graph) -> Result<(), Pla
     Ok(())
 }
 
-/// Numbers the parts of the graph that what forwards holds together; a cable between other hosts is one of its own.
+/// Numbers the parts of the graph that nodes which forward hold together; a cable between other hosts is one of its own.
 fn parts(graph: &Graph) -> Vec<u32> {
     let mut parts = vec![u32::MAX; graph.links().len()];
     let mut next = 0;

@@ -1,4 +1,4 @@
-//! What connections are set up with.
+//! Profiles: the parameters of connections.
 
 use headway_control::congestion::{AnyController, BadParameter};
 use headway_levers::lanes::{LaneOpen, LanesRecord, LeftoversRecord, ModelledLanesRecord, ReturnRecord, Sampling};
@@ -26,7 +26,7 @@ const DSS: u32 = 20;
 const DSS_LINUX: u32 = 24;
 /// The same on an acknowledgement, which has no mapping.
 const DSS_ACK: u32 = 8;
-/// What TCP's header leaves for options.
+/// The room for options in TCP's header.
 const OPTIONS: u32 = 40;
 
 /// The profiles of a policy, one for each traffic. Of flows that are not modelled they say how large packets are, which
@@ -108,7 +108,7 @@ fn profile(
     })
 }
 
-/// What is wrong with a control's parameter, which stands at `path`.
+/// The mistake in a control's parameter, which stands at `path`.
 fn parameter_fault(path: &[&str], error: &BadParameter) -> PlanError {
     let fault = PlanError::new(path, error.to_string());
     match error {

@@ -1,4 +1,4 @@
-//! Who sends what to whom.
+//! Flows of a traffic: senders, receivers, sizes and times.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -281,13 +281,13 @@ fn mesh_lanes(hosts: [NodeId; 2], most: usize, network: &Network) -> usize {
     paths.take(most).last().map_or(0, |(own, ..)| own + 1)
 }
 
-/// What the interfaces of `host` carry together, bit/s.
+/// The rate of all interfaces of `host` together, bit/s.
 fn interface_rate(host: NodeId, network: &Network) -> u64 {
     let graph = &network.built.graph;
     graph.interfaces(host).iter().map(|&link| graph.link(link).wire.rate.bps()).fold(0, u64::saturating_add)
 }
 
-/// The arrivals of flows that make up a load on the interfaces of `sources`; otherwise what is wrong, and a remedy.
+/// The arrivals of flows that make up a load on the interfaces of `sources`; otherwise the mistake, and a remedy.
 fn load(
     own: &LoadRecord,
     record: &FlowsRecord,

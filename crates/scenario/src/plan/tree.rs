@@ -96,7 +96,7 @@ impl Tree {
             .try_for_each(|pair| check_lanes(&self.name, [&pair[0], &pair[1]], profile, network, policy))
     }
 
-    /// What happens in one run.
+    /// Its requests in one run.
     pub fn starts(&self, streams: Streams) -> TreeStarts<'_> {
         TreeStarts { tree: self, requests: self.app.requests(streams).expect("checked when it was planned") }
     }

@@ -51,14 +51,14 @@ impl<'a> Workload<'a> {
         Workload { parts }
     }
 
-    /// What acts first, and when.
+    /// The first to act, and when.
     fn first(&mut self) -> Option<(Time, &mut Part<'a>)> {
         let times = self.parts.iter_mut().enumerate().filter_map(|(place, part)| Some((part.next_time()?, place)));
         let (time, place) = times.min()?;
         Some((time, &mut self.parts[place]))
     }
 
-    /// What is reported beside flows, when the run is over.
+    /// Requests, which are reported beside flows when the run is over.
     pub fn finish(self) -> impl Iterator<Item = FlowEnd> {
         self.parts
             .into_iter()

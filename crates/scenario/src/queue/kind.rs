@@ -1,4 +1,4 @@
-//! What every kind of queue has.
+//! The trait of all kinds of queue.
 
 use headway_fabric::{Limit, QueueSpec};
 use headway_language::{Amount, QueueLimit};

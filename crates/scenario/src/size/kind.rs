@@ -1,4 +1,4 @@
-//! What every distribution of sizes has.
+//! The trait of all distributions of sizes.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What every kind of topology has.
+//! The trait of all kinds of topology.
 
 use std::fmt;
 
