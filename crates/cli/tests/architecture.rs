@@ -24,7 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("traffic", &["units", "engine"]),
     ("results", &["units"]),
     ("report", &["units", "results"]),
-    ("scenario", &["units", "language", "control", "engine", "fabric", "transport", "traffic"]),
+    ("scenario", &["units", "language", "control", "levers", "engine", "fabric", "transport", "traffic"]),
     (
         "emulation",
         &[
