@@ -232,8 +232,8 @@ mod tests {
 
     #[test]
     fn orders_by_time_then_class_then_entity() {
-        let mut queue = EventQueue::new();
         use EventClass::{Arrival, SenderTimer, Wake};
+        let mut queue = EventQueue::new();
         let events = [(5, Arrival, 9), (5, SenderTimer, 0), (3, Wake, 7), (5, Arrival, 2), (9, Arrival, 0)];
         for (t, class, entity) in events {
             queue.push(at(t), Source::new(class, entity), 0);

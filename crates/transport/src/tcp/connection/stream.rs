@@ -29,8 +29,8 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub fn new(twin: u32, writer: End) -> Box<Stream> {
-        Box::new(Stream { twin, writer, handshake: (0, Time::ZERO), read: 0, waits: false, told: false, ended: false })
+    pub fn new(twin: u32, writer: End) -> Stream {
+        Stream { twin, writer, handshake: (0, Time::ZERO), read: 0, waits: false, told: false, ended: false }
     }
 }
 
@@ -56,8 +56,8 @@ impl Connection {
     }
 
     /// Lets it carry one direction of a two-way connection: its end is where its program closes it.
-    pub fn make_two_way(&mut self, stream: Box<Stream>) {
-        self.stream = Some(stream);
+    pub fn make_two_way(&mut self, stream: Stream) {
+        self.stream = Some(Box::new(stream));
         self.open = true;
         self.joined = true;
         self.writer = None; // programs write when they like, within the send buffer

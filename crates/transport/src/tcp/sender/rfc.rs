@@ -90,7 +90,7 @@ impl Sender {
         self.rfc.dup_acks = 0;
         if self.control.observes() {
             let info = self.ack_info(context, rtt);
-            self.control.observe(&Ack { ece: ece, ..info }, &mut self.window);
+            self.control.observe(&Ack { ece, ..info }, &mut self.window);
         }
         let mss = u64::from(self.window.mss);
         match self.repair {
@@ -115,7 +115,7 @@ impl Sender {
                 if (self.cwnd_limited || self.control.grows_app_limited()) && self.permit == Permit::Normal {
                     // in sequence only: RFC 5681 and RFC 6675 know no other growth
                     let info = self.ack_info(context, rtt);
-                    self.control.on_ack(&Ack { acked, ece: ece, ..info }, &mut self.window);
+                    self.control.on_ack(&Ack { acked, ece, ..info }, &mut self.window);
                 }
             }
         }
