@@ -12,9 +12,9 @@ use headway_agent::protocol;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use crate::clock::now_ns;
 use crate::command::{self, Command};
 use crate::report::{Failure, because};
-use crate::worker::now_ns;
 
 /// So long before the epoch it must be ready: the rest of set-up needs some time, too.
 const MARGIN_NS: u64 = 100_000_000;

@@ -8,6 +8,8 @@
 #[cfg(target_os = "linux")]
 mod agenda;
 #[cfg(target_os = "linux")]
+mod clock;
+#[cfg(target_os = "linux")]
 mod command;
 #[cfg(target_os = "linux")]
 mod connection;

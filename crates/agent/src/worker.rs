@@ -16,11 +16,11 @@ use headway_agent::protocol::{Config, Host, Report};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime, timerfd_create,
-    timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
 use crate::agenda::{Agenda, Due};
+use crate::clock::now_ns;
 use crate::command::Command;
 use crate::connection::info::Addresses;
 use crate::connection::listener::Listener;
@@ -42,12 +42,6 @@ const RECEIVER: u64 = 2 << 56;
 const SENDER: u64 = 3 << 56;
 const COMMAND: u64 = 4 << 56;
 const NOTICE: u64 = 5 << 56;
-
-/// The time now: the simulation's, in a guest.
-pub fn now_ns() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
 
 /// A host at work.
 struct Worker<'a> {

@@ -24,13 +24,10 @@ use rustix::thread::CpuSet;
 use crate::capture::Capture;
 use crate::card::offload::{self, addressed};
 use crate::card::{CardCounters, CardSpec, Cpu, SMALLEST};
+use crate::epoch::EPOCH_NS;
 use crate::error::GuestError;
 use crate::guest::{Guest, GuestSpec, NEVER};
 use crate::share::{self, RunFolder, ShareError};
-
-/// The guests' clocks are so far ahead of the simulation's: they boot and are set up in this time. A multiple of the
-/// 256 ns in which guests read their clocks.
-pub const EPOCH_NS: u64 = 1_000_000_000;
 
 /// After the end of a run a guest has so much of its time to report and switch itself off.
 const GRACE_NS: u64 = 10_000_000_000;

@@ -2,6 +2,7 @@
 
 mod capture;
 mod card;
+mod epoch;
 mod error;
 mod guest;
 mod hosts;
@@ -11,6 +12,7 @@ pub mod setup;
 pub mod share;
 
 pub use card::{CardCounters, CardSpec, Cpu};
+pub use epoch::EPOCH_NS;
 pub use error::GuestError;
-pub use hosts::{EPOCH_NS, GuestPlan, Guests, HostOutput, RunPlan, Watch, Work};
+pub use hosts::{GuestPlan, Guests, HostOutput, RunPlan, Watch, Work};
 pub use processors::processors;

@@ -3,7 +3,8 @@
 use headway_units::Span;
 use serde_json::json;
 
-use super::read::{Field, Limited, Reader};
+use super::range::Limited;
+use super::read::{Field, Reader};
 use super::schema::{Definitions, Json};
 use super::show::Shown;
 use super::tree::{Node, Value};

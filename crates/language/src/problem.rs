@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
+use super::point::SweepPoint;
 use super::source::{At, Sources};
-use super::sweep::SweepPoint;
 
 /// At most this many problems are printed; the rest is counted.
 const MAX_PRINTED: usize = 20;

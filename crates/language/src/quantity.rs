@@ -6,7 +6,8 @@ use std::str::FromStr;
 use headway_units::{Bytes, ParseError, Rate, Span};
 use serde_json::json;
 
-use super::read::{Field, Limited, Reader};
+use super::range::Limited;
+use super::read::{Field, Reader};
 use super::schema::{Definitions, Json};
 use super::show::Shown;
 use super::tree::{Node, Value};

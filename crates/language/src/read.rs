@@ -1,12 +1,12 @@
 //! Typed reading: the two traits every record is made of, and the reader that collects problems.
+//!
+//! The traits name the schema of a record as well; the schema itself knows nothing of them.
 
-use std::fmt::Display;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use headway_units::{Bytes, Rate, Span};
-
 use super::problem::{Problem, Problems};
+use super::range::{Limited, describe};
 use super::schema::{Alternative, Definitions, Json};
 use super::show::Shown;
 use super::source::{At, Source, Sources};
@@ -107,6 +107,24 @@ impl<T: Part> Field for T {
 
     fn schema(definitions: &mut Definitions) -> Json {
         definitions.refer::<T>()
+    }
+}
+
+impl Definitions {
+    /// A reference to the schema of `T`, which is defined if it is not yet.
+    pub fn refer<T: Part>(&mut self) -> Json {
+        self.define(T::TITLE, Definitions::part::<T>)
+    }
+
+    /// The whole document, of which `T` is the top.
+    pub fn document<T: Part>(mut self, title: &str) -> Json {
+        let top = self.part::<T>();
+        self.into_document(title, top)
+    }
+
+    fn part<T: Part>(&mut self) -> Json {
+        let alternatives = T::schema_part(self);
+        self.one_of(&alternatives, T::TAG)
     }
 }
 
@@ -296,56 +314,6 @@ impl Parse {
                 Err(Problems::new(reader.into_problems()))
             }
         }
-    }
-}
-
-/// A value that can be held within limits.
-pub trait Limited: Sized {
-    /// What the limits are made of.
-    type Bound: PartialOrd + Display;
-    /// The value to compare; `None` if there is none.
-    fn bound(&self) -> Option<Self::Bound>;
-}
-
-macro_rules! limited {
-    ($($type:ty),*) => { $(impl Limited for $type {
-        type Bound = $type;
-        fn bound(&self) -> Option<$type> {
-            Some(*self)
-        }
-    })* };
-}
-limited!(u8, u16, u32, u64, f64, Span, Rate, Bytes);
-
-impl<T: Limited> Limited for Option<T> {
-    type Bound = T::Bound;
-    fn bound(&self) -> Option<T::Bound> {
-        self.as_ref().and_then(Limited::bound)
-    }
-}
-
-/// Everything larger than `least`, but not `least` itself.
-pub fn above<T>(least: T) -> (Bound<T>, Bound<T>) {
-    (Bound::Excluded(least), Bound::Unbounded)
-}
-
-/// The limits in words: `1 to 64`, `more than 0s`.
-pub fn describe<T: Display>(range: &impl RangeBounds<T>) -> String {
-    use Bound::{Excluded, Included, Unbounded};
-    match (range.start_bound(), range.end_bound()) {
-        (Included(low), Included(high)) => format!("{low} to {high}"),
-        (Included(low), Excluded(high)) => format!("at least {low} and less than {high}"),
-        (Included(low), Unbounded) => format!("at least {low}"),
-        (Excluded(low), Included(high)) => format!("more than {low}, at most {high}"),
-        (Excluded(low), Excluded(high)) => format!("more than {low} and less than {high}"),
-        // Nothing is nothing in every unit.
-        (Excluded(low), Unbounded) if low.to_string().trim_end_matches(char::is_alphabetic) == "0" => {
-            "more than 0".to_owned()
-        }
-        (Excluded(low), Unbounded) => format!("more than {low}"),
-        (Unbounded, Included(high)) => format!("at most {high}"),
-        (Unbounded, Excluded(high)) => format!("less than {high}"),
-        (Unbounded, Unbounded) => "anything".to_owned(),
     }
 }
 

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::lists::entries;
+use super::point::Scalar;
 use super::read::{Field, Reader};
 use super::schema::{Definitions, Json};
 use super::show::Shown;
-use super::sweep::Scalar;
 use super::tree::Node;
 
 /// No table has more columns.

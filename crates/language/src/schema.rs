@@ -1,11 +1,8 @@
 //! The JSON schema (draft 2020-12) of the language, made from the same definitions as the reader.
 
-use std::ops::{Bound, RangeBounds};
-
 pub use serde_json::Value as Json;
 use serde_json::{Map, json};
 
-use super::read::{Limited, Part, describe};
 use super::show::Shown;
 
 /// The schemas that others refer to, by name.
@@ -52,25 +49,25 @@ impl Alternative {
 const SWEPT: &str = "swept";
 
 impl Definitions {
-    /// A reference to the schema of `T`, which is defined if it is not yet.
-    pub fn refer<T: Part>(&mut self) -> Json {
-        let name = definition(T::TITLE);
+    /// A reference to the definition of the record `title`, whose schema is made if it is not there yet.
+    pub(super) fn define(&mut self, title: &str, make: impl FnOnce(&mut Definitions) -> Json) -> Json {
+        let name = definition(title);
         if !self.known.contains_key(&name) {
             // Holds the place, so that a record may contain itself.
             self.known.insert(name.clone(), Json::Null);
-            let schema = self.part::<T>();
+            let schema = make(self);
             self.known.insert(name.clone(), schema);
         }
         json!({ "$ref": format!("#/$defs/{name}") })
     }
 
-    fn part<T: Part>(&mut self) -> Json {
-        let alternatives = T::schema_part(self);
+    /// The schema of a table that is one of `alternatives`, or the text alone behind the key `tag` that chooses.
+    pub(super) fn one_of(&mut self, alternatives: &[Alternative], tag: Option<&str>) -> Json {
         let mut schemas: Vec<Json> = alternatives.iter().map(Alternative::schema).collect();
-        if let ([schema], None) = (schemas.as_slice(), T::TAG) {
+        if let ([schema], None) = (schemas.as_slice(), tag) {
             return schema.clone();
         }
-        if let Some(tag) = T::TAG {
+        if let Some(tag) = tag {
             let tags = alternatives.iter().filter_map(|one| one.properties.get(tag)?.get("const").cloned());
             let tags = tags.collect::<Vec<_>>();
             if tags.is_empty() {
@@ -111,9 +108,8 @@ impl Definitions {
         self.scalar(&json!({ "oneOf": words }))
     }
 
-    /// The whole document, of which `T` is the top.
-    pub fn document<T: Part>(mut self, title: &str) -> Json {
-        let top = self.part::<T>();
+    /// The whole document, of which `top` is the top.
+    pub(super) fn into_document(self, title: &str, top: Json) -> Json {
         let mut document = Map::new();
         document.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
         document.insert("title".to_owned(), json!(title));
@@ -148,28 +144,6 @@ pub fn property(schema: Json, about: &str, default: Option<Shown>) -> Json {
         property.insert("default".to_owned(), to_json(default));
     }
     Json::Object(property)
-}
-
-/// Writes the limits of a key into its schema: as numbers where it is one, in words otherwise.
-pub fn limit<T: Limited>(property: &mut Json, range: &impl RangeBounds<T::Bound>) {
-    let about = format!("{} ({})", property["description"].as_str().unwrap_or_default(), describe(range));
-    property["description"] = json!(about);
-    let Some(number) = property.pointer_mut("/anyOf/0").filter(|one| one["type"] != "string") else { return };
-    let mut put = |name: &str, bound: &T::Bound| {
-        if let Ok(bound) = serde_json::from_str::<Json>(&bound.to_string()) {
-            number[name] = bound;
-        }
-    };
-    match range.start_bound() {
-        Bound::Included(bound) => put("minimum", bound),
-        Bound::Excluded(bound) => put("exclusiveMinimum", bound),
-        Bound::Unbounded => {}
-    }
-    match range.end_bound() {
-        Bound::Included(bound) => put("maximum", bound),
-        Bound::Excluded(bound) => put("exclusiveMaximum", bound),
-        Bound::Unbounded => {}
-    }
 }
 
 fn to_json(shown: Shown) -> Json {

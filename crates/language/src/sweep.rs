@@ -1,53 +1,16 @@
 //! `[sweep]`: names with the values they take in turn, and `"$name"` where the value goes.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::json;
 
 use super::lists::{LONGEST, Map};
+use super::point::{Scalar, SweepPoint};
 use super::read::{Field, Reader};
 use super::schema::{Definitions, Json};
 use super::show::Shown;
 use super::tree::{Entry, Node, Table, Value};
-
-/// A value without structure.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Scalar {
-    /// A whole number.
-    Integer(i64),
-    /// Any other number.
-    Float(f64),
-    /// True or false.
-    Bool(bool),
-    /// Text, often a quantity with its unit.
-    Text(String),
-}
-
-impl Scalar {
-    /// The value that `node` writes plainly; `None` for anything with structure.
-    pub fn plain(node: &Node) -> Option<Scalar> {
-        match &node.value {
-            Value::Integer(number) => Some(Scalar::Integer(*number)),
-            Value::Float(number) => Some(Scalar::Float(*number)),
-            Value::Bool(flag) => Some(Scalar::Bool(*flag)),
-            Value::Text(text) => Some(Scalar::Text(text.clone())),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Scalar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Scalar::Integer(number) => number.fmt(f),
-            Scalar::Float(number) => number.fmt(f),
-            Scalar::Bool(flag) => flag.fmt(f),
-            Scalar::Text(text) => text.fmt(f),
-        }
-    }
-}
 
 impl Field for Scalar {
     fn read(node: &Node, reader: &mut Reader) -> Option<Scalar> {
@@ -76,17 +39,6 @@ impl Field for Scalar {
 
     fn schema(_: &mut Definitions) -> Json {
         json!({ "type": ["number", "boolean", "string"] })
-    }
-}
-
-impl From<&Scalar> for Value {
-    fn from(scalar: &Scalar) -> Value {
-        match scalar {
-            Scalar::Integer(number) => Value::Integer(*number),
-            Scalar::Float(number) => Value::Float(*number),
-            Scalar::Bool(flag) => Value::Bool(*flag),
-            Scalar::Text(text) => Value::Text(text.clone()),
-        }
     }
 }
 
@@ -242,7 +194,7 @@ impl Sweep {
             rest /= all.len().max(1);
         }
         values.reverse();
-        SweepPoint { index, values }
+        SweepPoint::new(index, values)
     }
 
     /// The first point, and for each further value of each name the point that differs in it alone.
@@ -268,40 +220,6 @@ impl Field for Sweep {
 
     fn schema(definitions: &mut Definitions) -> Json {
         Map::<SweepValues>::schema(definitions)
-    }
-}
-
-/// One combination of the sweep's values.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SweepPoint {
-    index: usize,
-    values: Vec<(String, Scalar)>,
-}
-
-impl SweepPoint {
-    /// Its place in the order of all points.
-    pub fn index(&self) -> usize {
-        self.index
-    }
-
-    /// The names and their values here, in the order of the file.
-    pub fn values(&self) -> &[(String, Scalar)] {
-        &self.values
-    }
-
-    /// The value of `name` here.
-    pub fn get(&self, name: &str) -> Option<&Scalar> {
-        self.values.iter().find(|(known, _)| known == name).map(|(_, value)| value)
-    }
-}
-
-impl fmt::Display for SweepPoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (name, value)) in self.values.iter().enumerate() {
-            let comma = if index > 0 { ", " } else { "" };
-            write!(f, "{comma}{name} = {value}")?;
-        }
-        Ok(())
     }
 }
 

@@ -20,6 +20,7 @@ use rustix::net::{
 };
 
 use crate::card::{Busy, Card, CardSpec, Cpu};
+use crate::epoch::EPOCH_NS;
 use crate::error::GuestError;
 use clock::{GUEST, Kick, Message, Op, Page};
 use process::Process;
@@ -510,7 +511,7 @@ impl Guest {
     }
 
     fn now(&self) -> String {
-        Span::from_nanos(self.ran.saturating_sub(crate::hosts::EPOCH_NS)).to_string()
+        Span::from_nanos(self.ran.saturating_sub(EPOCH_NS)).to_string()
     }
 
     fn gone(&self, what: String) -> GuestError {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use super::about::{About, FORMAT};
+use super::about::{About, FORMAT, Part};
 use super::cache::{Making, check_name};
 use super::config::Config;
 use super::error::{ImageError, io};
@@ -129,41 +129,15 @@ fn assemble(
         others.into_iter().find(|image| image.about.inputs_sha256 == inputs.sha256 && is_whole(image))
     };
     let reused = if inputs.force { None } else { same() };
-    let linux = within.join("linux");
     let mut about = if let Some(image) = reused {
         progress(Progress::Note(format!(
             "the kernel itself is taken from `{}`, which was made of the same",
             image.name
         )));
-        fs::copy(&image.linux, &linux).map_err(io("copy", &image.linux))?;
-        let config = image.folder.join("config");
-        fs::copy(&config, within.join("config")).map_err(io("copy", &config))?;
-        image.about
+        reuse_kernel(image, &within)?
     } else {
         let kernel = make(&stage.path, &making.log(), progress)?;
-        fs::copy(&kernel.linux, &linux).map_err(io("copy", &kernel.linux))?;
-        let path = within.join("config");
-        fs::write(&path, &kernel.config).map_err(io("write", &path))?;
-        let config = Config::parse(&kernel.config);
-        About {
-            format: FORMAT,
-            name: String::new(),
-            version: kernel.version,
-            source: inputs.recipe.origin.about.clone(),
-            compiler: inputs.recipe.compiler.clone(),
-            config_sha256: hash::bytes(kernel.config.as_bytes()),
-            patches: kernel.patches,
-            inputs_sha256: inputs.sha256,
-            linux: hash::file(&linux)?,
-            initramfs: initramfs.clone(),
-            system: system.clone(),
-            own_sha256: String::new(),
-            programs: Vec::new(),
-            hz: config.hz(),
-            fast_path: kernel.fast_path,
-            controls: config.controls(),
-            queues: config.queues(),
-        }
+        add_kernel(kernel, &inputs, &within, (&initramfs, &system))?
     };
     about.name.clone_from(&inputs.name);
     about.initramfs = initramfs;
@@ -174,16 +148,63 @@ fn assemble(
     let text = serde_json::to_string_pretty(&about).expect("texts and numbers become JSON");
     fs::write(&path, text + "\n").map_err(io("write", &path))?;
     if let Some(before) = &before {
-        progress(Progress::Note(format!("it replaces the kernel `{}` from before", inputs.name)));
-        let has = |path: &str| about.programs.iter().any(|own| own.path == path);
-        let lost = before.about.programs.iter().filter(|program| !has(&program.path));
-        let lost: Vec<&str> = lost.map(|program| program.path.as_str()).collect();
-        if !lost.is_empty() {
-            progress(Progress::Note(format!("which had {}: name them with --add to keep them", lost.join(", "))));
-        }
+        note_replacement(before, &about, progress);
     }
     stage.finish("image")?;
     Image::open(kernels, &inputs.name)
+}
+
+/// Copies the kernel of `image` with its configuration into the image at `within`; says what it is made of.
+fn reuse_kernel(image: Image, within: &Path) -> Result<About, ImageError> {
+    fs::copy(&image.linux, within.join("linux")).map_err(io("copy", &image.linux))?;
+    let config = image.folder.join("config");
+    fs::copy(&config, within.join("config")).map_err(io("copy", &config))?;
+    Ok(image.about)
+}
+
+/// Puts a kernel just made with its configuration into the image at `within`, which has `initramfs` and `system`
+/// already; says what it is made of.
+fn add_kernel(
+    kernel: Kernel,
+    inputs: &Inputs,
+    within: &Path,
+    (initramfs, system): (&Part, &Part),
+) -> Result<About, ImageError> {
+    let linux = within.join("linux");
+    fs::copy(&kernel.linux, &linux).map_err(io("copy", &kernel.linux))?;
+    let path = within.join("config");
+    fs::write(&path, &kernel.config).map_err(io("write", &path))?;
+    let config = Config::parse(&kernel.config);
+    Ok(About {
+        format: FORMAT,
+        name: String::new(),
+        version: kernel.version,
+        source: inputs.recipe.origin.about.clone(),
+        compiler: inputs.recipe.compiler.clone(),
+        config_sha256: hash::bytes(kernel.config.as_bytes()),
+        patches: kernel.patches,
+        inputs_sha256: inputs.sha256.clone(),
+        linux: hash::file(&linux)?,
+        initramfs: initramfs.clone(),
+        system: system.clone(),
+        own_sha256: String::new(),
+        programs: Vec::new(),
+        hz: config.hz(),
+        fast_path: kernel.fast_path,
+        controls: config.controls(),
+        queues: config.queues(),
+    })
+}
+
+/// Notes that `before` is replaced by the image of `about`, and the programs that are lost with it.
+fn note_replacement(before: &Image, about: &About, progress: &mut dyn FnMut(Progress)) {
+    progress(Progress::Note(format!("it replaces the kernel `{}` from before", about.name)));
+    let has = |path: &str| about.programs.iter().any(|own| own.path == path);
+    let lost = before.about.programs.iter().filter(|program| !has(&program.path));
+    let lost: Vec<&str> = lost.map(|program| program.path.as_str()).collect();
+    if !lost.is_empty() {
+        progress(Progress::Note(format!("which had {}: name them with --add to keep them", lost.join(", "))));
+    }
 }
 
 /// Whether its files are as they were made.

@@ -3,6 +3,7 @@
 //! Names of congestion controls, metrics and tables of sizes are known elsewhere and checked there,
 //! by [`crate::Document::problem_at`].
 
+mod arrivals;
 mod claims;
 mod failures;
 mod flows;

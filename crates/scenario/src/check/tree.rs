@@ -1,6 +1,6 @@
 //! Requests that are split up among the hosts of a tree.
 
-use super::flows::{arrival, times};
+use super::arrivals::{arrival, times};
 use crate::checker::Checker;
 use crate::schema::{ArrivalRecord, HostKind, PartitionAggregateRecord, REQUEST, ScenarioRecord, SizeKind};
 

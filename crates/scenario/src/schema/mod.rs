@@ -4,6 +4,7 @@ mod claim;
 mod failure;
 mod hosts;
 mod policy;
+mod protocol;
 mod quick;
 mod traffic;
 mod transport;
@@ -23,10 +24,8 @@ pub use crate::topology::{
 pub use claim::{BetweenRecord, ClaimRecord, NearRecord, NumberRecord, OperandRecord, Published};
 pub use failure::{Direction, FailureRecord};
 pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
-pub use policy::{
-    AddressPairs, LaneDaemonRecord, LinuxPolicyRecord, MptcpRecord, PolicyRecord, Protocol, ReplicateRecord, Scheduler,
-    TcpRecord,
-};
+pub use policy::{LaneDaemonRecord, LinuxPolicyRecord, PolicyRecord, ReplicateRecord};
+pub use protocol::{AddressPairs, MptcpRecord, Protocol, Scheduler, TcpRecord};
 pub use quick::{KernelHostsRecord, KernelQuickRecord, QuickRecord};
 pub(crate) use traffic::REQUEST;
 pub use traffic::{

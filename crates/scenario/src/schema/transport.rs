@@ -3,7 +3,7 @@
 use headway_units::{Bytes, Span};
 use serde_json::json;
 
-use super::policy::Protocol;
+use super::protocol::Protocol;
 use crate::limits::LONGEST;
 use headway_language::{Definitions, Field, Json, Limit, Node, OrOff, Parameters, Reader, Shown, Value, record, words};
 
