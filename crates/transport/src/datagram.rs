@@ -7,8 +7,10 @@
 //! complete when all its bytes have arrived; one of which something was lost never is. Leaves out: the work of hosts
 //! with a model (datagrams cost their cores nothing), fragments, and a second path after a carrier is lost.
 
+use std::collections::BTreeSet;
+
 use headway_engine::{EventClass, Source, Streams};
-use headway_fabric::{Choice, NoPath, Packet, flow_hash};
+use headway_fabric::{Choice, LinkId, NoPath, Packet, flow_hash};
 use headway_units::{Bytes, Rate, Span, Time};
 
 use crate::endpoint::Tenant;
@@ -25,7 +27,7 @@ use crate::slots::{SlotPool, put};
 pub struct Datagram {
     /// Bits of frames per second, headers included; more than zero.
     pub rate: Rate,
-    /// Bytes of data in a frame; at least 1.
+    /// Bytes of data in a frame; at least 1, and with `overhead` at most 65,535.
     pub payload: u32,
     /// Bytes of headers and checksum in a frame.
     pub overhead: u32,
@@ -37,6 +39,10 @@ struct Stream {
     flow: u32,
     profile: u16,
     route: u32,
+    /// Routes of before, on which frames may be.
+    old_routes: Vec<u32>,
+    /// Which pair of interfaces it takes.
+    pair: usize,
     /// Bytes sent, delivered, and `None` or how many there are.
     sent: u64,
     delivered: u64,
@@ -64,12 +70,13 @@ impl Datagrams {
     /// None yet. Flows name one of `profiles` by its index.
     ///
     /// # Panics
-    /// If one has no rate or no payload.
+    /// If one has no rate or no payload, or more than a frame holds.
     pub fn new(profiles: Vec<Datagram>, streams: Streams) -> Datagrams {
-        assert!(
-            profiles.iter().all(|own| own.rate.bps() > 0 && own.payload > 0),
-            "datagrams have a rate and a payload"
-        );
+        for own in &profiles {
+            assert!(own.rate.bps() > 0 && own.payload > 0, "datagrams have a rate and a payload: {own:?}");
+            let size = u64::from(own.payload) + u64::from(own.overhead);
+            assert!(size <= u64::from(u16::MAX), "a frame holds its datagram: {own:?}");
+        }
         Datagrams { profiles, streams: Vec::new(), slots: SlotPool::default(), ports: Ports::new(streams) }
     }
 
@@ -80,21 +87,6 @@ impl Datagrams {
 
     /// Begins to send a flow.
     pub fn open(&mut self, now: Time, flow: u32, profile: u16, env: &mut Environment) -> Result<(), NoPath> {
-        let place = self.slots.take();
-        let start = env.flows[flow].start;
-        let route = self.route(place, flow, env)?;
-        let path: Vec<_> = env.net.fabric.routes.ports(route).collect();
-        let Datagram { payload, overhead, .. } = self.profiles[usize::from(profile)];
-        env.flows[flow].ideal = start.size.map(|size| ideal(&env.graph, &path, size, (payload, overhead)));
-        env.flows[flow].connections.push(place);
-        let size = start.size.map(Bytes::get);
-        put(&mut self.streams, place, Stream { flow, profile, route, sent: 0, delivered: 0, size, in_flight: 0 });
-        env.net.queue.push(now, Source::new(EventClass::Emission, place), 0);
-        Ok(())
-    }
-
-    /// Resolves the path of a flow: by hash, as a plain TCP connection's.
-    fn route(&self, place: u32, flow: u32, env: &mut Environment) -> Result<u32, NoPath> {
         let start = env.flows[flow].start;
         let (ours, theirs) = (env.graph.interfaces(start.source), env.graph.interfaces(start.destination));
         let pairs = ours.len().min(theirs.len());
@@ -102,14 +94,29 @@ impl Datagrams {
             return Err(NoPath::SameHost { host: start.source });
         }
         let pair = env.with_carrier(ours, self.ports.pair(start.id, 0, pairs, None), pairs);
-        let (from, to) = (ours[pair], theirs[pair]);
         env.flows[flow].interfaces |= 1 << pair.min(63);
+        let path = self.path(flow, pair, env)?;
+        let place = self.slots.take();
+        let route = env.net.fabric.routes.insert(&path, Tenant::Datagram.endpoint(place));
+        let Datagram { payload, overhead, .. } = self.profiles[usize::from(profile)];
+        env.flows[flow].ideal = start.size.map(|size| ideal(&env.graph, &path, size, (payload, overhead)));
+        env.flows[flow].connections.push(place);
+        let size = start.size.map(Bytes::get);
+        let old_routes = Vec::new();
+        let stream = Stream { flow, profile, route, old_routes, pair, sent: 0, delivered: 0, size, in_flight: 0 };
+        put(&mut self.streams, place, stream);
+        env.net.queue.push(now, Source::new(EventClass::Emission, place), 0);
+        Ok(())
+    }
+
+    /// The path of a flow between its pair of interfaces: by hash, as a plain TCP connection's.
+    fn path(&self, flow: u32, pair: usize, env: &mut Environment) -> Result<Vec<LinkId>, NoPath> {
+        let start = env.flows[flow].start;
+        let [from, to] = [start.source, start.destination].map(|host| env.graph.interfaces(host)[pair]);
         let choice = Choice::Ecmp(flow_hash(from, to, self.ports.port(start.id, 0, 0), SERVICE));
-        let mut path = std::mem::take(&mut env.scratch);
-        let found = env.find_path(from, to, choice, &mut path);
-        let route = found.map(|()| env.net.fabric.routes.insert(&path, Tenant::Datagram.endpoint(place)));
-        env.scratch = path;
-        route
+        let mut path = Vec::new();
+        env.find_path(from, to, choice, &mut path)?;
+        Ok(path)
     }
 
     /// The next frame of a stream leaves; its event must be the earliest.
@@ -153,7 +160,9 @@ impl Datagrams {
         if env.flows[stream.flow].ended.is_none() {
             env.flows.report(now, stream.flow, None, env.failures.as_deref());
         }
-        env.net.fabric.routes.remove(stream.route);
+        for route in std::mem::take(&mut stream.old_routes).into_iter().chain([stream.route]) {
+            env.net.fabric.routes.remove(route);
+        }
         env.flows.tear_down(stream.flow, place);
         self.slots.give(place);
     }
@@ -169,12 +178,23 @@ impl Datagrams {
         }
     }
 
-    /// Routing has learnt of a change: streams under way move. Frames on their way keep the old route, which stays.
+    /// Routing has learnt of a change: streams under way move. A former route stays while frames may be on it.
     pub fn reroute(&mut self, env: &mut Environment) {
-        for place in (0..self.streams.len() as u32).filter(|place| !self.slots.free.contains(place)) {
-            if let Ok(route) = self.route(place, self.streams[place as usize].flow, env) {
-                self.streams[place as usize].route = route;
+        let free: BTreeSet<u32> = self.slots.free.iter().copied().collect();
+        for place in (0..self.streams.len() as u32).filter(|place| !free.contains(place)) {
+            let Stream { flow, pair, route, .. } = self.streams[place as usize];
+            let Ok(path) = self.path(flow, pair, env) else { continue };
+            let routes = &mut env.net.fabric.routes;
+            if routes.ports(route).eq(path.iter().copied()) {
+                continue;
             }
+            let stream = &mut self.streams[place as usize];
+            let old = stream.old_routes.iter().position(|&old| routes.ports(old).eq(path.iter().copied()));
+            let next = match old {
+                Some(at) => stream.old_routes.swap_remove(at),
+                None => routes.insert(&path, Tenant::Datagram.endpoint(place)),
+            };
+            stream.old_routes.push(std::mem::replace(&mut stream.route, next));
         }
     }
 }

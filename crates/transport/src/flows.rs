@@ -23,7 +23,7 @@ pub struct FlowStart {
     pub size: Option<Bytes>,
     /// When it should be complete, counted from its start; for controls that know deadlines.
     pub deadline: Option<Span>,
-    /// Index of the [`Profile`] its connections use.
+    /// Index of the [`Profile`](crate::Profile) its connections use.
     pub profile: u16,
 }
 
@@ -36,7 +36,7 @@ pub struct FlowEnd {
     pub end: Option<Time>,
     /// Bytes delivered in order (of the copy that is furthest).
     pub delivered: u64,
-    /// Completion time on the idle network; see [`Simulation::ideal`].
+    /// Completion time on the idle network; see [`Simulation::ideal`](crate::Simulation::ideal).
     pub ideal: Option<Span>,
     /// Segments sent again, until its connections were closed: also after its last byte had been delivered.
     pub retransmissions: u32,
@@ -193,6 +193,13 @@ impl Flows {
     /// The record of a flow, once there is one.
     pub fn record(&mut self, flow: u32) -> Option<&mut FlowEnd> {
         self.all[flow as usize].ended.map(|at| &mut self.ended[at as usize])
+    }
+
+    /// A flow that could not be opened never was.
+    pub fn cancel(&mut self, flow: u32) {
+        self.all[flow as usize].connections = Vec::new();
+        self.sampled.retain(|&sampled| sampled != flow);
+        self.slots.give(flow);
     }
 
     /// A connection has been torn down. All of a flow's connections go together.

@@ -167,10 +167,11 @@ impl Simulation {
     /// Tells programs what has happened at their sockets.
     fn on_program(&mut self, now: Time, application: &mut dyn Application) {
         self.env.net.queue.pop();
+        let closing = self.tcp.take_closing();
         for (socket, event) in self.tcp.sockets.take() {
-            let mut sockets = self.sockets();
-            application.on_socket(now, socket, event, &mut sockets);
+            application.on_socket(now, socket, event, &mut self.sockets());
         }
+        self.tcp.let_go(closing, &mut self.env);
         // what it now plans for this instant comes at the next one
         let next = application.next().max(now.saturating_add(Span::from_picos(1)));
         self.env.starting.attend_at(next, &mut self.env.net.queue);

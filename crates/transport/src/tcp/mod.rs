@@ -66,6 +66,8 @@ pub(crate) struct Tcp {
     old_routes: BTreeMap<u32, Vec<u32>>,
     /// What programs have not heard of.
     pub sockets: SocketEvents,
+    /// Two-way connections that are done, of which programs have yet to hear.
+    closing: Vec<u32>,
 }
 
 /// What a connection has left to do by when, if its flow has a deadline.
@@ -97,6 +99,7 @@ impl Tcp {
             host_lanes: BTreeMap::new(),
             old_routes: BTreeMap::new(),
             sockets: SocketEvents::default(),
+            closing: Vec::new(),
         }
     }
 
@@ -325,8 +328,14 @@ impl Tcp {
         connection.lend_window(subflow, &mut self.receivers);
         let receiver = &mut self.receivers[subflow as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
-        let inflow = match connection.stream {
-            Some(_) => connection.two_way_inflow(),
+        let repeats = !receiver.is_established();
+        let inflow = match &mut connection.stream {
+            Some(stream) => {
+                if repeats {
+                    stream.note_syn_ack(now);
+                }
+                connection.two_way_inflow()
+            }
             None => connection.inflow(),
         };
         receiver.on_timeout(now, inflow, profile, &mut env.net);

@@ -7,7 +7,9 @@
 //! the end, when both directions are closed, acknowledged and read. Frames of such connections have a tenant of their own
 //! ([`Tenant::TwoWayTcp`]), so that the others do not pay for them.
 //!
-//! Leaves out: data in SYN, SYNs of both ends at once, half-open connections and resets, MPTCP, Nagle's algorithm
+//! Leaves out: an acknowledgement that rides releases data before the data it came with is taken in (Linux sends after
+//! that, so its data acknowledges more); hosts with a model answer each segment of a merged one by itself, and merge
+//! segments whose riding acknowledgements differ; records of segments ([`crate::Traced`]) miss what rides; data in SYN, SYNs of both ends at once, half-open connections and resets, MPTCP, Nagle's algorithm
 //! (programs write as with `TCP_NODELAY`), TIME-WAIT (ports are never reused here), and riding where there are selective
 //! acknowledgements to be told: these leave at once, by themselves.
 
@@ -56,7 +58,12 @@ impl Tcp {
             put(&mut self.connections, place, connection);
             env.flows[flow].connections.push(place);
         }
-        self.open_pair(now, [forth, back], env)?;
+        if let Err(error) = self.open_pair(now, [forth, back], env) {
+            self.connection_slots.give(back);
+            self.connection_slots.give(forth);
+            env.flows.cancel(flow);
+            return Err(error);
+        }
         Ok(Socket { connection: forth, end: End::Opener })
     }
 
@@ -108,7 +115,20 @@ impl Tcp {
         for end in [End::Opener, End::Acceptor] {
             self.sockets.note(now, Socket { connection: first, end }, SocketEvent::Closed, &mut env.net.queue);
         }
-        self.draining.push(first);
+        self.closing.push(first);
+    }
+
+    /// Connections of which programs have yet to hear that they are closed.
+    pub fn take_closing(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.closing)
+    }
+
+    /// Programs have heard that these are closed: their places may be reused once no frame is on its way.
+    pub fn let_go(&mut self, closed: Vec<u32>, env: &mut Environment) {
+        if !closed.is_empty() {
+            self.draining.extend(closed);
+            self.reclaim(env);
+        }
     }
 
     // ---- frames ----------------------------------------------------------------------------------------------
@@ -138,8 +158,7 @@ impl Tcp {
         let receiver = &mut self.receivers[subflow as usize];
         let opened = !receiver.is_established();
         if frame.tag & flag::SYN != 0 {
-            let sent = connection.stream().handshake.0;
-            connection.stream_mut().handshake = (sent + 1, now);
+            connection.stream_mut().note_syn_ack(now);
         }
         let before = connection.two_way_inflow();
         let (arrival, answer) = receiver.take(now, frame, before, profile, &mut env.net);
@@ -182,14 +201,15 @@ impl Tcp {
 
     /// The third part of the handshake has reached the acceptor, which may now send.
     fn on_accepted(&mut self, now: Time, forth: u32, env: &mut Environment) {
-        let &Stream { twin: back, handshake, .. } = self.connections[forth as usize].stream();
-        let round_trip = (handshake.0 == 1).then(|| now.since(handshake.1));
+        let stream = self.connections[forth as usize].stream();
+        let (back, round_trip) = (stream.twin, stream.handshake_round_trip(now));
         let subflow = self.subflow_of(back);
         let connection = &mut self.connections[back as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
         connection.open_window(super::receiver::first_window(profile));
         self.senders[subflow as usize].accept(now, round_trip, profile, &env.net);
         self.sockets.note(now, self.socket(back, true), SocketEvent::Connected, &mut env.net.queue);
+        self.pump(now, back, &mut env.net);
     }
 
     /// An acknowledgement that rode on data of the other direction, of subflow `subflow`.
@@ -215,29 +235,36 @@ impl Tcp {
         if profile.timestamps {
             env.net.set_echo(endpoint(subflow, Side::Receiver), frame.tag & flag::SPIN);
         }
+        let mut connected = false;
         if frame.tag & flag::SYN != 0 {
             connection.open_window(super::receiver::first_window(profile));
-            if sender.on_syn_ack(now, profile, &mut env.net).established {
+            connected = sender.on_syn_ack(now, profile, &mut env.net).established;
+            if connected {
                 self.on_connected(now, place, env);
             }
         } else {
             let ack = unwrap(connection.una, frame.body.data_number);
             let news = connection.acknowledge_two_way(ack, frame.body.amount);
+            if news {
+                sender.window_opened();
+            }
             // RFC 5681 §2: what carries data or moves the window is no duplicate acknowledgement
             let advances = unwrap(sender.acknowledged(), frame.body.number) > sender.acknowledged();
             if advances || blocks.is_some() || !(rides || news) {
                 let siblings = [NO_SIBLING; 1];
                 let context = Context { siblings: &siblings[..0], deadline: flow_deadline(&env.flows, connection) };
                 let progress = sender.on_ack(now, frame, blocks, &context, profile, &mut env.net);
-                if news {
-                    self.senders[subflow as usize].window_opened();
-                }
                 if progress.closed {
                     return self.end_if_done(now, place, env);
                 }
             }
         }
         self.pump(now, place, &mut env.net);
+        if connected {
+            // nothing to send: the third part of the handshake leaves by itself
+            let profile = &self.profiles[usize::from(self.connections[place as usize].profile)];
+            self.senders[subflow as usize].complete_handshake(now, profile, &mut env.net);
+        }
         self.tell_of_room(now, place, env);
     }
 
@@ -311,6 +338,7 @@ impl Tcp {
         let place = self.outgoing(socket);
         let connection = &mut self.connections[place as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
+        assert!(connection.is_open(), "a closed socket takes no data");
         let taken = bytes.min(connection.space(profile));
         connection.stream_mut().waits |= taken < bytes;
         if taken > 0 {

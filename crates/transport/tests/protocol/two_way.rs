@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use headway_engine::Streams;
 use headway_fabric::{Limit, NodeId, Wire};
 use headway_transport::{
-    Application, DelayedAck, End, FlowEnd, FlowStart, HostModel, Measure, Profile, Simulation, Socket, SocketEvent,
-    Sockets, Totals,
+    Application, DelayedAck, End, Failure, FlowEnd, FlowStart, HostModel, Measure, Profile, Simulation, Socket,
+    SocketEvent, Sockets, Totals,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -303,8 +303,134 @@ fn a_closed_window_is_probed() {
     let (talk, flows, totals) = run(&net, own, vec![(start(1, Span::ZERO, ends, 0), plan)], 100);
     assert_eq!(talk.end(0, End::Acceptor).read, 60_000);
     assert_eq!((flows[0].retransmissions, flows[0].timeouts), (0, 0));
-    // 42 segments of data and their acknowledgements, and probes: 4 times 10 s of 0.2, 0.4, … 6.4 s
-    assert!((60..200).contains(&totals.hops), "{}", totals.hops);
+    // handshake and FIN with their answers 4, data and acknowledgements 2·42 or so, an update for each of 6 reads; and in
+    // each of 4 or 5 times of 10 s with a closed window probes at 0.2, 0.6, 1.4, 3.0 and 6.2 s, of two frames each
+    assert!((4 + 84 + 40..=4 + 90 + 8 + 50).contains(&totals.hops), "{}", totals.hops);
+}
+
+/// A window update that arrives between two probes ends the probing: with a round trip of 100 ms and readers of many
+/// periods nothing is taken for lost, and the time-out is that of the path again.
+#[test]
+fn a_window_update_ends_the_probing() {
+    for period in [230, 310, 420, 555, 700, 940] {
+        for linux in [false, true] {
+            let base = if linux { Profile::linux() } else { profile() };
+            let own = Profile {
+                receive_window: Bytes::new(30_000),
+                autotuning: base.autotuning.map(|_| Bytes::new(30_000)),
+                ..base
+            };
+            let slow = wire(Rate::from_gbps(1), Span::from_millis(50));
+            let (net, ends) = pair(slow, slow);
+            let reads = [None, Some((15_000, Span::from_millis(period)))];
+            let plan = Plan { writes: [200_000, 0], answers: false, reads };
+            let (talk, flows, _) = run(&net, own, vec![(start(1, Span::ZERO, ends, 0), plan)], 60);
+            assert_eq!(talk.end(0, End::Acceptor).read, 200_000, "{period} ms (Linux: {linux})");
+            assert_eq!((flows[0].timeouts, flows[0].retransmissions), (0, 0), "{period} ms (Linux: {linux})");
+        }
+    }
+}
+
+/// The update of a window is lost: the next probe finds it open.
+#[test]
+fn a_lost_window_update_is_found_by_a_probe() {
+    let own = Profile { receive_window: Bytes::new(20_000), ..profile() };
+    let (net, ends) = pair(gigabit(), gigabit());
+    let plan = Plan { writes: [30_000, 0], answers: false, reads: [None, Some((30_000, Span::from_secs(10)))] };
+    let mut talk = Talk::new(vec![(start(1, Span::ZERO, ends, 0), plan)]);
+    let mut simulation = Simulation::new(net.graph.clone(), vec![own], Measure::default(), Streams::new(1));
+    // the reader takes the first segment at once, the others 10 s later: that is when nothing comes back
+    let back = net.graph.interfaces(ends.1)[0];
+    let at = Time::ZERO + Span::from_millis(9_990);
+    let until = Some(at + Span::from_millis(20));
+    simulation.set_failures(&[Failure { links: vec![back], at, until, reroute: None, carrier: false }]);
+    simulation.run_application(Time::ZERO + Span::from_secs(60), &mut talk).unwrap();
+    let (flows, _, totals) = simulation.finish();
+    assert_eq!((totals.down, flows[0].retransmissions), (1, 0), "{totals:?}");
+    assert_eq!(talk.end(0, End::Acceptor).read, 30_000);
+    // probes at 0.2, 0.6, 1.4, 3.0, 6.2 and 12.6 s; the last is answered with an open window
+    let ended = talk.heard(0, End::Acceptor, SocketEvent::PeerClosed).unwrap();
+    assert!((12.6..12.7).contains(&ended.since(Time::ZERO).as_secs_f64()), "{ended:?}");
+}
+
+/// The acceptor speaks first: the opener, which has nothing to say, completes the handshake by itself. And what is
+/// written at either end before the handshake waits for it.
+#[test]
+fn either_end_may_speak_first() {
+    /// Writes at once at the end that `early` names, or at the acceptor when it is connected.
+    #[derive(Debug)]
+    struct Greeting {
+        start: Option<FlowStart>,
+        early: Option<End>,
+        heard: Vec<(End, Time)>,
+    }
+    impl Application for Greeting {
+        fn next(&mut self) -> Time {
+            self.start.map_or(Time::NEVER, |start| start.time)
+        }
+        fn act(&mut self, _now: Time) -> Option<FlowStart> {
+            None
+        }
+        fn act_on_sockets(&mut self, _now: Time, sockets: &mut Sockets<'_>) {
+            let opener = sockets.open(self.start.take().unwrap()).unwrap();
+            if let Some(end) = self.early {
+                sockets.write(if end == End::Opener { opener } else { opener.peer() }, Bytes::new(1000));
+            }
+        }
+        fn on_socket(&mut self, now: Time, socket: Socket, event: SocketEvent, sockets: &mut Sockets<'_>) {
+            match event {
+                SocketEvent::Connected if self.early.is_none() && socket.end == End::Acceptor => {
+                    sockets.write(socket, Bytes::new(1000));
+                }
+                SocketEvent::Readable => self.heard.push((socket.end, now)),
+                _ => {}
+            }
+        }
+    }
+    let payload = 1000 + u64::from(OVERHEAD) + GAP;
+    for (early, segments, reader) in [(None, 3, End::Opener), (Some(End::Acceptor), 3, End::Opener)] {
+        let (net, ends) = pair(gigabit(), gigabit());
+        let mut talk = Greeting { start: Some(start(1, Span::ZERO, ends, 0)), early, heard: Vec::new() };
+        let mut simulation = Simulation::new(net.graph.clone(), vec![profile()], Measure::default(), Streams::new(1));
+        simulation.run_application(Time::ZERO + Span::from_secs(5), &mut talk).unwrap();
+        let expected = Span::from_micros(5 * (segments + 1)) + bytes(segments * EMPTY + payload);
+        assert_eq!(talk.heard, [(reader, Time::ZERO + expected)], "{early:?}");
+        let (flows, ..) = simulation.finish();
+        assert_eq!((flows[0].timeouts, flows[0].delivered, flows[0].end), (0, 1000, None));
+    }
+}
+
+/// A link that fails for a second in the middle of a talk, with routing that goes round it: nothing is lost for good.
+#[test]
+fn a_talk_outlives_a_failure() {
+    let mut net = Net::default();
+    let (a, b) = (net.host(), net.host());
+    let switches = [net.switch(), net.switch(), net.switch(), net.switch()];
+    net.cable(a, switches[0], gigabit());
+    net.cable(switches[3], b, gigabit());
+    let links: Vec<_> = [1, 2].map(|middle| net.cable(switches[0], switches[middle], gigabit())).to_vec();
+    for middle in [1, 2] {
+        net.cable(switches[middle], switches[3], gigabit());
+    }
+    for link in links {
+        let plan = Plan { writes: [2_000_000; 2], answers: false, reads: AT_ONCE };
+        let mut talk = Talk::new(vec![(start(1, Span::ZERO, (a, b), 0), plan)]);
+        let mut simulation =
+            Simulation::new(net.graph.clone(), vec![Profile::linux()], Measure::default(), Streams::new(1));
+        let at = Time::ZERO + Span::from_millis(5);
+        let (links, reroute) = (vec![link, link.reverse()], Some(Span::from_millis(10)));
+        simulation.set_failures(&[Failure {
+            links,
+            at,
+            until: Some(at + Span::from_secs(1)),
+            reroute,
+            carrier: false,
+        }]);
+        simulation.run_application(Time::ZERO + Span::from_secs(20), &mut talk).unwrap();
+        assert_eq!([End::Opener, End::Acceptor].map(|end| talk.end(0, end).read), [2_000_000; 2]);
+        let (flows, _, totals) = simulation.finish();
+        assert!(flows[0].end.is_some() && totals.in_flight == 0, "{flows:?}");
+    }
 }
 
 /// Hosts with a model: segments are merged, what rides on them is not lost.

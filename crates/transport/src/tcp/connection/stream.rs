@@ -1,6 +1,6 @@
 //! One direction of a two-way connection: what its connection knows of the programs at its ends.
 
-use headway_units::Time;
+use headway_units::{Span, Time};
 
 use super::Connection;
 use crate::network::Network;
@@ -17,7 +17,7 @@ pub(crate) struct Stream {
     /// The end that writes.
     pub writer: End,
     /// SYN-ACKs sent, and when the last was; in the direction of the opener.
-    pub handshake: (u32, Time),
+    handshake: (u32, Time),
     /// How far the reading program has read.
     pub read: u64,
     /// The writing program had more than the send buffer took, and waits to hear of room.
@@ -31,6 +31,16 @@ pub(crate) struct Stream {
 impl Stream {
     pub fn new(twin: u32, writer: End) -> Stream {
         Stream { twin, writer, handshake: (0, Time::ZERO), read: 0, waits: false, told: false, ended: false }
+    }
+
+    /// SYN-ACK leaves.
+    pub fn note_syn_ack(&mut self, now: Time) {
+        self.handshake = (self.handshake.0 + 1, now);
+    }
+
+    /// The round trip of the handshake that is over now, unless it is not known which SYN-ACK was answered.
+    pub fn handshake_round_trip(&self, now: Time) -> Option<Span> {
+        (self.handshake.0 == 1).then(|| now.since(self.handshake.1))
     }
 }
 
@@ -80,17 +90,19 @@ impl Connection {
         self.next < self.total && self.edge <= self.next && self.una == self.next
     }
 
+    /// Whether its program may write more.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
     /// Its program has written so many bytes more.
-    ///
-    /// # Panics
-    /// If it has closed.
     pub fn extend(&mut self, bytes: u64) {
-        assert!(self.open, "a closed socket takes no data");
         self.total += bytes;
     }
 
     /// Its program writes no more; says whether that is news.
     pub fn end_of_writing(&mut self) -> bool {
+        self.stream_mut().waits = false;
         std::mem::take(&mut self.open)
     }
 

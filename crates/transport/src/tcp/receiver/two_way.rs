@@ -4,7 +4,7 @@
 use headway_units::Time;
 
 use super::window::{Offer, RoundTrip};
-use super::{Inflow, Receiver};
+use super::{Inflow, Receiver, first_window};
 use crate::network::Network;
 use crate::sack_pool::Piggyback;
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, unwrap};
@@ -24,6 +24,12 @@ impl Receiver {
     pub fn establish(&mut self, now: Time, inflow: Inflow, profile: &Profile) {
         self.next = 1;
         self.established = true;
+        // as the other end takes it to have been offered
+        let offered = first_window(profile);
+        self.edge = offered;
+        if let Some(offer) = self.linux.as_mut().and_then(|linux| linux.offer.as_mut()) {
+            offer.restore_edge(offered);
+        }
         if let Some(linux) = &mut self.linux {
             linux.established(now, inflow, profile);
         }
@@ -64,10 +70,11 @@ impl Receiver {
         if rode {
             return self.note_acknowledged();
         }
-        let Offered { fixed, edge, round } = ride.before;
+        let Offered { fixed, edge, round, quick_acks } = ride.before;
         self.edge = fixed;
         if let (Some(linux), Some(round)) = (&mut self.linux, round) {
             linux.rtt = round;
+            linux.acks.quick_acks = quick_acks;
             if let Some(offer) = &mut linux.offer {
                 offer.restore_edge(edge);
             }
@@ -80,6 +87,7 @@ impl Receiver {
             fixed: self.edge,
             edge: linux.and_then(|linux| linux.offer.as_ref()).map_or(0, Offer::edge),
             round: linux.map(|linux| linux.rtt.clone()),
+            quick_acks: linux.map_or(0, |linux| linux.acks.quick_acks),
         }
     }
 
@@ -115,4 +123,5 @@ struct Offered {
     fixed: u64,
     edge: u64,
     round: Option<RoundTrip>,
+    quick_acks: u32,
 }

@@ -17,6 +17,13 @@ impl Sender {
         self.start_control(now, profile, net);
     }
 
+    /// The opener's: the third part of the handshake leaves by itself, unless data or Linux has sent it.
+    pub fn complete_handshake(&self, now: Time, profile: &Profile, net: &mut Network) {
+        if self.outstanding() == 0 && !profile.recovery.is_linux() {
+            self.control_segment(now, self.nxt, flag::ACK, profile, net);
+        }
+    }
+
     /// Whether something lost is to be sent.
     pub fn is_repairing(&self) -> bool {
         self.repair != Repair::None
