@@ -11,11 +11,12 @@ pub enum EventClass {
     /// A frame has arrived over a link (entity: the link). First: frames that have arrived by an instant are there for
     /// the timers that fire at it.
     Arrival = 0,
-    /// A retransmission timer of a sender (entity: the subflow).
+    /// A retransmission timer of a sender (entity: the subflow). After arrivals: an acknowledgement of the instant may
+    /// still stop it.
     SenderTimer = 1,
-    /// A delayed acknowledgement of a receiver (entity: the subflow).
+    /// A delayed acknowledgement of a receiver (entity: the subflow). After senders' timers, by convention.
     ReceiverTimer = 2,
-    /// An application starts flows.
+    /// An application starts flows and acts on sockets. After timers: it finds them as the instant left them.
     FlowStart = 3,
     /// Samples are taken. After arrivals and timers, before anything that leaves because of the instant.
     Sample = 4,
@@ -31,7 +32,7 @@ pub enum EventClass {
     Host = 8,
     /// Links fail or come back, routing learns of it. What happens at the instant still happens.
     Change = 9,
-    /// A sender with a clock of its own sends its next frame (entity: the sender).
+    /// A sender with a clock of its own sends its next frame (entity: the sender). Late, because it waits for nobody.
     Emission = 10,
     /// Programs at the ends of two-way connections read, write and close. Last: they see all that the network brings
     /// at the instant.

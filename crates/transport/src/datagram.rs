@@ -80,6 +80,12 @@ impl Datagrams {
         Datagrams { profiles, streams: Vec::new(), slots: SlotPool::default(), ports: Ports::new(streams) }
     }
 
+    /// Places of streams taken so far, at most at one time.
+    #[cfg(test)]
+    pub fn places(&self) -> usize {
+        self.streams.len()
+    }
+
     /// Frames on their way.
     pub fn in_flight(&self) -> u64 {
         self.streams.iter().map(|stream| stream.in_flight).sum()

@@ -76,6 +76,7 @@ pub(crate) enum Side {
 /// The endpoint of one half of subflow `subflow`.
 #[inline]
 pub(crate) fn endpoint(subflow: u32, side: Side) -> Endpoint {
+    debug_assert!(subflow <= NUMBER / 2, "too many subflows");
     Endpoint(subflow * 2 + u32::from(side == Side::Receiver))
 }
 

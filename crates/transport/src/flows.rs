@@ -32,26 +32,28 @@ pub struct FlowStart {
 pub struct FlowEnd {
     /// How it started.
     pub start: FlowStart,
-    /// When its last byte had been delivered in order; `None` if it had not by the end of the run.
+    /// When its last byte had been delivered in order; `None` if it had not by the end of the run. Of a two-way
+    /// connection: when both directions were closed, acknowledged and read.
     pub end: Option<Time>,
-    /// Bytes delivered in order (of the copy that is furthest).
+    /// Bytes delivered in order (of the copy that is furthest); of datagrams, in any order; of a two-way connection, both
+    /// ways.
     pub delivered: u64,
     /// Completion time on the idle network; see [`Simulation::ideal`](crate::Simulation::ideal).
     pub ideal: Option<Span>,
-    /// Segments sent again, until its connections were closed: also after its last byte had been delivered.
+    /// Segments retransmitted, until its connections were closed: also after its last byte had been delivered.
     pub retransmissions: u32,
     /// Retransmission time-outs, of SYN included.
     pub timeouts: u32,
     /// ECN echoes received.
     pub marks: u32,
-    /// Subflows opened, over all copies.
+    /// Subflows opened, over all copies; each direction of a two-way connection counts.
     pub subflows: u32,
     /// The interfaces (of the source host) that its subflows used, as a bit mask.
     pub interfaces: u64,
     /// When it moved to its long lanes.
     pub switched: Option<Time>,
     /// The longest time without anything delivered in order, of those times in which a link was down; `None` if none was
-    /// while the flow lived.
+    /// while the flow lived. A two-way connection that nobody uses stands still, too.
     pub stall: Option<Span>,
 }
 

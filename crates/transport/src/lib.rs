@@ -2,8 +2,9 @@
 //!
 //! [`Simulation`] owns the fabric, the event queue and the time; flows go in ([`FlowStart`]), and what became of them
 //! comes out ([`FlowEnd`], [`Sample`]). Who carries a flow is a tenant of the loop, chosen by [`Transport`]: TCP, or
-//! datagrams at a fixed rate. `docs/adding/transport.md` says how another is added. A flow's data goes one way, from
-//! a connection's opener to the other end, which acknowledges; programs talk both ways over [`Sockets`].
+//! datagrams at a fixed rate. `docs/adding/transport.md` says how another is added. The data of a
+//! flow goes one way, from a connection's opener to the other end, which acknowledges. Programs that talk both ways use
+//! [`Sockets`].
 //!
 //! Left out, on purpose: path MTU discovery, resets. Of a connection that carries data one way, the reverse direction is
 //! closed only where loss recovery is Linux' and the connection has one path; its FIN is not repaired.

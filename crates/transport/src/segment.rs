@@ -15,7 +15,7 @@ pub(crate) struct Segment {
     pub data_number: u32,
     /// Bytes of payload, or of receive window.
     pub amount: u32,
-    /// Selective acknowledgement blocks: an index into [`SackPool`](crate::sack_pool::SackPool), or [`NO_EXTRA`].
+    /// Selective acknowledgement blocks, or an acknowledgement that rides on data: an index into [`SackPool`](crate::sack_pool::SackPool), or [`NO_EXTRA`].
     pub extra: u32,
 }
 
@@ -30,8 +30,8 @@ pub(crate) mod flag {
     pub const FIN: u8 = 4;
     /// ECN echo (RFC 3168 §6.1).
     pub const ECE: u8 = 8;
-    /// The end of a burst (RFC 9293's PSH, as Linux' senders set it). Data goes one way, so what carries data echoes
-    /// nothing and has the bit of [`ECE`] to spare.
+    /// The end of a burst (RFC 9293's PSH, as Linux' senders set it). A data segment has the bit of [`ECE`] to spare: an
+    /// acknowledgement that rides on it has a tag of its own.
     pub const PUSH: u8 = ECE;
     /// Congestion window reduced.
     pub const CWR: u8 = 16;

@@ -341,3 +341,89 @@ impl Simulation {
         self.env.net.trace.take().map_or_else(Vec::new, |trace| trace.rows)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use headway_fabric::{QueueSpec, Wire};
+    use headway_units::Rate;
+
+    use super::*;
+    use crate::Datagram;
+    use crate::socket::{Socket, SocketEvent};
+
+    /// Opens, at the end of each connection, the next one; each end closes at once.
+    #[derive(Debug)]
+    struct OneByOne {
+        starts: Vec<FlowStart>,
+        closed: usize,
+    }
+
+    impl Application for OneByOne {
+        fn next(&mut self) -> Time {
+            self.starts.last().map_or(Time::NEVER, |start| start.time)
+        }
+        fn act(&mut self, _now: Time) -> Option<FlowStart> {
+            None
+        }
+        fn act_on_sockets(&mut self, _now: Time, sockets: &mut Sockets<'_>) {
+            let socket = sockets.open(self.starts.pop().unwrap()).unwrap();
+            sockets.write(socket, Bytes::new(2000));
+            sockets.close(socket);
+        }
+        fn on_socket(&mut self, _now: Time, socket: Socket, event: SocketEvent, sockets: &mut Sockets<'_>) {
+            match event {
+                SocketEvent::Connected if socket.end == crate::End::Acceptor => sockets.close(socket),
+                SocketEvent::Readable => {
+                    sockets.read(socket, Bytes::new(u64::MAX));
+                }
+                SocketEvent::Closed => self.closed += 1,
+                _ => {}
+            }
+        }
+    }
+
+    fn pair() -> (Graph, Vec<headway_fabric::NodeId>) {
+        let mut graph = Graph::new();
+        let hosts = ["a", "b"].map(|name| graph.add_host(name, Span::ZERO).unwrap());
+        let queue = QueueSpec::DropTail { limit: None, mark: None };
+        let wire = Wire { rate: Rate::from_gbps(1), delay: Span::from_micros(5), gap: Bytes::ZERO, loss: 0.0, queue };
+        graph.connect(hosts[0], hosts[1], wire, wire).unwrap();
+        (graph, hosts.to_vec())
+    }
+
+    fn starts(hosts: &[headway_fabric::NodeId], size: Option<Bytes>) -> Vec<FlowStart> {
+        let start = |id: u64| FlowStart {
+            time: Time::ZERO + Span::from_millis(id),
+            id,
+            traffic: 0,
+            source: hosts[0],
+            destination: hosts[1],
+            size,
+            deadline: None,
+            profile: 0,
+        };
+        (0..100).map(start).collect()
+    }
+
+    #[test]
+    fn two_way_connections_leave_their_places_to_the_next() {
+        let (graph, hosts) = pair();
+        let starts = starts(&hosts, None).into_iter().rev().collect();
+        let mut talk = OneByOne { starts, closed: 0 };
+        let mut simulation = Simulation::new(graph, vec![Profile::default()], Measure::default(), Streams::new(1));
+        simulation.run_application(Time::ZERO + Span::from_secs(1), &mut talk).unwrap();
+        assert_eq!((talk.closed, simulation.tcp.places()), (200, 2), "two ends, two directions");
+        assert_eq!(simulation.finish().0.iter().filter(|end| end.end.is_some()).count(), 100);
+    }
+
+    #[test]
+    fn streams_of_datagrams_leave_their_places_to_the_next() {
+        let (graph, hosts) = pair();
+        let own = Datagram { rate: Rate::from_mbps(100), payload: 958, overhead: 42 };
+        let mut simulation = Simulation::new(graph, vec![own], Measure::default(), Streams::new(1));
+        let mut starts = starts(&hosts, Some(Bytes::new(3000))).into_iter();
+        simulation.run(Time::ZERO + Span::from_secs(1), &mut starts).unwrap();
+        assert_eq!(simulation.datagrams.places(), 1);
+        assert_eq!(simulation.finish().0.iter().filter(|end| end.end.is_some()).count(), 100);
+    }
+}

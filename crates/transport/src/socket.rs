@@ -36,7 +36,7 @@ impl Socket {
 pub enum SocketEvent {
     /// The handshake is over at this end. The acceptor hears of a connection by this.
     Connected,
-    /// Something has arrived in order since the program last read.
+    /// Something has arrived in order since the program last read. It may have been read since, at the same instant.
     Readable,
     /// There is room in the send buffer after a write that found too little.
     Writable,

@@ -27,7 +27,7 @@ impl Sockets<'_> {
 
     /// Opens a two-way connection from the source to the destination of `start`, whose time is now and whose size is
     /// `None`: what is written decides. Its [`FlowEnd`](crate::FlowEnd) counts bytes delivered of both directions, and
-    /// ends when both are closed.
+    /// ends when both are closed and read; [`Application::completed`](crate::Application::completed) is not told of it.
     ///
     /// # Errors
     /// If the hosts have no path between them.

@@ -108,6 +108,12 @@ impl Tcp {
         self.senders.is_empty()
     }
 
+    /// Places of subflows taken so far, at most at one time.
+    #[cfg(test)]
+    pub fn places(&self) -> usize {
+        self.senders.len()
+    }
+
     /// How many connections a flow of that size is given.
     pub fn copies(&self, profile: u16, size: Option<headway_units::Bytes>) -> u32 {
         match (self.profiles[usize::from(profile)].replicate, size) {

@@ -155,7 +155,7 @@ impl Receiver {
 
     /// Takes in a segment; `before` is what the connection has without it. Acknowledging is a second step
     /// ([`answer`](Self::answer)), because the connection must see the data first.
-    #[expect(clippy::inline_always, reason = "as its caller, `Simulation::take_segment`")]
+    #[expect(clippy::inline_always, reason = "as its caller, `Tcp::take_segment`")]
     #[inline(always)]
     pub fn take(
         &mut self,

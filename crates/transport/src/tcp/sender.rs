@@ -350,7 +350,7 @@ impl Sender {
     }
 
     /// Handles an acknowledgement.
-    #[expect(clippy::inline_always, reason = "as its caller, `Simulation::on_acknowledgement`")]
+    #[expect(clippy::inline_always, reason = "as its caller, `Tcp::on_acknowledgement`")]
     #[inline(always)]
     pub fn on_ack(
         &mut self,

@@ -6,8 +6,8 @@
 //! of Linux 6.12.
 //!
 //! Leaves out: segments that GRO merges, which Linux acknowledges as one, where the host has no model (`host`);
-//! interactive ("ping-pong") connections, since data goes one way; timers of other connections, at which a compression may end before the slack of
-//! its own is over; and PSH within what an application writes: here the end of a write is FIN, the end of a burst of
+//! interactive ("ping-pong") connections, also where data goes both ways; timers of other connections, at which a
+//! compression may end before the slack of its own is over; and PSH within what an application writes: here the end of a write is FIN, the end of a burst of
 //! several segments, the end of the data or a segment that is not full.
 
 use headway_units::{Span, Time};

@@ -6,7 +6,7 @@
 //!
 //! All is counted in bytes of payload. Of the memory that buffers take beyond it (`truesize`) only that is modelled that
 //! Linux takes half of a buffer for payload until the first full segment shows that it is more (`scaling_ratio`); the
-//! largest window belongs to the settings. Receivers read at once, so that only data beyond a hole takes room. Leaves
+//! largest window belongs to the settings. Receivers of one-way flows read at once, so that only data beyond a hole takes room. Leaves
 //! out: memory pressure, data that finds no room, and the rounding to the window's scale (128 bytes for 6 MB).
 //!
 //! MPTCP: the window is the connection's, see [`Shared`]. Without (stacks other than Linux), each subflow's receiver

@@ -3,7 +3,8 @@
 //! Sources: `net/ipv4/tcp_output.c` of Linux 6.12 (`tcp_write_xmit`, `tcp_tso_autosize`, `tcp_tso_should_defer`,
 //! `tcp_small_queue_check`, `tcp_pacing_check`, `tcp_cwnd_validate`), `tcp_input.c: tcp_update_pacing_rate`.
 //!
-//! Leaves out: Nagle's rule for plain TCP, whose applications always have more to write (MPTCP has it, see
+//! Leaves out: Nagle's rule for plain TCP, whose applications always have more to write or, on two-way connections, switch it off
+//! (`TCP_NODELAY`; MPTCP has it, see
 //! `connection/queued.rs`), and the limits of a card on the segments of a burst.
 
 use std::collections::VecDeque;
