@@ -75,7 +75,7 @@ impl Datagrams {
         for own in &profiles {
             assert!(own.rate.bps() > 0 && own.payload > 0, "datagrams have a rate and a payload: {own:?}");
             let size = u64::from(own.payload) + u64::from(own.overhead);
-            assert!(size <= u64::from(u16::MAX), "a frame holds its datagram: {own:?}");
+            assert!(u16::try_from(size).is_ok(), "a frame holds its datagram: {own:?}");
         }
         Datagrams { profiles, streams: Vec::new(), slots: SlotPool::default(), ports: Ports::new(streams) }
     }
