@@ -234,7 +234,7 @@ pub struct Subflow {
     pub local: SocketAddr,
     /// The other end.
     pub remote: SocketAddr,
-    /// Segments sent again (`tcpi_total_retrans`).
+    /// Segments retransmitted (`tcpi_total_retrans`).
     pub retransmissions: u32,
     /// Expiries of the retransmission timer (`tcpi_total_rto`).
     pub timeouts: u32,

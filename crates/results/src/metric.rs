@@ -131,7 +131,7 @@ pub enum Metric {
     Flows,
     /// `unfinished`: how many of those with a size did not finish.
     Unfinished,
-    /// `retransmissions`: segments sent again.
+    /// `retransmissions`: segments retransmitted.
     Retransmissions,
     /// `timeouts`: expiries of the retransmission timer.
     Timeouts,

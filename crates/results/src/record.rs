@@ -142,7 +142,7 @@ pub struct FlowRecord {
     pub deadline: Option<Span>,
     /// The flow completion time on an otherwise idle network, if it is known.
     pub ideal: Option<Span>,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u32,
     /// Expiries of the retransmission timer.
     pub timeouts: u32,

@@ -66,9 +66,9 @@ pub struct Totals {
     pub strays: u64,
     /// Segments with data.
     pub data_packets: u64,
-    /// Segments that were sent again.
+    /// Segments that were retransmitted.
     pub retransmissions: u64,
-    /// Bytes that were sent again.
+    /// Bytes that were retransmitted.
     pub retransmitted: u64,
     /// Segments that came out of order.
     pub out_of_order: u64,
@@ -78,7 +78,7 @@ pub struct Totals {
     pub bytes: u64,
     /// Bytes of them that the capture does not have.
     pub unseen: u64,
-    /// Directions of connections in which something was sent again.
+    /// Directions of connections in which something was retransmitted.
     pub lossy: u64,
 }
 

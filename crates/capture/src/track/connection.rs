@@ -65,13 +65,13 @@ pub struct Side {
     pub packets: u64,
     /// Segments with data.
     pub data_packets: u64,
-    /// Segments (SYNs, too) that were sent again.
+    /// Segments (SYNs, too) that were retransmitted.
     pub retransmissions: u32,
-    /// Segments that came after later ones, but not so late that they were sent again.
+    /// Segments that came after later ones, but not so late that they were retransmitted.
     pub out_of_order: u32,
     /// Segments that the capture has twice.
     pub duplicates: u32,
-    /// Bytes that were sent again.
+    /// Bytes that were retransmitted.
     pub retransmitted: u64,
     /// When the first data came; 0 if none did.
     pub first_data: u64,

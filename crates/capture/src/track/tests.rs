@@ -171,7 +171,7 @@ fn what_is_sent_again_counts_once() {
 fn what_comes_late_was_overtaken_or_lost_before() {
     let mut talk = Talk::new();
     talk.shake(S);
-    // Of the round-trip time of 11 ms, 2 ms is too little to have been sent again.
+    // Of the round-trip time of 11 ms, 2 ms is too little to have been retransmitted.
     talk.data(2 * S, 0, 2001, 1000);
     talk.data(2 * S + 2 * MS, 0, 1001, 1000);
     // 50 ms is not: it was lost before it came by.

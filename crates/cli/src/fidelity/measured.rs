@@ -147,7 +147,7 @@ impl Traffic {
         (times, unfinished)
     }
 
-    /// For each repeat, segments sent again.
+    /// For each repeat, segments retransmitted.
     pub fn retransmissions(&self) -> Vec<f64> {
         self.flows.iter().map(|flows| flows.iter().map(|flow| f64::from(flow.3)).sum()).collect()
     }

@@ -236,7 +236,7 @@ fn rest(report: &Report, layout: Layout) -> String {
         }
     }
     let again = format!("{}, {}", totals.retransmissions, share(totals.retransmissions, totals.data_packets));
-    row("segments sent again".to_owned(), again);
+    row("segments retransmitted".to_owned(), again);
     row(
         "out of order".to_owned(),
         format!("{}, {}", totals.out_of_order, share(totals.out_of_order, totals.data_packets)),

@@ -223,7 +223,7 @@ pub struct Ack<'a> {
     pub state: State,
     /// When pacing lets the next segment go, if that is later than now (Linux: `tcp_wstamp_ns`).
     pub departure: Option<Time>,
-    /// The rate at which data was delivered, for controls that [want it](Congestion::wants_delivery).
+    /// The rate at which data was delivered, for controls that [want it](AnyController::wants_delivery).
     pub delivery: Option<Delivery>,
     /// The flow's deadline, if it has one.
     pub deadline: Option<FlowDeadline>,
@@ -263,7 +263,7 @@ impl Ack<'_> {
 pub enum State {
     /// Nothing.
     Open,
-    /// Something is missing, or was sent again and not reported yet, but there is no loss to repair. Only some
+    /// Something is missing, or was retransmitted and not reported yet, but there is no loss to repair. Only some
     /// transports tell it from [`Open`](State::Open), and controls treat it the same unless they say otherwise.
     Disorder,
     /// The window is being reduced after an ECN echo.

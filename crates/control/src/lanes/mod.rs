@@ -65,7 +65,7 @@ pub enum Permit {
     /// No new data: the thesis' cwnd = 0 (Algorithm 1 line 22).
     ///
     /// What is in flight and its retransmissions still finish, under the congestion window as it
-    /// was: bytes given to a subflow are acknowledged there or, much later, sent again on another
+    /// was: bytes given to a subflow are acknowledged there or, much later, retransmitted on another
     /// one, and until then they block the connection's in-order delivery. (Measured on Linux: an SL
     /// throttled to one packet with data still queued blocks the connection for seconds.)
     Hold,

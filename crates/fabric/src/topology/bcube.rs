@@ -40,7 +40,7 @@ impl Bcube {
     /// Builds the graph.
     ///
     /// # Errors
-    /// Fewer than three ports, no levels, too many links, a wire that [`Graph::connect`] refuses.
+    /// Fewer than three ports, no levels, too many links, a wire that [`Graph::connect`](crate::Graph::connect) refuses.
     pub fn build(&self) -> Result<Built, TopologyError> {
         check(self.n, self.levels)?;
         // What does not fit 32 bits is refused by `limit` as well.

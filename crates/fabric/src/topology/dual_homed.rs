@@ -34,7 +34,7 @@ impl DualHomedPod {
     /// Builds the graph.
     ///
     /// # Errors
-    /// A `k` that is odd or below 2, no hosts, too many links, a wire that [`Graph::connect`] refuses.
+    /// A `k` that is odd or below 2, no hosts, too many links, a wire that [`Graph::connect`](crate::Graph::connect) refuses.
     pub fn build(&self) -> Result<Built, TopologyError> {
         let half = half(self.k)?;
         // A default too large for its type is too large for a graph, too.
@@ -89,7 +89,7 @@ impl DualHomedFatTree {
     /// Builds the graph.
     ///
     /// # Errors
-    /// A `k` that is odd or below 2, no hosts, too many links, a wire that [`Graph::connect`] refuses.
+    /// A `k` that is odd or below 2, no hosts, too many links, a wire that [`Graph::connect`](crate::Graph::connect) refuses.
     pub fn build(&self) -> Result<Built, TopologyError> {
         let half = half(self.k)?;
         let count = self.hosts_per_pod.unwrap_or_else(|| half.saturating_mul(half));

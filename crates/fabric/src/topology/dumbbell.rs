@@ -31,7 +31,7 @@ impl Dumbbell {
     /// Builds the graph.
     ///
     /// # Errors
-    /// A side without hosts, too many links, a wire that [`Graph::connect`] refuses.
+    /// A side without hosts, too many links, a wire that [`Graph::connect`](crate::Graph::connect) refuses.
     pub fn build(&self) -> Result<Built, TopologyError> {
         at_least_one("left", self.left)?;
         at_least_one("right", self.right)?;

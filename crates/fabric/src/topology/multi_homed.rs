@@ -46,7 +46,7 @@ impl MultiHomedFatTree {
     /// Builds the graph.
     ///
     /// # Errors
-    /// A `k` that is odd or below 2, no hosts, too many links, a wire that [`Graph::connect`] refuses.
+    /// A `k` that is odd or below 2, no hosts, too many links, a wire that [`Graph::connect`](crate::Graph::connect) refuses.
     pub fn build(&self) -> Result<Built, TopologyError> {
         let half = half(self.k)?;
         let hosts_per_edge = self.hosts_per_edge.unwrap_or(half);

@@ -32,7 +32,7 @@ impl ParallelPaths {
     /// Builds the graph.
     ///
     /// # Errors
-    /// A side without hosts, no paths, too many links, a wire that [`Graph::connect`] refuses.
+    /// A side without hosts, no paths, too many links, a wire that [`Graph::connect`](crate::Graph::connect) refuses.
     pub fn build(&self) -> Result<Built, TopologyError> {
         let paths = u32::try_from(self.paths.len()).unwrap_or(u32::MAX);
         at_least_one("left", self.left)?;

@@ -36,7 +36,7 @@ impl Tree {
     /// Builds the graph.
     ///
     /// # Errors
-    /// A count of zero, too many links, a wire that [`Graph::connect`] refuses.
+    /// A count of zero, too many links, a wire that [`Graph::connect`](crate::Graph::connect) refuses.
     pub fn build(&self) -> Result<Built, TopologyError> {
         at_least_one("aggregations", self.aggregations)?;
         at_least_one("edges_per_aggregation", self.edges_per_aggregation)?;

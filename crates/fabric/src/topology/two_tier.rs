@@ -35,7 +35,7 @@ impl TwoTier {
     /// Builds the graph.
     ///
     /// # Errors
-    /// A count of zero, too many links, a wire that [`Graph::connect`] refuses.
+    /// A count of zero, too many links, a wire that [`Graph::connect`](crate::Graph::connect) refuses.
     pub fn build(&self) -> Result<Built, TopologyError> {
         check(self.leaves, self.spines, self.hosts_per_leaf)?;
         limit(&[[self.leaves, self.spines, 1], [self.leaves, self.hosts_per_leaf, 1]])?;

@@ -43,7 +43,7 @@ impl Vl2 {
     /// Builds the graph.
     ///
     /// # Errors
-    /// A number of ports that is odd or below 2, no hosts, too many links, a wire that [`Graph::connect`] refuses.
+    /// A number of ports that is odd or below 2, no hosts, too many links, a wire that [`Graph::connect`](crate::Graph::connect) refuses.
     pub fn build(&self) -> Result<Built, TopologyError> {
         for (name, value) in
             [("aggregation_ports", self.aggregation_ports), ("intermediate_ports", self.intermediate_ports)]

@@ -66,7 +66,7 @@ impl Built {
     /// Nothing here keeps those cables from being the bottleneck; choose their rate accordingly.
     ///
     /// # Errors
-    /// A topology without `top`, a duplicate name, a wire that [`Graph::connect`] refuses, too many links. After the last
+    /// A topology without `top`, a duplicate name, a wire that [`Graph::connect`](crate::Graph::connect) refuses, too many links. After the last
     /// two the host is there with fewer cables than it should have: do not go on with this graph.
     pub fn attach_top_host(
         &mut self,

@@ -12,7 +12,7 @@ record! {
     pub struct TransportRecord {
         /// Whose TCP it is: what all other keys are that are left out.
         pub stack: Stack = Stack::Rfc,
-        /// How lost packets are found and sent again.
+        /// How lost packets are found and retransmitted.
         pub recovery: Option<Recovery>,
         /// How the window comes down when packets were lost or marked.
         pub reduction: Option<Reduction>,
@@ -85,7 +85,7 @@ record! {
     pub struct LinuxTransportRecord {
         /// The congestion control, as the kernel calls it.
         pub control: Option<String>,
-        /// How lost packets are found and sent again.
+        /// How lost packets are found and retransmitted.
         pub recovery: Option<Recovery>,
         /// Subflows of a connection.
         #[range(1..=8)]
@@ -125,7 +125,7 @@ words! {
 }
 
 words! {
-    /// How lost packets are found and sent again.
+    /// How lost packets are found and retransmitted.
     pub enum Recovery {
         /// By duplicate acknowledgements, one loss per round trip (RFC 6582).
         "new-reno" => NewReno,

@@ -220,7 +220,7 @@ fn span(duration: std::time::Duration) -> Span {
 }
 
 /// Bytes of a connection that were acknowledged, as its subflows count them: for kernels that do not count by connection
-/// (before Linux 6.5). What was sent again on another subflow counts twice.
+/// (before Linux 6.5). What was retransmitted on another subflow counts twice.
 pub(super) fn by_subflow<'a>(subflows: impl Iterator<Item = &'a Tcp>) -> u64 {
     // a SYN counts as a byte
     subflows.map(|tcp| tcp.acked.saturating_sub(1)).fold(0, u64::saturating_add)

@@ -247,7 +247,7 @@ fn a_spurious_time_out_is_undone() {
     s.ack(2, &[], 0);
     assert_eq!((s.sender.repair, s.sender.window.ssthresh), (Repair::None, 10 * MSS));
     assert!(s.cwnd() >= 10, "{}", s.cwnd());
-    assert!(s.segments().iter().all(|&n| n >= 12), "nothing more is sent again");
+    assert!(s.segments().iter().all(|&n| n >= 12), "nothing more is retransmitted");
 }
 
 /// The same with a real loss of all ten: the first acknowledgement is for retransmissions, then come duplicates for
