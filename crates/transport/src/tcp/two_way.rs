@@ -2,16 +2,19 @@
 //!
 //! TCP's two directions are two streams that share a handshake, a pair of ports and segments: an acknowledgement of one
 //! rides on data of the other (RFC 9293 §3.8.6.3). So a two-way connection is two [`Connection`]s of one subflow each,
-//! forth and back, and this file is what they share: who is whose twin ([`Stream`]),
-//! acknowledgements that ride, windows that close because a program reads late and are probed (RFC 9293 §3.8.6.1), and
-//! the end, when both directions are closed, acknowledged and read. Frames of such connections have a tenant of their own
+//! forth and back, and this file is what they share: who is whose twin ([`Stream`]), acknowledgements that ride,
+//! windows that close because a program reads late and are probed (RFC 9293 §3.8.6.1), and the end, when both
+//! directions are closed, acknowledged and read. Frames of such connections have a tenant of their own
 //! ([`Tenant::TwoWayTcp`]), so that the others do not pay for them.
 //!
-//! Leaves out: an acknowledgement that rides releases data before the data it came with is taken in (Linux sends after
-//! that, so its data acknowledges more); hosts with a model answer each segment of a merged one by itself, and merge
-//! segments whose riding acknowledgements differ; records of segments ([`crate::Traced`]) miss what rides; data in SYN, SYNs of both ends at once, half-open connections and resets, MPTCP, Nagle's algorithm
-//! (programs write as with `TCP_NODELAY`), TIME-WAIT (ports are never reused here), and riding where there are selective
-//! acknowledgements to be told: these leave at once, by themselves.
+//! Leaves out:
+//! * data in SYN, SYNs of both ends at once, half-open connections and resets, MPTCP, TIME-WAIT (ports are never reused
+//!   here), and Nagle's algorithm (programs write as with `TCP_NODELAY`);
+//! * riding where there are selective acknowledgements to be told: these leave at once, by themselves;
+//! * an acknowledgement that rides releases data before the data it came with is taken in (Linux sends after that, so its
+//!   data acknowledges more);
+//! * hosts with a model answer each segment of a merged one by itself, and merge segments whose riding acknowledgements
+//!   differ; records of segments ([`crate::Traced`]) miss what rides.
 
 use headway_fabric::NoPath;
 use headway_units::Time;
@@ -19,7 +22,7 @@ use headway_units::Time;
 use super::connection::{Connection, Stream};
 use super::receiver::Arrival;
 use super::sender::{Context, Phase};
-use super::{NO_SIBLING, Tcp, flow_deadline};
+use super::{Tcp, flow_deadline};
 use crate::endpoint::{Side, endpoint, side};
 use crate::environment::Environment;
 use crate::network::Network;
@@ -251,8 +254,9 @@ impl Tcp {
             // RFC 5681 §2: what carries data or moves the window is no duplicate acknowledgement
             let advances = unwrap(sender.acknowledged(), frame.body.number) > sender.acknowledged();
             if advances || blocks.is_some() || !(rides || news) {
-                let siblings = [NO_SIBLING; 1];
-                let context = Context { siblings: &siblings[..0], deadline: flow_deadline(&env.flows, connection) };
+                let own = sender.sibling(true).filter(|_| sender.is_coupled());
+                let deadline = flow_deadline(&env.flows, connection);
+                let context = Context { siblings: own.as_slice(), deadline };
                 let progress = sender.on_ack(now, frame, blocks, &context, profile, &mut env.net);
                 if progress.closed {
                     return self.end_if_done(now, place, env);
