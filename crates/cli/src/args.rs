@@ -8,6 +8,8 @@ use headway_scenario::Overrides;
 use headway_scenario::schema::HostKind;
 use headway_units::{Bytes, Span};
 
+use crate::model::args::{MODEL_EXAMPLES, ModelArgs};
+
 /// Simulates data-centre TCP: which way of sending makes my flows finish sooner, and by how much?
 #[derive(Debug, Parser)]
 #[command(name = "headway", version, max_term_width = 100, after_long_help = ROOT_EXAMPLES)]
@@ -42,6 +44,9 @@ pub enum Command {
     /// Count switches, ports and cables of topologies and what they cost
     #[command(after_long_help = COST_EXAMPLES)]
     Cost(CostArgs),
+    /// Compute throughput by formulae: of a connection over a long path, and split by relays
+    #[command(after_long_help = MODEL_EXAMPLES)]
+    Model(ModelArgs),
     /// Measure how far modelled hosts are from real Linux kernels
     #[command(after_long_help = FIDELITY_EXAMPLES)]
     Fidelity(FidelityArgs),

@@ -17,6 +17,7 @@ mod failure;
 mod fidelity;
 mod interrupt;
 mod kernel;
+mod model;
 mod progress;
 mod reproduce;
 mod run;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::List(args) => list(&args),
         Command::Compare(args) => compare(&args),
         Command::Cost(args) => cost::cost(&args),
+        Command::Model(args) => model::model(&args),
         Command::Fidelity(args) => fidelity::fidelity(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Kernel(args) => kernel::kernel(&args.command),

@@ -60,7 +60,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("capture", &["units", "results"]),
-    ("cli", &["units", "results", "scenario", "experiment", "report", "kernel", "lab", "capture"]),
+    ("cli", &["units", "control", "results", "scenario", "experiment", "report", "kernel", "lab", "capture"]),
 ];
 
 /// Nothing but the scenario and the seed may decide what these do.

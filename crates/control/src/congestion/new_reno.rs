@@ -2,14 +2,23 @@
 //! is the transport's business.
 //!
 //! Leaves out: nothing of RFC 5681 §3.1. Congestion avoidance counts bytes (the third method of §3.1), so that
-//! delayed acknowledgements do not halve the growth; slow start takes the window's limit (RFC 3465).
+//! delayed acknowledgements do not halve the growth; slow start takes the window's limit (RFC 3465). With `counts_bytes` =
+//! 0 it counts acknowledgements instead (eq. 3 of §3.1; RFC 2581), as senders before RFC 3465 did.
 
-use super::{Ack, CongestionControl, Credit, Event, Window};
+use super::{Ack, CongestionControl, Credit, Event, Parameter, Window};
 
 /// Additive increase by one segment per round trip, halving on loss.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct NewReno {
     credit: Credit,
+    /// Congestion avoidance grows by acknowledged bytes, not by acknowledgements.
+    counts_bytes: bool,
+}
+
+impl Default for NewReno {
+    fn default() -> NewReno {
+        NewReno { credit: Credit::default(), counts_bytes: true }
+    }
 }
 
 impl CongestionControl for NewReno {
@@ -23,16 +32,32 @@ impl CongestionControl for NewReno {
         }
         // RFC 5681 §3.1: "increase cwnd by one full-sized segment each time cwnd bytes have been acknowledged".
         let per = window.cwnd;
+        // An acknowledgement is worth a segment, however many it answers.
+        let acked = if self.counts_bytes { ack.acked } else { ack.acked.min(u64::from(window.mss)) };
         if window.growth_limit == 1 {
-            self.credit.grow_by_one(window, per, ack.acked);
+            self.credit.grow_by_one(window, per, acked);
         } else {
-            self.credit.grow(window, per, ack.acked);
+            self.credit.grow(window, per, acked);
         }
     }
 
     fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
         window.ssthresh = window.halved(event.flight);
         self.credit.clear();
+    }
+
+    fn parameters() -> &'static [Parameter] {
+        &[Parameter {
+            name: "counts_bytes",
+            about: "congestion avoidance counts bytes (1, RFC 3465) or acknowledgements (0, RFC 2581)",
+            default: 1.0,
+            low: 0.0,
+            high: 1.0,
+        }]
+    }
+
+    fn set(&mut self, _: &str, value: f64) {
+        self.counts_bytes = value != 0.0;
     }
 }
 
@@ -70,6 +95,19 @@ mod tests {
         for _ in 0..5 {
             assert_eq!(window.cwnd, 10 * MSS);
             reno.on_ack(&ack(2 * MSS), &mut window); // delayed ACKs: five of them cover the window
+        }
+        assert_eq!(window.cwnd, 11 * MSS);
+    }
+
+    /// RFC 2581 §3.1: SMSS·SMSS/cwnd for each acknowledgement, so half of it with delayed ones.
+    #[test]
+    fn without_counting_bytes_delayed_acknowledgements_halve_the_growth() {
+        let mut window = Window { cwnd: 10 * MSS, ssthresh: 10 * MSS, mss: 1000, growth_limit: 1 };
+        let mut reno = NewReno::default();
+        reno.set("counts_bytes", 0.0);
+        for _ in 0..10 {
+            assert_eq!(window.cwnd, 10 * MSS);
+            reno.on_ack(&ack(2 * MSS), &mut window);
         }
         assert_eq!(window.cwnd, 11 * MSS);
     }
