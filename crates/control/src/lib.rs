@@ -6,7 +6,9 @@
 //!
 //! * [`congestion`]: congestion controls of one connection, and coupled ones of several subflows.
 //! * [`lanes`]: which subflows of a multipath connection may send.
+//! * [`pacing`]: when frames leave a host, so that they do not come in bursts.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 pub mod congestion;
 pub mod lanes;
+pub mod pacing;
