@@ -34,9 +34,12 @@ pub enum EventClass {
     Change = 9,
     /// A sender with a clock of its own sends its next frame (entity: the sender). Late, because it waits for nobody.
     Emission = 10,
-    /// Programs at the ends of two-way connections read, write and close. Last: they see all that the network brings
+    /// Programs at the ends of two-way connections read, write and close. They see all that the network brings
     /// at the instant.
     Program = 11,
+    /// An interface of a card that paces sends its next frame (entity: the interface). After everything that sends: it
+    /// chooses among all that the instant has brought.
+    Card = 12,
 }
 
 impl EventClass {
@@ -59,6 +62,7 @@ impl EventClass {
             9 => EventClass::Change,
             10 => EventClass::Emission,
             11 => EventClass::Program,
+            12 => EventClass::Card,
             _ => panic!("no such class of events"),
         }
     }

@@ -13,6 +13,7 @@ use headway_engine::{EventClass, Source, Streams};
 use headway_fabric::{Choice, LinkId, NoPath, Packet, flow_hash};
 use headway_units::{Bytes, Rate, Span, Time};
 
+use crate::card::Taken;
 use crate::endpoint::Tenant;
 use crate::environment::Environment;
 use crate::flows::Flow;
@@ -111,6 +112,9 @@ impl Datagrams {
         let old_routes = Vec::new();
         let stream = Stream { flow, profile, route, old_routes, pair, sent: 0, delivered: 0, size, in_flight: 0 };
         put(&mut self.streams, place, stream);
+        if env.net.cards.any() {
+            env.net.cards.open(Tenant::Datagram.endpoint(place), start.traffic);
+        }
         env.net.queue.push(now, Source::new(EventClass::Emission, place), 0);
         Ok(())
     }
@@ -141,6 +145,13 @@ impl Datagrams {
         }
         stream.in_flight += 1;
         let frame = Packet { hop: stream.route, size, tos: 0, tag: 0, body };
+        if env.net.cards.any() {
+            match env.net.offer_to_card(now, Tenant::Datagram.endpoint(place), frame) {
+                Taken::Not => {}
+                Taken::Queued => return,
+                Taken::Dropped => return self.frame_gone(now, place, env),
+            }
+        }
         if env.net.fabric.send(&mut env.net.queue, now, frame).is_err() {
             self.frame_gone(now, place, env);
         }
@@ -168,6 +179,9 @@ impl Datagrams {
         }
         for route in std::mem::take(&mut stream.old_routes).into_iter().chain([stream.route]) {
             env.net.fabric.routes.remove(route);
+        }
+        if env.net.cards.any() {
+            env.net.cards.close(Tenant::Datagram.endpoint(place));
         }
         env.flows.tear_down(stream.flow, place);
         self.slots.give(place);

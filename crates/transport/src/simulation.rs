@@ -25,6 +25,7 @@ use crate::tcp::profile::Profile;
 use crate::trace::Traced;
 use crate::transport::{Carrier, Transport};
 
+mod cards;
 mod external;
 mod failures;
 mod hosts;
@@ -158,6 +159,7 @@ impl Simulation {
                 EventClass::Change => self.on_change(now),
                 EventClass::Emission => self.datagrams.on_emission(now, entity, &mut self.env),
                 EventClass::Program => self.on_program(now, application),
+                EventClass::Card => self.on_pace(now, entity, sequence),
             }
         }
         self.env.now = end;
@@ -240,6 +242,7 @@ impl Simulation {
             Tenant::TwoWayTcp => self.deliver_two_way(now, link, number(end), frame),
             Tenant::External => self.deliver_external(now, interface(end), frame),
             Tenant::Datagram => self.datagrams.on_frame(now, number(end), frame, &mut self.env),
+            Tenant::Gap => self.env.net.cards.gap_gone(number(end)),
         }
     }
 
@@ -265,6 +268,7 @@ impl Simulation {
             }
             Tenant::External => self.external_lost(frame),
             Tenant::Datagram => self.datagrams.frame_gone(self.env.now, number(end), &mut self.env),
+            Tenant::Gap => self.env.net.cards.gap_gone(number(end)),
         }
     }
 
@@ -280,11 +284,11 @@ impl Simulation {
         net.fabric.assert_conserved();
         let inbound: u64 = net.inbound.iter().map(|&n| u64::from(n)).sum();
         let external = self.external.as_ref().map_or(0, |external| external.sent - external.gone);
-        let others = external + self.datagrams.in_flight();
+        let others = external + self.datagrams.in_flight() + net.cards.gaps_in_flight();
         assert_eq!(
             inbound + others,
-            net.fabric.in_flight() + net.hosts.waiting(),
-            "frames on their way are in the fabric or in hosts"
+            net.fabric.in_flight() + net.hosts.waiting() + net.cards.waiting(),
+            "frames on their way are in the fabric, in hosts or in cards"
         );
         assert_eq!(
             net.sent,

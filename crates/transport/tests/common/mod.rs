@@ -9,8 +9,8 @@ use headway_control::congestion::AnyController;
 use headway_engine::Streams;
 use headway_fabric::{Graph, Limit, LinkId, NodeId, PortCounters, QueueSpec, Wire};
 use headway_transport::{
-    DelayedAck, Failure, FlowEnd, FlowStart, HostCounters, HostModel, Measure, Multipath, Profile, Recovery, Sample,
-    SampleKind, SampleOf, Simulation, Totals,
+    CardCounters, CardModel, DelayedAck, Failure, FlowEnd, FlowStart, HostCounters, HostModel, Measure, Multipath,
+    Profile, Recovery, Sample, SampleKind, SampleOf, Simulation, Totals, Traced,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 
@@ -249,6 +249,10 @@ pub struct Setup {
     pub seed: u64,
     /// Hosts whose cards and cores take time.
     pub models: Vec<(NodeId, HostModel)>,
+    /// Hosts with cards that pace.
+    pub cards: Vec<(NodeId, CardModel)>,
+    /// Segments at senders are recorded.
+    pub traced: bool,
     /// Links that go down.
     pub failures: Vec<Failure>,
 }
@@ -266,6 +270,10 @@ pub struct Outcome {
     pub ports: Vec<PortCounters>,
     /// What hosts with a model did, in the order in which they got it.
     pub hosts: Vec<HostCounters>,
+    /// What cards that pace did, in the order in which hosts got them.
+    pub cards: Vec<CardCounters>,
+    /// Segments at senders, if they were recorded.
+    pub trace: Vec<Traced>,
     /// How long it took, in virtual time.
     pub span: Span,
 }
@@ -280,6 +288,8 @@ impl Setup {
             measure: Measure::default(),
             seed: 1,
             models: Vec::new(),
+            cards: Vec::new(),
+            traced: false,
             failures: Vec::new(),
         }
     }
@@ -288,6 +298,17 @@ impl Setup {
     pub fn host(mut self, host: NodeId, model: HostModel) -> Setup {
         self.models.push((host, model));
         self
+    }
+
+    /// Gives a host a card that paces.
+    pub fn card(mut self, host: NodeId, model: CardModel) -> Setup {
+        self.cards.push((host, model));
+        self
+    }
+
+    /// Records the segments at senders.
+    pub fn traced(self) -> Setup {
+        Setup { traced: true, ..self }
     }
 
     /// Both directions of a cable are down from `at` on, until `until` if that comes; hosts see it if it is theirs.
@@ -353,6 +374,12 @@ impl Setup {
         for &(host, model) in &self.models {
             simulation.model_host(host, model);
         }
+        for (host, model) in &self.cards {
+            simulation.pace_host(*host, model);
+        }
+        if self.traced {
+            simulation.trace();
+        }
         simulation.set_failures(&self.failures);
         let mut started = 0;
         for &end in ends {
@@ -363,9 +390,11 @@ impl Setup {
         let ports = (0..links).map(|link| simulation.port(LinkId(link)).0).collect();
         let hosts =
             self.models.iter().map(|&(host, _)| simulation.host(host).expect("it has a model").clone()).collect();
+        let cards = self.cards.iter().map(|&(host, _)| simulation.card(host)).collect();
+        let trace = simulation.traced();
         let span = *ends.last().expect("a run has an end");
         let (ends, samples, totals) = simulation.finish();
-        Outcome { ends, samples, totals, ports, hosts, span }
+        Outcome { ends, samples, totals, ports, hosts, cards, trace, span }
     }
 }
 
