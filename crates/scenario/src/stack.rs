@@ -184,13 +184,15 @@ impl From<Repair> for transport::Recovery {
     }
 }
 
-const NO_RULES: DelayedAckRecord = DelayedAckRecord { packets: None, timeout: None, quick: None, adaptive: None };
+const NO_RULES: DelayedAckRecord =
+    DelayedAckRecord { packets: None, timeout: None, quick: None, adaptive: None, compression: None };
 
 fn complete_delayed_ack(record: &mut DelayedAckRecord, own: &DelayedAck) {
     record.packets.get_or_insert(own.packets);
     record.timeout.get_or_insert(own.timeout);
     record.quick.get_or_insert(own.quick);
     record.adaptive.get_or_insert(own.adaptive);
+    record.compression.get_or_insert(own.compression && record.adaptive == Some(true));
 }
 
 fn complete_window(window: &mut Option<ReceiveWindow>, own: &Profile) {
@@ -247,6 +249,7 @@ fn delayed_ack(record: &DelayedAckRecord, own: &DelayedAck) -> DelayedAck {
         timeout: record.timeout.unwrap_or(own.timeout),
         quick: record.quick.unwrap_or(own.quick),
         adaptive: record.adaptive.unwrap_or(own.adaptive),
+        compression: record.compression.unwrap_or(own.compression),
     }
 }
 
@@ -323,7 +326,9 @@ mod tests {
         assert_eq!(of("segmentation-offload = \"30KB\"").offload, Some(offload));
         assert!(!linux("small-queues = false").offload.unwrap().small_queues);
         let rules = linux("delayed-ack = { adaptive = false }").delayed_ack;
-        assert_eq!(rules, DelayedAck { adaptive: false, ..Profile::linux().delayed_ack });
+        assert_eq!(rules, DelayedAck { adaptive: false, compression: false, ..Profile::linux().delayed_ack });
+        let rules = linux("delayed-ack = { compression = false }").delayed_ack;
+        assert_eq!(rules, DelayedAck { compression: false, ..Profile::linux().delayed_ack });
     }
 
     #[test]

@@ -89,6 +89,9 @@ pub(super) fn settings(transport: &TransportRecord, own: &Profile, recovery: Rec
     let reports = recovery != Recovery::NewReno;
     switch(linux && reports && !repair.tail_loss_probe, "net.ipv4.tcp_early_retrans", "0");
     switch(linux && !repair.f_rto, "net.ipv4.tcp_frto", "0");
+    // Documentation/networking/ip-sysctl.rst: "Setting 0 would disable SACK compression."
+    let compressed = own.delayed_ack.compression || !own.delayed_ack.adaptive;
+    switch(linux && reports && !compressed, "net.ipv4.tcp_comp_sack_nr", "0");
     switch(own.idle_restart == IdleRestart::Keep, "net.ipv4.tcp_slow_start_after_idle", "0");
     switch(transport.window_scaling == Some(false), "net.ipv4.tcp_window_scaling", "0");
     let threshold = own.duplicate_threshold;

@@ -32,6 +32,12 @@ pub(super) fn check(
             fault("small-queues", message.to_owned()).help("segmentation-offload = \"65160B\", as Linux has it")
         );
     }
+    if own.delayed_ack.compression && !own.delayed_ack.adaptive {
+        let message = "`compression` of acknowledgements needs `adaptive`, whose rules it is one of";
+        return Err(
+            PlanError::new(&[at, &["delayed-ack", "compression"]].concat(), message.to_owned()).help("adaptive = true")
+        );
+    }
     if let Some(ReceiveWindow::Growing(window)) = &transport.receive_window
         && window.initial > window.most
     {

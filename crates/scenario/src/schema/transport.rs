@@ -203,6 +203,8 @@ record! {
         pub quick: Option<u32>,
         /// The timeout follows the gaps between packets, and more as Linux does it.
         pub adaptive: Option<bool>,
+        /// With `adaptive`: while packets are missing, one acknowledgement a millisecond instead of one for each packet.
+        pub compression: Option<bool>,
     }
 }
 

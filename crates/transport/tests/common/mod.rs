@@ -203,7 +203,13 @@ pub fn profile() -> Profile {
         min_rto: Span::from_millis(200),
         initial_rto: Span::from_secs(1),
         max_rto: Span::from_secs(120),
-        delayed_ack: DelayedAck { packets: 1, timeout: Span::from_millis(40), quick: 0, adaptive: false },
+        delayed_ack: DelayedAck {
+            packets: 1,
+            timeout: Span::from_millis(40),
+            quick: 0,
+            adaptive: false,
+            compression: false,
+        },
         receive_window: Bytes::new(1 << 30),
         ecn: false,
         multipath: None,
@@ -214,7 +220,7 @@ pub fn profile() -> Profile {
 
 /// An acknowledgement for every other segment.
 pub fn delayed() -> DelayedAck {
-    DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 0, adaptive: false }
+    DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 0, adaptive: false, compression: false }
 }
 
 /// MPTCP of `subflows` under the control called `control`, joined as soon as anything is acknowledged.

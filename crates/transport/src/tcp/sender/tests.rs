@@ -28,7 +28,7 @@ fn profile(recovery: Recovery) -> Profile {
         min_rto: Span::from_millis(200),
         initial_rto: Span::from_secs(1),
         max_rto: Span::from_secs(120),
-        delayed_ack: DelayedAck { packets: 1, timeout: Span::ZERO, quick: 0, adaptive: false },
+        delayed_ack: DelayedAck { packets: 1, timeout: Span::ZERO, quick: 0, adaptive: false, compression: false },
         receive_window: Bytes::new(1 << 30),
         ecn: true,
         multipath: None,
