@@ -320,6 +320,7 @@ impl CellPlan {
             SampleKind::Rtt => ("rtt_ns", 1e9),
             SampleKind::LinkCost => ("link_cost", 1.0),
             SampleKind::Queue => ("queue_bytes", 1.0),
+            SampleKind::Arrivals => ("arrivals_bps", 1.0),
             SampleKind::Core => ("core_share", 1.0),
         };
         Sample { time: sample.time, entity: entity.into(), metric: metric.into(), value: sample.value * scale }

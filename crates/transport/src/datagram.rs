@@ -18,7 +18,7 @@ use crate::endpoint::Tenant;
 use crate::environment::Environment;
 use crate::flows::Flow;
 use crate::ideal::ideal;
-use crate::measure::{Measure, SampleKind, SampleOf};
+use crate::measure::{Round, SampleKind, SampleOf};
 use crate::ports::{Ports, SERVICE};
 use crate::segment::{Frame, NO_EXTRA, Segment, frame_size};
 use crate::slots::{SlotPool, put};
@@ -187,14 +187,14 @@ impl Datagrams {
         self.slots.give(place);
     }
 
-    /// Gives `push` what `measure` wants of a flow: its goodput.
-    pub fn sample(&self, flow: &mut Flow, measure: &Measure, push: &mut impl FnMut(SampleKind, SampleOf, f64)) {
-        if measure.wants(SampleKind::Goodput) {
+    /// Gives `push` what `round` wants of a flow: its goodput.
+    pub(crate) fn sample(&self, flow: &mut Flow, round: &Round, push: &mut impl FnMut(SampleKind, SampleOf, f64)) {
+        if round.wants(SampleKind::Goodput) {
             let arrived: u64 = flow.connections.iter().map(|&place| self.streams[place as usize].delivered).sum();
             let bits = (arrived - flow.sampled_bytes) as f64 * 8.0;
             flow.sampled_bytes = arrived;
             let of = SampleOf::Flow(flow.start.id, flow.start.traffic);
-            push(SampleKind::Goodput, of, bits / measure.interval.as_secs_f64());
+            push(SampleKind::Goodput, of, bits / round.interval.as_secs_f64());
         }
     }
 

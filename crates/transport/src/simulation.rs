@@ -15,7 +15,7 @@ use crate::environment::{Environment, Totals};
 use crate::external::{ExternalError, ExternalHosts};
 use crate::flows::{FlowEnd, FlowStart, Flows};
 use crate::ideal::ideal;
-use crate::measure::{Measure, Sample};
+use crate::measure::{Measure, Round, Sample};
 use crate::network::Network;
 use crate::segment::Frame;
 use crate::sockets::Sockets;
@@ -42,8 +42,12 @@ pub struct Simulation {
     /// Who carries the flows of each profile.
     carriers: Vec<Carrier>,
     measure: Measure,
+    /// What is sampled together; the place of each is the entity of its event.
+    rounds: Vec<Round>,
+    /// Bytes on the wire that had been offered to each of the measured links at the last sample.
+    offered: Vec<u64>,
     samples: Vec<Sample>,
-    /// The next sample has its event.
+    /// The next samples have their events.
     sampling: bool,
 }
 
@@ -90,6 +94,8 @@ impl Simulation {
             datagrams: Datagrams::new(datagrams, streams),
             external: None,
             carriers,
+            rounds: measure.rounds(),
+            offered: vec![0; measure.links.len()],
             measure,
             samples: Vec::new(),
             sampling: false,
@@ -118,9 +124,10 @@ impl Simulation {
     /// If a flow's start is not the time at which it is given, or an invariant of the simulator is broken.
     pub fn run_application(&mut self, end: Time, application: &mut dyn Application) -> Result<(), Stopped> {
         self.begin(application);
-        if let Some(first) = self.measure.first(self.env.now).filter(|_| !self.sampling) {
-            self.sampling = true;
-            self.env.net.queue.push(first, Source::new(EventClass::Sample, 0), 0);
+        if !std::mem::replace(&mut self.sampling, true) {
+            for (number, round) in (0..).zip(&self.rounds) {
+                self.env.net.queue.push(self.env.now + round.interval, Source::new(EventClass::Sample, number), 0);
+            }
         }
         loop {
             let event = self.env.net.queue.peek();
@@ -144,8 +151,8 @@ impl Simulation {
                     self.attend(now, application)?;
                 }
                 EventClass::Sample => {
-                    self.take_samples(now);
-                    self.env.net.queue.reschedule(now + self.measure.interval);
+                    let interval = self.take_samples(now, entity);
+                    self.env.net.queue.reschedule(now + interval);
                 }
                 EventClass::External => self.on_departure(now, LinkId(entity)),
                 EventClass::Departure => {

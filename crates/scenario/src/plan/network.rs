@@ -128,6 +128,14 @@ impl Network {
         format!("{}>{}", self.name(link.from), self.name(link.to))
     }
 
+    /// The links that are called `name` (`from>to`): none, one, or parallel ones.
+    pub fn links_called(&self, name: &str) -> Vec<LinkId> {
+        let Some((from, to)) = name.split_once('>') else { return Vec::new() };
+        let called = |link: &headway_fabric::Link| *self.name(link.from) == *from && *self.name(link.to) == *to;
+        let links = self.built.graph.links().iter().enumerate();
+        links.filter(|(_, link)| called(link)).map(|(index, _)| LinkId(index as u32)).collect()
+    }
+
     /// The ports of switches.
     pub fn switch_ports(&self) -> Vec<LinkId> {
         let graph = &self.built.graph;
