@@ -12,5 +12,5 @@
 
 pub mod congestion;
 pub mod lanes;
-pub mod throughput;
 pub mod pacing;
+pub mod throughput;
