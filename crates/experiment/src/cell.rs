@@ -155,6 +155,9 @@ impl CellPlan {
         for &(host, model) in &self.models.hosts {
             simulation.model_host(host, model);
         }
+        for (host, card) in &self.models.cards {
+            simulation.pace_host(*host, card);
+        }
         simulation.set_failures(&self.failures);
         if trace.is_some() {
             simulation.trace();
@@ -269,11 +272,15 @@ impl CellPlan {
                 + totals.down
                 + totals.ring_drops
                 + totals.backlog_drops
+                + totals.card_drops
                 + work.cards.overruns,
             marks: totals.marks,
             overruns: work.cards.overruns,
             ring_drops: totals.ring_drops,
             backlog_drops: totals.backlog_drops,
+            card_drops: totals.card_drops,
+            gap_frames: totals.gap_frames,
+            gap_bytes: totals.gap_bytes,
             down: totals.down,
             astray: work.astray,
         };

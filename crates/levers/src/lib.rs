@@ -9,5 +9,6 @@
 
 pub mod lanes;
 mod mistake;
+pub mod pacing;
 
 pub use mistake::Mistake;

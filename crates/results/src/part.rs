@@ -297,7 +297,7 @@ pub(crate) mod tests {
             (events, packet_hops, drops, marks) in any::<(u64, u64, u64, u64)>(),
             (digest, end) in any::<(u64, u64)>(),
         ) -> Outcome {
-            let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3, down: drops / 5 };
+            let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3, card_drops: drops / 7, gap_frames: marks / 5, gap_bytes: marks / 7, down: drops / 5 };
             let (commands, failed) = (Vec::new(), Vec::new());
             Outcome { job, flows, samples, commands, failed, counters, digest, end: Time::from_picos(end) }
         }

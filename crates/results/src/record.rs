@@ -278,6 +278,12 @@ pub struct Counters {
     pub ring_drops: u64,
     /// Packets that found the backlog of a modelled host's core full; they are among the drops.
     pub backlog_drops: u64,
+    /// Packets that found the queue of a card that paces full; they are among the drops.
+    pub card_drops: u64,
+    /// Gap frames sent by cards that pace.
+    pub gap_frames: u64,
+    /// Bytes in them.
+    pub gap_bytes: u64,
     /// Packets lost because a link was down; they are among the drops.
     pub down: u64,
 }
@@ -292,6 +298,9 @@ impl AddAssign for Counters {
         self.astray += other.astray;
         self.ring_drops += other.ring_drops;
         self.backlog_drops += other.backlog_drops;
+        self.card_drops += other.card_drops;
+        self.gap_frames += other.gap_frames;
+        self.gap_bytes += other.gap_bytes;
         self.down += other.down;
     }
 }

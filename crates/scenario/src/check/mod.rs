@@ -8,6 +8,7 @@ mod claims;
 mod failures;
 mod flows;
 mod network;
+mod pacing;
 mod quick;
 mod tree;
 
@@ -21,6 +22,7 @@ pub(crate) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     }
     network::check(scenario, checker);
     flows::check(scenario, checker);
+    pacing::check(scenario, checker);
     failures::check(scenario, checker);
     claims::check(scenario, checker);
     quick::check(scenario, checker);

@@ -1,12 +1,12 @@
 //! Modelled hosts under a policy.
 
 use headway_fabric::NodeId;
-use headway_transport::{HostModel, Measure, Profile};
+use headway_transport::{CardModel, HostModel, Measure, Profile};
 
 use super::error::PlanError;
 use super::network::Network;
 use super::traffics::TrafficPlan;
-use super::{host, measure, profile};
+use super::{host, measure, pacing, profile};
 use crate::schema::ScenarioRecord;
 
 /// How modelled hosts are run under one policy.
@@ -17,6 +17,8 @@ pub struct ModelPlan {
     pub profiles: Vec<Profile>,
     /// Hosts that take time.
     pub hosts: Vec<(NodeId, HostModel)>,
+    /// Hosts with cards that pace.
+    pub cards: Vec<(NodeId, CardModel)>,
     /// The quantities that are recorded over time.
     pub measure: Measure,
 }
@@ -49,6 +51,7 @@ impl ModelPlan {
             tree.check_lanes(profile, network, &policy.to_string())?;
         }
         let measure = measure::build(scenario, network)?;
-        Ok(ModelPlan { profiles, hosts: host::models(scenario, network)?, measure })
+        let cards = pacing::cards(scenario, policy, network, traffic)?;
+        Ok(ModelPlan { profiles, hosts: host::models(scenario, network)?, cards, measure })
     }
 }

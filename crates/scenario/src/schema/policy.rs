@@ -2,6 +2,7 @@
 
 use headway_language::{Map, Name, record};
 use headway_levers::lanes::TimingRecord;
+use headway_levers::pacing::ModelledPacingRecord;
 use headway_units::Bytes;
 
 use super::transport::TransportRecord;
@@ -19,6 +20,8 @@ record! {
         pub replicate: Option<ReplicateRecord>,
         /// By the name of a traffic: the protocol and settings of its flows, instead of `transport`.
         pub traffic: Map<TransportRecord> = Map::new(),
+        /// Cards of modelled hosts space out what leaves them; as it comes when left out.
+        pub pacing: Option<ModelledPacingRecord>,
         /// What kernel hosts have beyond that.
         pub linux: Option<LinuxPolicyRecord>,
     }
