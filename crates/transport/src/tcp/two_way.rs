@@ -312,8 +312,9 @@ impl Tcp {
         let receiver = self.subflow_of(twin);
         let sends = self.connections[place as usize].may_send(&self.senders[own as usize]);
         let profile = &self.profiles[usize::from(self.connections[place as usize].profile)];
-        let inflow = self.connections[twin as usize].two_way_inflow();
-        let ack = if sends { self.receivers[receiver as usize].ride(now, inflow, profile) } else { None };
+        let other = &self.connections[twin as usize];
+        let (inflow, theirs) = (other.two_way_inflow(), &self.profiles[usize::from(other.profile)]);
+        let ack = if sends { self.receivers[receiver as usize].ride(now, inflow, theirs) } else { None };
         let slow_path = net.slow_path;
         if let Some(ride) = &ack {
             net.riding = Some((ride.ack, false));

@@ -202,7 +202,8 @@ fn a_small_window_limits_only_the_segment_that_has_it() {
     let alone = simulation.finish().1.last().expect("sampled").value;
     // 44 whole segments in 28.2 ms and the transmissions of a segment and an acknowledgement over three cables
     let round = 2.0 * (ACCESS * 2 + LONG).as_secs_f64() + bytes(3 * (FULL + EMPTY)).as_secs_f64();
-    assert_near("without", alone, 44.0 * f64::from(MSS) * 8.0 / round, 0.01);
+    // a second has 35 rounds or 36
+    assert_near("without", alone, 44.0 * f64::from(MSS) * 8.0 / round, 0.03);
     let out = run(&sides, hosts, relay(&sides.relays), &[flow(0, Span::ZERO, sides.ends, None)], SECOND * 4);
     let goodput = out.samples.iter().rev().find(|s| s.kind == SampleKind::Goodput).unwrap().value;
     // the access segment: 100 µs and the cables' transmissions, so 64 KB are more than it holds
