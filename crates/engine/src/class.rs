@@ -34,12 +34,15 @@ pub enum EventClass {
     Change = 9,
     /// A sender with a clock of its own sends its next frame (entity: the sender). Late, because it waits for nobody.
     Emission = 10,
-    /// Programs at the ends of two-way connections read, write and close. They see all that the network brings
-    /// at the instant.
+    /// Programs at the ends of two-way connections read, write and close, and relays forward. After the network: they see
+    /// all that it brings at the instant.
     Program = 11,
+    /// The processor of a relay is through with a piece of work (entity: the processor). After programs: it takes up what
+    /// they have left.
+    Relay = 12,
     /// An interface of a card that paces sends its next frame (entity: the interface). After everything that sends: it
     /// chooses among all that the instant has brought.
-    Card = 12,
+    Card = 13,
 }
 
 impl EventClass {
@@ -62,7 +65,8 @@ impl EventClass {
             9 => EventClass::Change,
             10 => EventClass::Emission,
             11 => EventClass::Program,
-            12 => EventClass::Card,
+            12 => EventClass::Relay,
+            13 => EventClass::Card,
             _ => panic!("no such class of events"),
         }
     }

@@ -10,5 +10,6 @@
 pub mod lanes;
 mod mistake;
 pub mod pacing;
+pub mod relay;
 
 pub use mistake::Mistake;

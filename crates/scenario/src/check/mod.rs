@@ -10,6 +10,7 @@ mod flows;
 mod network;
 mod pacing;
 mod quick;
+mod relay;
 mod tree;
 
 use crate::checker::Checker;
@@ -24,6 +25,7 @@ pub(crate) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     flows::check(scenario, checker);
     pacing::check(scenario, checker);
     failures::check(scenario, checker);
+    relay::check(scenario, checker);
     claims::check(scenario, checker);
     quick::check(scenario, checker);
 }

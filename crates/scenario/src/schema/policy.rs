@@ -5,6 +5,7 @@ use headway_levers::lanes::TimingRecord;
 use headway_levers::pacing::ModelledPacingRecord;
 use headway_units::Bytes;
 
+use super::relay::RelayPolicyRecord;
 use super::transport::TransportRecord;
 
 use crate::settings::Settings;
@@ -22,6 +23,8 @@ record! {
         pub traffic: Map<TransportRecord> = Map::new(),
         /// Cards of modelled hosts space out what leaves them; as it comes when left out.
         pub pacing: Option<ModelledPacingRecord>,
+        /// Flows go over relays, hosts that end TCP on both sides; they do not when left out.
+        pub relay: Option<RelayPolicyRecord>,
         /// What kernel hosts have beyond that.
         pub linux: Option<LinuxPolicyRecord>,
     }
