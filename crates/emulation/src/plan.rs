@@ -118,6 +118,7 @@ fn service(traffic: &FlowsPlan, own: &Resolved, sampled: &BTreeSet<u16>) -> Flow
     Flows {
         port: FIRST_SERVICE + traffic.index,
         control: own.control.clone(),
+        max_pacing_rate: own.max_pacing_rate,
         mptcp: own.mptcp.is_some(),
         sampled: sampled.contains(&traffic.index),
         destinations: traffic.destinations.iter().copied().collect(),

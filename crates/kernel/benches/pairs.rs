@@ -46,6 +46,7 @@ fn guest(n: usize, link: LinkId, wire: &Wire) -> GuestPlan {
         sampled: false,
         mptcp: false,
         control: None,
+        max_pacing_rate: None,
         connections: vec![ends(n)],
     };
     let expected = || Expected { peer: ends(n - 1).0, port: PORT, size: None };

@@ -305,6 +305,15 @@ impl AddAssign for Counters {
     }
 }
 
+/// What the queue of a port did with frames.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortRecord {
+    /// The port, as the entity of its samples: `<from>><to>`.
+    pub port: Arc<str>,
+    /// Frames that its queue dropped. Damaged ones, and those lost because the link was down, are none of them.
+    pub drops: u64,
+}
+
 /// All that one run reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -314,6 +323,8 @@ pub struct Outcome {
     pub flows: Vec<FlowRecord>,
     /// The samples, in the order the files shall have.
     pub samples: Vec<Sample>,
+    /// Ports whose queues dropped frames, in the order of the network's links.
+    pub ports: Vec<PortRecord>,
     /// What became of programs, in the order of the scenario's traffic and then of hosts.
     pub commands: Vec<CommandRecord>,
     /// Flows that could not be sent, in order of traffic and reason.

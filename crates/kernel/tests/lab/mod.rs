@@ -175,6 +175,7 @@ impl Lab {
             sampled: true,
             mptcp,
             control: None,
+            max_pacing_rate: None,
             connections: vec![(from, to)],
         });
         if is_long(size) {

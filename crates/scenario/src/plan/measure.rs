@@ -1,7 +1,6 @@
 //! Quantities recorded over time.
 
 use headway_fabric::LinkId;
-use headway_language::suggest_help;
 use headway_transport::{Measure, SampleKind};
 
 use super::error::PlanError;
@@ -89,7 +88,7 @@ fn links(record: &MeasureRecord, network: &Network) -> Result<Vec<LinkId>, PlanE
         let own = network.links_called(name);
         if own.is_empty() {
             let fault = PlanError::new(&path, format!("there is no link `{name}`"));
-            return Err(fault.help(suggest_link(name, network)));
+            return Err(fault.help(network.suggest_link(name)));
         }
         if chosen.contains(&own[0]) {
             return Err(PlanError::new(&path, format!("`{name}` is named twice")));
@@ -97,11 +96,4 @@ fn links(record: &MeasureRecord, network: &Network) -> Result<Vec<LinkId>, PlanE
         chosen.extend(own);
     }
     Ok(chosen)
-}
-
-/// How links are named, with the nearest to `name`.
-pub(super) fn suggest_link(name: &str, network: &Network) -> String {
-    let names: Vec<String> =
-        (0..network.built.graph.links().len() as u32).map(|link| network.port_name(LinkId(link))).collect();
-    suggest_help(name, names.iter().map(String::as_str), "links")
 }

@@ -136,6 +136,13 @@ impl Network {
         links.filter(|(_, link)| called(link)).map(|(index, _)| LinkId(index as u32)).collect()
     }
 
+    /// A remedy for `name`, which no link is called.
+    pub fn suggest_link(&self, name: &str) -> String {
+        let links = (0..self.built.graph.links().len() as u32).map(LinkId);
+        let names: Vec<String> = links.map(|link| self.port_name(link)).collect();
+        headway_language::suggest_help(name, names.iter().map(String::as_str), "links")
+    }
+
     /// The ports of switches.
     pub fn switch_ports(&self) -> Vec<LinkId> {
         let graph = &self.built.graph;

@@ -2,7 +2,7 @@
 
 use headway_control::congestion::AnyController;
 use headway_control::lanes;
-use headway_units::{Bytes, Span};
+use headway_units::{Bytes, Rate, Span};
 
 /// How lost segments are found and retransmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -317,6 +317,8 @@ pub struct Profile {
     pub offload: Option<Offload>,
     /// Spacing.
     pub pacing: Pacing,
+    /// What is spaced leaves at no higher rate than this, its headers not counted (Linux: `SO_MAX_PACING_RATE`).
+    pub max_pacing_rate: Option<Rate>,
     /// ECN as in RFC 3168, or RFC 8257 if the control counts marks.
     pub ecn: bool,
     /// MPTCP, or plain TCP.
@@ -362,6 +364,7 @@ impl Default for Profile {
             send_buffer: None,
             offload: None,
             pacing: Pacing::Control,
+            max_pacing_rate: None,
             ecn: false,
             multipath: None,
             interface: None,

@@ -390,7 +390,11 @@ impl Sender {
             }
             progress
         } else {
-            self.on_ack_rfc(&context, net)
+            let progress = self.on_ack_rfc(&context, net);
+            if self.output.is_some() {
+                self.update_pacing_rate(profile);
+            }
+            progress
         }
     }
 

@@ -99,6 +99,7 @@ fn linux_26() -> Profile {
         // TCP small queues came with 3.6
         offload: Some(Offload { most: 65_160, small_queues: false }),
         pacing: Pacing::Control,
+        max_pacing_rate: None,
         ..Profile::default()
     }
 }
@@ -140,6 +141,7 @@ fn windows_xp() -> Profile {
         send_buffer: None,
         offload: None,
         pacing: Pacing::Control,
+        max_pacing_rate: None,
         ..Profile::default()
     }
 }
