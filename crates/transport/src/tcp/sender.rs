@@ -390,11 +390,7 @@ impl Sender {
             }
             progress
         } else {
-            let progress = self.on_ack_rfc(&context, net);
-            if self.output.is_some() {
-                self.update_pacing_rate(profile);
-            }
-            progress
+            self.on_ack_rfc(&context, net)
         }
     }
 
