@@ -30,6 +30,7 @@ use crate::transport::{Carrier, Transport};
 mod external;
 mod failures;
 mod hosts;
+mod relays;
 mod sampling;
 mod starting;
 
