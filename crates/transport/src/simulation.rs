@@ -31,6 +31,7 @@ mod cards;
 mod external;
 mod failures;
 mod hosts;
+mod relays;
 mod sampling;
 mod starting;
 

@@ -380,6 +380,20 @@ impl Relays {
         }
     }
 
+    /// What the relay at `stop` of a session holds forth: read by nobody yet, and written and not acknowledged.
+    #[cfg(test)]
+    pub fn held(&self, place: u32, stop: usize, tcp: &Tcp) -> Option<(u64, u64)> {
+        let segments = &self.sessions[place as usize].segments;
+        let (before, after) = (segments[stop - 1].as_ref()?, segments[stop].as_ref()?);
+        Some((tcp.unread(before.socket(End::Acceptor)), tcp.unacknowledged(after.socket(End::Opener))))
+    }
+
+    /// Places of sessions taken so far, at most at one time.
+    #[cfg(test)]
+    pub fn places(&self) -> usize {
+        self.sessions.len()
+    }
+
     /// Gives `push` what `measure` wants of a flow: goodput at the destination, window and round trip of each segment.
     pub fn sample(
         &self,
