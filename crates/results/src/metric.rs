@@ -127,6 +127,9 @@ pub enum Metric {
     /// `goodput.sum`: all that was delivered over the time from the first start to the last end (to the
     /// end of the run if a flow has not ended), in bit/s.
     GoodputSum,
+    /// `fairness`: Jain's index of what the flows delivered over their lives, (Σx)²/(n·Σx²) (R. Jain, D. Chiu, W. Hawe,
+    /// DEC-TR-301, 1984): 1 if all are alike, 1/n if one has everything. None of fewer than two flows.
+    Fairness,
     /// `throughput`: the mean of the flows' samples `goodput_bps`, in bit/s.
     Throughput,
     /// `reach.450Mbps`: from a flow's start to the end of the first sample of at least this rate, the mean over the
@@ -180,9 +183,10 @@ pub struct Subject<'a> {
     pub over: Option<Span>,
 }
 
-const NAMED: [(&str, Metric); 11] = [
+const NAMED: [(&str, Metric); 12] = [
     ("goodput.mean", Metric::GoodputMean),
     ("goodput.sum", Metric::GoodputSum),
+    ("fairness", Metric::Fairness),
     ("throughput", Metric::Throughput),
     ("drops", Metric::Drops),
     ("flows", Metric::Flows),
@@ -198,7 +202,7 @@ const STATISTICS: [&str; 8] = ["mean", "sd", "p50", "p90", "p95", "p99", "p99.9"
 
 impl Metric {
     /// What a summary holds of every traffic, in its order.
-    pub const SUMMARY: [Metric; 12] = [
+    pub const SUMMARY: [Metric; 14] = [
         Metric::Fct(Statistic::Mean),
         Metric::Fct(Statistic::Percentile(Percentile::whole(95))),
         Metric::Fct(Statistic::Percentile(Percentile::whole(99))),
@@ -211,6 +215,8 @@ impl Metric {
         Metric::Timeouts,
         Metric::SwitchMean,
         Metric::Stall(Statistic::Max),
+        Metric::Fairness,
+        Metric::Drops,
     ];
 
     /// The value for the flows of `traffic` in one run, in the base unit of [`Metric::unit`]; a window is one of a
@@ -225,23 +231,26 @@ impl Metric {
 
     /// As [`Metric::evaluate`], for all that a metric can be taken of.
     pub fn evaluate_of(self, outcome: &Outcome, subject: &Subject<'_>) -> Option<f64> {
-        let scalar = match self {
-            Metric::Reach(rate) => reaching::reach(outcome, subject, rate),
-            Metric::Recovery(rate) => reaching::recovery(outcome, subject, rate),
-            Metric::Drops => {
-                let own = outcome.ports.iter().filter(|one| subject.port.is_none_or(|port| *one.port == *port));
-                Scalar::Value(own.map(|one| one.drops).sum::<u64>() as f64)
-            }
-            _ => self.scalar(outcome, subject.traffic, subject.window),
-        };
-        match scalar {
+        match self.scalar_of(outcome, subject) {
             Scalar::Value(value) => Some(value),
             Scalar::Missing | Scalar::Censored => None,
         }
     }
 
+    pub(crate) fn scalar_of(self, outcome: &Outcome, subject: &Subject<'_>) -> Scalar {
+        match self {
+            Metric::Reach(rate) => reaching::reach(outcome, subject, rate),
+            Metric::Recovery(rate) => reaching::recovery(outcome, subject, rate),
+            Metric::Drops => {
+                let own = outcome.ports.iter().filter(|one| subject.port.is_none_or(|port| *one.port == *port));
+                Scalar::Value(own.map(|one| u128::from(one.drops)).sum::<u128>() as f64)
+            }
+            _ => self.scalar(outcome, subject.traffic, subject.window),
+        }
+    }
+
     /// Of metrics that need no more than flows and a window.
-    pub(crate) fn scalar(self, outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Scalar {
+    fn scalar(self, outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Scalar {
         if self == Metric::Throughput {
             return Statistic::Mean.of(flow_goodputs(outcome, traffic, window), 0);
         }
@@ -269,13 +278,8 @@ impl Metric {
             Metric::Stall(statistic) => {
                 statistic.of(flows().filter_map(|flow| flow.stall).map(Span::as_secs_f64).collect(), 0)
             }
-            Metric::GoodputMean => {
-                let goodput = |flow: &FlowRecord| {
-                    let life = flow.end.unwrap_or(outcome.end).since(flow.start);
-                    (!life.is_zero()).then(|| flow.delivered as f64 * 8.0 / life.as_secs_f64())
-                };
-                Statistic::Mean.of(flows().filter_map(goodput).collect(), 0)
-            }
+            Metric::GoodputMean => Statistic::Mean.of(flows().filter_map(|flow| goodput(flow, outcome)).collect(), 0),
+            Metric::Fairness => fairness(flows().filter_map(|flow| goodput(flow, outcome))),
             Metric::GoodputSum => {
                 let first = flows().map(|flow| flow.start).min().unwrap_or(outcome.end);
                 let last = flows().map(|flow| flow.end.unwrap_or(outcome.end)).max().unwrap_or(first);
@@ -310,7 +314,9 @@ impl Metric {
         match self {
             Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean | Metric::Reach(_) | Metric::Recovery(_) => "s",
             Metric::GoodputMean | Metric::GoodputSum | Metric::Throughput => "bit/s",
-            Metric::FctOver(_) | Metric::Slowdown(_) | Metric::Switched | Metric::DeadlineMissed => "ratio",
+            Metric::FctOver(_) | Metric::Slowdown(_) | Metric::Fairness | Metric::Switched | Metric::DeadlineMissed => {
+                "ratio"
+            }
             Metric::Drops | Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => "count",
         }
     }
@@ -325,7 +331,7 @@ impl Metric {
             Metric::Drops | Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => {
                 if value.fract() == 0.0 || value.abs() >= 1000.0 { format!("{value:.0}") } else { three_digits(value) }
             }
-            Metric::Slowdown(_) => three_digits(value),
+            Metric::Slowdown(_) | Metric::Fairness => three_digits(value),
             Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean | Metric::Reach(_) | Metric::Recovery(_) => {
                 scaled(value, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12)])
             }
@@ -341,6 +347,18 @@ fn flow_number<'a>(entity: &'a str, traffic: &str) -> Option<&'a str> {
     let id = entity.strip_prefix(traffic).and_then(|rest| rest.strip_prefix('/'))?;
     // Further parts are its subflows, whose sum is the flow's own sample.
     (!id.is_empty() && id.bytes().all(|b| b.is_ascii_digit())).then_some(id)
+}
+
+/// What a flow delivered over its life, to the end of the run if it has not ended, bit/s.
+fn goodput(flow: &FlowRecord, outcome: &Outcome) -> Option<f64> {
+    let life = flow.end.unwrap_or(outcome.end).since(flow.start);
+    (!life.is_zero()).then(|| flow.delivered as f64 * 8.0 / life.as_secs_f64())
+}
+
+/// Jain's index.
+fn fairness(values: impl Iterator<Item = f64>) -> Scalar {
+    let (n, sum, squares) = values.fold((0, 0.0, 0.0), |(n, sum, squares), x| (n + 1, sum + x, squares + x * x));
+    if n < 2 || squares == 0.0 { Scalar::Missing } else { Scalar::Value(sum * sum / (f64::from(n) * squares)) }
 }
 
 /// The samples `goodput_bps` of the flows of `traffic`, in bit/s.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
-use crate::metric::{Metric, Scalar};
+use crate::metric::{Metric, Scalar, Subject};
 use crate::record::{Cell, Job, Outcome, SweepPoint};
 use crate::stats::Estimate;
 
@@ -56,7 +56,10 @@ impl SummaryBuilder {
     /// If there is no such cell.
     pub fn add(&mut self, outcome: &Outcome) {
         assert!((outcome.job.cell as usize) < self.cells.len(), "no cell {}", outcome.job.cell);
-        let of = |traffic: &String| Metric::SUMMARY.map(|metric| metric.scalar(outcome, traffic, None));
+        let of = |traffic: &String| {
+            let subject = Subject { traffic, ..Subject::default() };
+            Metric::SUMMARY.map(|metric| metric.scalar_of(outcome, &subject))
+        };
         let scalars = self.traffics.iter().flat_map(of).collect();
         self.scalars.insert(outcome.job, scalars);
     }

@@ -107,6 +107,8 @@ fn unlimited_flows_are_never_unfinished() {
     assert_near(value("goodput.mean", &outcome), 28e6);
     // 12 Mbit from 0 to 1 s.
     assert_near(value("goodput.sum", &outcome), 12e6);
+    // (16 + 40)² / (2 · (16² + 40²))
+    assert_near(value("fairness", &outcome), 3136.0 / 3712.0);
 }
 
 #[test]
@@ -315,8 +317,8 @@ fn other_names_are_refused_with_the_nearest() {
         error.to_string(),
         "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC, \
          stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, \
-         recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sum, throughput, drops, flows, unfinished, \
-         retransmissions, timeouts, switch.mean, switched, deadline-missed"
+         recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sum, fairness, throughput, drops, flows, \
+         unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
 }

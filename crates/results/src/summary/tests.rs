@@ -114,7 +114,8 @@ fn the_file_is_readable_text() {
                     tcp,1,short,flows,count,1,,,1\n\
                     tcp,1,short,unfinished,count,0,,,1\n\
                     tcp,1,short,retransmissions,count,0,,,1\n\
-                    tcp,1,short,timeouts,count,0,,,1\n";
+                    tcp,1,short,timeouts,count,0,,,1\n\
+                    tcp,1,short,drops,count,0,,,1\n";
     assert_eq!(text, expected);
 }
 
@@ -151,7 +152,7 @@ fn comparing_matches_rows_by_name() {
     assert_eq!(zero.change(), None);
     assert!(comparison.only_a.iter().all(|row| row.sweep.to_string() == "n=2"));
     assert!(comparison.only_b.iter().all(|row| row.policy == "mptcp"));
-    assert_eq!((comparison.both.len(), comparison.only_a.len(), comparison.only_b.len()), (9, 9, 9));
+    assert_eq!((comparison.both.len(), comparison.only_a.len(), comparison.only_b.len()), (10, 10, 10));
 }
 
 #[test]
