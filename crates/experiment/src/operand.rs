@@ -83,30 +83,20 @@ pub(crate) fn operand(record: &OperandRecord, path: &[&str], scenario: &Scenario
 
 /// The operand for people.
 fn describe(record: &OperandRecord, metric: Metric, traffic: &str) -> String {
-    let mut text = record.policy.to_string();
-    if let Some(minus) = &record.minus {
-        text += &format!(" − {minus}");
-    }
-    if !traffic.is_empty() {
-        text += &format!(" {traffic}");
-    }
-    text += &format!(" {metric}");
-    if let Some(port) = &record.port {
-        text += &format!(" at {port}");
-    }
-    if let Some(over) = record.over {
-        text += &format!(" over {over}");
-    }
-    match (record.from, record.to) {
-        (None, None) => {}
-        (from, None) => text += &format!(" from {}", from.unwrap_or_default()),
-        (from, Some(to)) => text += &format!(" {} to {to}", from.unwrap_or_default()),
-    }
+    let mut words = vec![record.policy.to_string()];
+    words.extend(record.minus.as_ref().map(|minus| format!("− {minus}")));
+    words.extend((!traffic.is_empty()).then(|| traffic.to_owned()));
+    words.push(metric.to_string());
+    words.extend(record.port.as_ref().map(|port| format!("at {port}")));
+    words.extend(record.over.map(|over| format!("over {over}")));
+    words.extend(match (record.from, record.to) {
+        (None, None) => None,
+        (from, None) => Some(format!("from {}", from.unwrap_or_default())),
+        (from, Some(to)) => Some(format!("{} to {to}", from.unwrap_or_default())),
+    });
     let place: Vec<String> = record.at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    if !place.is_empty() {
-        text += &format!(" at {}", place.join(", "));
-    }
-    text
+    words.extend((!place.is_empty()).then(|| format!("at {}", place.join(", "))));
+    words.join(" ")
 }
 
 /// Keys that say nothing of a metric are mistakes.
