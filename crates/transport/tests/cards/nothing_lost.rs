@@ -15,7 +15,7 @@ proptest! {
     #[test]
     fn connections_live_with_any_card(
         cards in prop::collection::vec(any_card(), 4),
-        flows in prop::collection::vec((0usize..2, 1u64..60_000, 0u64..20_000, any::<bool>()), 1..20),
+        flows in prop::collection::vec((0usize..2, 1u64..300_000, 0u64..20_000, any::<bool>()), 1..20),
         (seed, linux, cores) in (0u64..100, any::<bool>(), any::<bool>()),
         (cut, down) in (1u64..30, prop::option::of((0u32..8, 1u64..30_000))),
     ) {
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn subflows_live_with_any_card(cards in prop::collection::vec(any_card(), 2), size in 1u64..300_000) {
+    fn subflows_live_with_any_card(cards in prop::collection::vec(any_card(), 2), size in 1u64..2_000_000) {
         let access = wire(GIGABIT, Span::from_micros(2));
         let net = parallel(access, &[(access, 0), (access, 0), (access, 0)]);
         let own = Profile { min_rto: Span::from_millis(5), initial_rto: Span::from_millis(50), ..multipath("lia", 3) };
