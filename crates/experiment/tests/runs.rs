@@ -110,6 +110,33 @@ fn mean(results: &Results, traffic: &str, metric: &str) -> Option<f64> {
     results.summary.rows.iter().find(row).and_then(|row| row.estimate.value)
 }
 
+/// The value of `metric` for the flows of `traffic` under `policy`.
+fn of_policy(results: &Results, policy: &str, metric: &str) -> f64 {
+    let row = |row: &&headway_results::Row| row.policy == policy && row.metric.to_string() == metric;
+    results.summary.rows.iter().find(row).and_then(|row| row.estimate.value).expect("it is measured")
+}
+
+/// Two hosts of 1 Gb/s and a bottleneck of 500 Mb/s with room for ten packets: a flow that is paced at its rate on the line
+/// loses nothing and fills it, a limited estimate does the same, and gap frames that are sent make the same numbers. A timer
+/// of 1 ms sends 41 packets at once and loses what does not fit.
+#[test]
+fn cards_pace_what_hosts_send() {
+    let results = run(include_str!("runs/pacing.toml"), &[]);
+    let lost = |policy| of_policy(&results, policy, "retransmissions");
+    let goodput = |policy| of_policy(&results, policy, "goodput.mean");
+    // 1,460 of 1,538 bytes of the line, but for the handshake and slow start
+    let full = 500e6 * 1460.0 / 1538.0;
+    for policy in ["static", "limited"] {
+        assert_eq!(lost(policy), 0.0, "{policy}");
+        assert!((0.9 * full..=full).contains(&goodput(policy)), "{policy} {}", goodput(policy));
+    }
+    assert!(lost("none") > 0.0 && lost("timer") > 0.0);
+    assert!(goodput("none") < 0.9 * full);
+    for metric in ["retransmissions", "goodput.mean"] {
+        assert_eq!(of_policy(&results, "static", metric), of_policy(&results, "sent", metric), "{metric}");
+    }
+}
+
 /// On an idle network every request asks all and gets all. A flow without end into the only way to a parent makes its
 /// leaves late, and a deadline that nobody can meet leaves every request without answers.
 #[test]

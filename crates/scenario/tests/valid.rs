@@ -5,7 +5,7 @@ use headway_scenario::schema::{FlowsRecord, HostKind, Pairs, Protocol, SizeKind}
 use headway_scenario::{Amount, Document, Overrides, Quantity, QueueLimit, Scalar, ScenarioRecord};
 use headway_units::{Bytes, Rate, Span};
 
-const ALL: [(&str, &str); 11] = [
+const ALL: [(&str, &str); 12] = [
     ("lanes.toml", include_str!("valid/lanes.toml")),
     ("dumbbell.toml", include_str!("valid/dumbbell.toml")),
     ("graph.toml", include_str!("valid/graph.toml")),
@@ -17,6 +17,7 @@ const ALL: [(&str, &str); 11] = [
     ("bcube.toml", include_str!("valid/bcube.toml")),
     ("tree.toml", include_str!("valid/tree.toml")),
     ("vl2.toml", include_str!("valid/vl2.toml")),
+    ("pacing.toml", include_str!("valid/pacing.toml")),
 ];
 
 fn flows(scenario: &ScenarioRecord, index: usize) -> &FlowsRecord {

@@ -6,6 +6,7 @@ mod common;
 mod cards {
     mod equal;
     mod hierarchy;
+    mod nothing_lost;
     mod spacing;
     mod transports;
 }

@@ -30,10 +30,10 @@ pub struct Line {
     largest: u32,
 }
 
-/// The fastest line that the arithmetic holds, 2⁴³ bit/s (8.8 Tb/s).
-pub const FASTEST: Rate = Rate::from_bps(1 << 43);
+/// The fastest line. The arithmetic holds 2⁴³ bit/s, a little more.
+pub const FASTEST: Rate = Rate::from_gbps(8_000);
 /// The largest frame's data.
-pub const LARGEST_MTU: u32 = 65_000;
+pub const LARGEST_MTU: u32 = 65_500;
 
 impl Line {
     /// A line of `rate` with data of up to `mtu` bytes in a frame. Sizes are those of frames handed to the card, without

@@ -78,7 +78,7 @@ impl Interface {
             release: model.release,
             schedule,
             acknowledgements,
-            progress: Progress { free: Time::ZERO, position: 0 },
+            progress: Progress::BEGIN,
             run: None,
             timer: Timer::OFF,
             choice: None,

@@ -8,14 +8,20 @@ use headway_units::{Bytes, Span, Time};
 pub(super) struct Progress {
     pub free: Time,
     pub position: u64,
+    /// Idle time that made up no whole byte.
+    rest: Span,
 }
 
 impl Progress {
+    pub const BEGIN: Progress = Progress { free: Time::ZERO, position: 0, rest: Span::ZERO };
+
     /// The line was idle until `now`, if it is not taken.
     pub fn idle_until(&mut self, now: Time, line: &Line) {
         if now > self.free {
-            // rounded down: who waits for a position waits up to a byte longer
-            self.position += line.rate().bytes_in(now.since(self.free)).get();
+            let idle = now.since(self.free) + self.rest;
+            let bytes = line.rate().bytes_in(idle);
+            self.position += bytes.get();
+            self.rest = idle.saturating_sub(line.rate().transmission(bytes));
             self.free = now;
         }
     }

@@ -94,7 +94,7 @@ pub struct CardModel {
     pub classes: Vec<CardClass>,
     /// Frames that wait at an interface at most; what finds so many is dropped. At least 1.
     pub queue: u32,
-    /// The most data in a gap frame: 46 to 65,000 bytes.
+    /// The most data in a gap frame: 46 to 65,500 bytes.
     pub mtu: u32,
 }
 
@@ -313,7 +313,7 @@ impl Cards {
 fn pace(rate: FlowRate, estimate: Option<Estimate>, between: u32) -> Pace {
     match rate {
         FlowRate::Unpaced => Pace::default(),
-        FlowRate::Static(rate) => Pace { target: Some(Target::of_rate(rate)), window: line_window(estimate, between) },
+        FlowRate::Static(rate) => Pace { target: Some(Target::of_rate(rate)), window: None },
         FlowRate::Dynamic { limit } => {
             let window = line_window(estimate, between);
             let srtt = estimate.and_then(|estimate| estimate.srtt).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use headway_control::pacing::{Burst, Limit};
 use headway_engine::Streams;
-use headway_fabric::Limit as QueueLimit;
+use headway_fabric::{Limit as QueueLimit, LinkId};
 use headway_transport::{CardClass, CardModel, FlowRate, Profile, Release};
 use headway_units::{Bytes, Rate, Span};
 
@@ -33,6 +33,8 @@ fn compare(model: &CardModel, rate: Rate, seed: u64) -> Outcome {
             setup.flows.last_mut().unwrap().traffic = nth % 3;
             at += Span::from_micros(random.below(2_000));
         }
+        // a host's link fails with a frame or a gap on it, and comes back
+        setup = setup.cut(LinkId(2), Span::from_micros(20_000 + 7 * seed), Some(Span::from_millis(23)));
         setup.run(Span::from_millis(400))
     };
     let [computed, sent] = [Release::Gap, Release::GapFrames].map(run);

@@ -6,13 +6,15 @@
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 
 use headway_control::congestion::AnyController;
+use headway_control::pacing::{Burst, Limit as PaceLimit};
 use headway_engine::Streams;
 use headway_fabric::{Graph, Limit, LinkId, NodeId, PortCounters, QueueSpec, Wire};
 use headway_transport::{
-    CardCounters, CardModel, DelayedAck, Failure, FlowEnd, FlowStart, HostCounters, HostModel, Measure, Multipath,
-    Profile, Recovery, Sample, SampleKind, SampleOf, Simulation, Totals, Traced,
+    CardClass, CardCounters, CardModel, DelayedAck, Failure, FlowEnd, FlowRate, FlowStart, HostCounters, HostModel,
+    Measure, Multipath, Profile, Recovery, Release, Sample, SampleKind, SampleOf, Simulation, Totals, Traced,
 };
 use headway_units::{Bytes, Rate, Span, Time};
+use proptest::prelude::*;
 
 /// Preamble and start delimiter (8 B) and inter-frame gap (12 B) of Ethernet (IEEE 802.3).
 pub const GAP: u64 = 20;
@@ -451,4 +453,40 @@ pub fn assert_near(what: &str, value: f64, expected: f64, tolerance: f64) {
 pub fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     sum * sum / (shares.len() as f64 * shares.iter().map(|x| x * x).sum::<f64>())
+}
+
+/// Any card that sends: at 2 Mb/s or more, with room for 20 frames or more; of two kinds of traffic one may have a class.
+pub fn any_card() -> impl Strategy<Value = CardModel> {
+    let rate = || (2_000_000u64..2_000_000_000).prop_map(Rate::from_bps);
+    let flow_rate = move || {
+        prop_oneof![
+            Just(FlowRate::Unpaced),
+            rate().prop_map(FlowRate::Static),
+            prop::option::of(rate()).prop_map(|limit| FlowRate::Dynamic { limit }),
+        ]
+    };
+    let limit = move || prop::option::of((rate(), 1u32..5).prop_map(|(rate, burst)| PaceLimit { rate, burst }));
+    let release = prop_oneof![
+        Just(Release::Gap),
+        Just(Release::GapFrames),
+        (1_000u64..2_000_000).prop_map(|ns| Release::Timer(Span::from_nanos(ns))),
+    ];
+    let burst = prop_oneof![(1u32..20).prop_map(Burst::Packets), (1u32..10).prop_map(Burst::Clusters)];
+    let class = (limit(), 1u32..5, prop::option::of(flow_rate())).prop_map(|(limit, share, rate)| CardClass {
+        traffics: vec![0],
+        limit,
+        share,
+        rate,
+    });
+    (release, flow_rate(), burst, limit(), prop::option::of(class), 20u32..200).prop_map(
+        |(release, rate, burst, limit, class, queue)| CardModel {
+            release,
+            rate,
+            burst,
+            limit,
+            classes: class.into_iter().collect(),
+            queue,
+            mtu: 1500,
+        },
+    )
 }

@@ -11,7 +11,7 @@ use headway_transport::{
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
-use crate::common::{EMPTY, FULL, GAP, MSS, Net, OVERHEAD, limited, lossy, profile, wire};
+use crate::common::{EMPTY, FULL, GAP, MSS, Net, OVERHEAD, any_card, limited, lossy, profile, wire};
 
 /// What the two ends of a connection do. Each end writes its bytes, and closes when they are all taken and, if it
 /// `answers`, only after all of the other end's have been read.
@@ -499,6 +499,7 @@ proptest! {
         queue in prop_oneof![Just(2u32), Just(10), Just(100)],
         (linux, window, buffer) in (any::<bool>(), 3000u64..60_000, prop::option::of(3000u64..60_000)),
         seed in any::<u64>(),
+        card in prop::option::of(any_card()),
     ) {
         let cable = limited(wire(Rate::from_mbps(100), Span::from_micros(100)), Limit::Packets(queue));
         let (net, ends) = pair(lossy(cable, losses.0), lossy(cable, losses.1));
@@ -517,6 +518,10 @@ proptest! {
         sorted.sort_by_key(|(start, _)| start.time);
         let mut talk = Talk::new(sorted.clone());
         let mut simulation = Simulation::new(net.graph.clone(), vec![own], Measure::default(), Streams::new(seed));
+        if let Some(card) = &card {
+            simulation.pace_host(ends.0, card);
+            simulation.pace_host(ends.1, card);
+        }
         simulation.run_application(Time::ZERO + Span::from_secs(3600), &mut talk).unwrap();
         let (flows, _, totals) = simulation.finish();
         prop_assert_eq!(totals.in_flight, 0);
