@@ -301,6 +301,7 @@ impl CellPlan {
             paths: paths.join("+").into(),
             switched: end.switched,
             stall: end.stall,
+            resets: end.resets,
         }
     }
 

@@ -142,6 +142,8 @@ pub enum Metric {
     /// `deadline-missed`: the share of flows that missed their deadline, see [`FlowRecord::missed`], of those that have
     /// one, 0 to 1.
     DeadlineMissed,
+    /// `resets`: connections of flows that were reset because a relay crashed.
+    Resets,
 }
 
 /// A metric's value, with the two ways of having none told apart.
@@ -154,7 +156,7 @@ pub(crate) enum Scalar {
     Censored,
 }
 
-const NAMED: [(&str, Metric); 10] = [
+const NAMED: [(&str, Metric); 11] = [
     ("goodput.mean", Metric::GoodputMean),
     ("goodput.sum", Metric::GoodputSum),
     ("throughput", Metric::Throughput),
@@ -165,6 +167,7 @@ const NAMED: [(&str, Metric); 10] = [
     ("switch.mean", Metric::SwitchMean),
     ("switched", Metric::Switched),
     ("deadline-missed", Metric::DeadlineMissed),
+    ("resets", Metric::Resets),
 ];
 
 const STATISTICS: [&str; 8] = ["mean", "sd", "p50", "p90", "p95", "p99", "p99.9", "max"];
@@ -247,6 +250,7 @@ impl Metric {
             Metric::Unfinished => count(sized().filter(|flow| flow.end.is_none()).count()),
             Metric::Retransmissions => sum(|flow| flow.retransmissions),
             Metric::Timeouts => sum(|flow| flow.timeouts),
+            Metric::Resets => sum(|flow| flow.resets),
             Metric::SwitchMean => {
                 let delay = |flow: &FlowRecord| Some(flow.switched?.since(flow.start).as_secs_f64());
                 Statistic::Mean.of(flows().filter_map(delay).collect(), 0)
@@ -269,7 +273,7 @@ impl Metric {
             Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean => "s",
             Metric::GoodputMean | Metric::GoodputSum | Metric::Throughput => "bit/s",
             Metric::FctOver(_) | Metric::Slowdown(_) | Metric::Switched | Metric::DeadlineMissed => "ratio",
-            Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => "count",
+            Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts | Metric::Resets => "count",
         }
     }
 
@@ -280,7 +284,7 @@ impl Metric {
             Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed => {
                 format!("{} %", three_digits(value * 100.0))
             }
-            Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => {
+            Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts | Metric::Resets => {
                 if value.fract() == 0.0 || value.abs() >= 1000.0 { format!("{value:.0}") } else { three_digits(value) }
             }
             Metric::Slowdown(_) => three_digits(value),

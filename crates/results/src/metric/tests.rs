@@ -29,6 +29,7 @@ fn flow(id: u64, bytes: Option<u64>, start: u64, end: Option<u64>) -> FlowRecord
         paths: "".into(),
         switched: None,
         stall: None,
+        resets: 0,
     }
 }
 
@@ -241,7 +242,7 @@ fn other_names_are_refused_with_the_nearest() {
         error.to_string(),
         "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC, \
          stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), goodput.mean, \
-         goodput.sum, throughput, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed"
+         goodput.sum, throughput, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
 }
