@@ -332,6 +332,7 @@ impl CellPlan {
             paths: paths.join("+").into(),
             switched: end.switched,
             stall: end.stall,
+            resets: end.resets,
         }
     }
 

@@ -156,6 +156,8 @@ pub enum Metric {
     /// `deadline-missed`: the share of flows that missed their deadline, see [`FlowRecord::missed`], of those that have
     /// one, 0 to 1.
     DeadlineMissed,
+    /// `resets`: connections of flows that were reset because a relay crashed.
+    Resets,
 }
 
 /// A metric's value, with the two ways of having none told apart.
@@ -183,7 +185,7 @@ pub struct Subject<'a> {
     pub over: Option<Span>,
 }
 
-const NAMED: [(&str, Metric); 12] = [
+const NAMED: [(&str, Metric); 13] = [
     ("goodput.mean", Metric::GoodputMean),
     ("goodput.sum", Metric::GoodputSum),
     ("fairness", Metric::Fairness),
@@ -196,6 +198,7 @@ const NAMED: [(&str, Metric); 12] = [
     ("switch.mean", Metric::SwitchMean),
     ("switched", Metric::Switched),
     ("deadline-missed", Metric::DeadlineMissed),
+    ("resets", Metric::Resets),
 ];
 
 const STATISTICS: [&str; 8] = ["mean", "sd", "p50", "p90", "p95", "p99", "p99.9", "max"];
@@ -291,6 +294,7 @@ impl Metric {
             Metric::Unfinished => count(sized().filter(|flow| flow.end.is_none()).count()),
             Metric::Retransmissions => sum(|flow| flow.retransmissions),
             Metric::Timeouts => sum(|flow| flow.timeouts),
+            Metric::Resets => sum(|flow| flow.resets),
             Metric::SwitchMean => {
                 let delay = |flow: &FlowRecord| Some(flow.switched?.since(flow.start).as_secs_f64());
                 Statistic::Mean.of(flows().filter_map(delay).collect(), 0)
@@ -317,7 +321,12 @@ impl Metric {
             Metric::FctOver(_) | Metric::Slowdown(_) | Metric::Fairness | Metric::Switched | Metric::DeadlineMissed => {
                 "ratio"
             }
-            Metric::Drops | Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => "count",
+            Metric::Drops
+            | Metric::Flows
+            | Metric::Unfinished
+            | Metric::Retransmissions
+            | Metric::Timeouts
+            | Metric::Resets => "count",
         }
     }
 
@@ -328,7 +337,12 @@ impl Metric {
             Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed => {
                 format!("{} %", three_digits(value * 100.0))
             }
-            Metric::Drops | Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => {
+            Metric::Drops
+            | Metric::Flows
+            | Metric::Unfinished
+            | Metric::Retransmissions
+            | Metric::Timeouts
+            | Metric::Resets => {
                 if value.fract() == 0.0 || value.abs() >= 1000.0 { format!("{value:.0}") } else { three_digits(value) }
             }
             Metric::Slowdown(_) | Metric::Fairness => three_digits(value),

@@ -53,6 +53,7 @@ struct FlowWire {
     paths: u32,
     switched_ps: Option<u64>,
     stall_ps: Option<u64>,
+    resets: u32,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -118,6 +119,7 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
             paths: place(&flow.paths),
             switched_ps: flow.switched.map(Time::picos),
             stall_ps: flow.stall.map(Span::picos),
+            resets: flow.resets,
         };
         encode(&wire, &mut buffer, &mut frames)?;
     }
@@ -177,6 +179,7 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
             paths: text(wire.paths)?,
             switched: wire.switched_ps.map(Time::from_picos),
             stall: wire.stall_ps.map(Span::from_picos),
+            resets: wire.resets,
         });
     }
     let mut samples = Vec::with_capacity((header.samples as usize).min(rest.len() / size_of::<SampleWire>() + 1));
@@ -263,7 +266,7 @@ pub(crate) mod tests {
             let (switched, stall) = (switched.map(Time::from_picos), stall.map(Span::from_picos));
             FlowRecord {
                 id, traffic, source, destination, bytes, delivered, start, end, deadline, ideal,
-                retransmissions, timeouts, marks, subflows, paths, switched, stall,
+                retransmissions, timeouts, marks, subflows, paths, switched, stall, resets: timeouts / 2,
             }
         }
     }

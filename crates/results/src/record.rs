@@ -157,6 +157,8 @@ pub struct FlowRecord {
     /// The longest time without anything delivered in order, of those times in which a link was down; `None` if none was
     /// while the flow lived.
     pub stall: Option<Span>,
+    /// Connections of it that were reset, because a relay crashed.
+    pub resets: u32,
 }
 
 impl FlowRecord {

@@ -18,6 +18,7 @@ const ALL: [(&str, &str); 12] = [
     ("tree.toml", include_str!("valid/tree.toml")),
     ("vl2.toml", include_str!("valid/vl2.toml")),
     ("pacing.toml", include_str!("valid/pacing.toml")),
+    ("relay.toml", include_str!("valid/relay.toml")),
 ];
 
 fn flows(scenario: &ScenarioRecord, index: usize) -> &FlowsRecord {
@@ -49,6 +50,26 @@ fn what_is_shown_reads_back_equal_at_every_point() {
         }
         assert_eq!(again.show().unwrap(), shown);
     }
+}
+
+/// Sides of a relay are Linux' if they do not say otherwise; the window of the long one grows up to the buffer.
+#[test]
+fn sides_of_a_relay_have_defaults_of_their_own() {
+    use headway_scenario::schema::{ReceiveWindow, Stack};
+    let document = parse(ALL[11].1, &[]);
+    let scenario = document.scenario(&document.points()[0]).unwrap();
+    let most = |window: &Option<ReceiveWindow>| match window {
+        Some(ReceiveWindow::Growing(window)) => window.most.unwrap(),
+        other => panic!("{other:?}"),
+    };
+    let relay = scenario.policy[1].relay.as_ref().unwrap();
+    assert_eq!((relay.access.0.stack, relay.long.0.stack), (Stack::Linux, Stack::Linux));
+    assert_eq!(most(&relay.long.0.receive_window), Bytes::from_kb(64_000));
+    assert_eq!(most(&relay.access.0.receive_window), Bytes::from_kb(6_000));
+    assert_eq!(relay.long.0.send_buffer, None);
+    let relay = scenario.policy[2].relay.as_ref().unwrap();
+    assert_eq!(relay.access.0.stack, Stack::Linux, "a control alone names no stack");
+    assert_eq!(most(&relay.long.0.receive_window), Bytes::from_kb(32_000));
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn flow(id: u64, bytes: Option<u64>, start: u64, end: Option<u64>) -> FlowRecord
         paths: "".into(),
         switched: None,
         stall: None,
+        resets: 0,
     }
 }
 
@@ -318,7 +319,7 @@ fn other_names_are_refused_with_the_nearest() {
         "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC, \
          stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, \
          recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sum, fairness, throughput, drops, flows, \
-         unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed"
+         unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
 }

@@ -48,6 +48,7 @@ fn flow(id: u64) -> FlowRecord {
         paths: "a-s1-b".into(),
         switched: None,
         stall: None,
+        resets: 0,
     }
 }
 

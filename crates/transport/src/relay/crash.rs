@@ -168,7 +168,7 @@ impl Relays {
     fn crash_pools(&mut self, host: NodeId, kind: CrashKind, rest: &mut Rest<'_>) {
         for place in 0..self.pools.all.len() as u32 {
             let pooled = self.pools.all[place as usize];
-            let pool = &self.pools.pools[pooled.pool as usize];
+            let pool = &self.pools.each[pooled.pool as usize];
             let end = if pool.from == host {
                 End::Opener
             } else if pool.to == host {
@@ -195,8 +195,8 @@ impl Relays {
         {
             *count -= 1;
         }
-        for relay in 0..self.relays.len() as u16 {
-            if self.relays[usize::from(relay)].hosts.contains(&host) {
+        for relay in 0..self.settings.len() as u16 {
+            if self.settings[usize::from(relay)].hosts.contains(&host) {
                 self.warm_up_from(host, relay, rest).expect("the pool was there before");
             }
         }

@@ -62,7 +62,8 @@ struct Plan {
 #[derive(Debug, Default)]
 pub(crate) struct Relays {
     plans: Vec<Plan>,
-    relays: Vec<Arc<Relay>>,
+    /// Those of each pair, or single one, of relays.
+    settings: Vec<Arc<Relay>>,
     sessions: Vec<Session>,
     slots: SlotPool,
     /// Sessions so far.
@@ -88,10 +89,10 @@ impl Relays {
     pub fn add(&mut self, relayed: Relayed, profiles: u16) {
         let count = relayed.relay.hosts.len();
         assert!((1..=plan::MOST_RELAYS).contains(&count), "a flow passes one relay or two");
-        let known = self.relays.iter().position(|known| Arc::ptr_eq(known, &relayed.relay));
+        let known = self.settings.iter().position(|known| Arc::ptr_eq(known, &relayed.relay));
         let relay = known.unwrap_or_else(|| {
-            self.relays.push(Arc::clone(&relayed.relay));
-            self.relays.len() - 1
+            self.settings.push(Arc::clone(&relayed.relay));
+            self.settings.len() - 1
         });
         if relayed.relay.cost.any() {
             self.work.add(&relayed.relay);

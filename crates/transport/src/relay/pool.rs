@@ -42,7 +42,7 @@ pub(super) struct Pool {
 /// All pools of a run.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
-    pub pools: Vec<Pool>,
+    pub each: Vec<Pool>,
     by_pair: BTreeMap<(NodeId, NodeId, u16), u32>,
     pub all: Vec<Pooled>,
     pub slots: crate::slots::SlotPool,
@@ -53,9 +53,9 @@ pub(super) struct Pools {
 impl Pools {
     /// The pool from one relay to another under settings number `relay`.
     pub fn of(&mut self, from: NodeId, to: NodeId, relay: u16) -> u32 {
-        let next = self.pools.len() as u32;
+        let next = self.each.len() as u32;
         *self.by_pair.entry((from, to, relay)).or_insert_with(|| {
-            self.pools.push(Pool { from, to, relay, free: Vec::new() });
+            self.each.push(Pool { from, to, relay, free: Vec::new() });
             next
         })
     }
@@ -70,7 +70,7 @@ impl Pools {
     /// A connection was reset, and nobody takes it any more.
     pub fn withdraw(&mut self, place: u32) {
         let pool = self.all[place as usize].pool;
-        self.pools[pool as usize].free.retain(|&free| free != place);
+        self.each[pool as usize].free.retain(|&free| free != place);
     }
 
     /// A connection is closed.
@@ -82,6 +82,6 @@ impl Pools {
     /// A connection is free.
     pub fn free(&mut self, place: u32) {
         let pool = self.all[place as usize].pool;
-        self.pools[pool as usize].free.push(place);
+        self.each[pool as usize].free.push(place);
     }
 }

@@ -15,8 +15,8 @@ impl Relays {
         if std::mem::replace(&mut self.warmed, true) {
             return Ok(());
         }
-        for relay in 0..self.relays.len() as u16 {
-            let hosts = self.relays[usize::from(relay)].hosts.clone();
+        for relay in 0..self.settings.len() as u16 {
+            let hosts = self.settings[usize::from(relay)].hosts.clone();
             for &host in &hosts {
                 self.warm_up_from(host, relay, rest)?;
             }
@@ -26,7 +26,7 @@ impl Relays {
 
     /// Opens the connections of one relay to the other.
     pub(super) fn warm_up_from(&mut self, from: NodeId, relay: u16, rest: &mut Rest<'_>) -> Result<(), NoPath> {
-        let own = &self.relays[usize::from(relay)];
+        let own = &self.settings[usize::from(relay)];
         let Some(&to) = own.hosts.iter().find(|&&other| other != from) else { return Ok(()) };
         for _ in 0..own.warm {
             let pool = self.pools.of(from, to, relay);
@@ -38,7 +38,7 @@ impl Relays {
 
     /// Opens a connection of a pool, for a session or for later ones.
     fn open_pooled(&mut self, pool: u32, session: Option<u32>, rest: &mut Rest<'_>) -> Result<(u32, u32), NoPath> {
-        let own = &self.pools.pools[pool as usize];
+        let own = &self.pools.each[pool as usize];
         let (from, to, relay) = (own.from, own.to, own.relay);
         let index = self.plans.iter().position(|plan| plan.relay == relay).expect("a pool is of a plan");
         let first = self.plans[index].profiles;
@@ -67,7 +67,7 @@ impl Relays {
         match event {
             SocketEvent::Asked => {
                 let pooled = self.pools.all[place as usize];
-                let host = self.pools.pools[pooled.pool as usize].to;
+                let host = self.pools.each[pooled.pool as usize].to;
                 if self.crashes.refuses(host) {
                     rest.tcp.abort(rest.now, socket, rest.env);
                 } else {
@@ -88,7 +88,7 @@ impl Relays {
         let (from, to) = (session.chain.stops[stop], session.chain.stops[stop + 1]);
         let waits = self.opens(place) == RelayOpen::EndToEnd;
         let pool = self.pools.of(from, to, relay);
-        let free = self.pools.pools[pool as usize].free.pop();
+        let free = self.pools.each[pool as usize].free.pop();
         let (connection, pooled) = match free {
             Some(pooled) => (self.pools.all[pooled as usize].connection, pooled),
             None => self.open_pooled(pool, Some(place), rest).expect("the chain was found when the flow began"),

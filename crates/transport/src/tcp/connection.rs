@@ -19,7 +19,7 @@ mod queued;
 mod stream;
 
 use queued::Queued;
-pub(crate) use stream::Stream;
+pub(crate) use stream::{Stream, SynAnswer};
 
 /// Subflows a connection can have.
 pub(crate) const MAX_SUBFLOWS: usize = headway_control::lanes::MAX_SUBFLOWS;

@@ -4,6 +4,7 @@ use headway_fabric::{Choice, LinkId, NoPath, flow_hash};
 use headway_units::{Bytes, Span, Time};
 
 use super::Tcp;
+use super::connection::SynAnswer;
 use super::profile::Profile;
 use super::sender::{Phase, SenderCounters};
 use crate::environment::Environment;
@@ -25,38 +26,38 @@ impl Tcp {
 
     /// The owner of the connection that `opener` opens, now, is asked before its SYN is answered.
     pub fn ask_before_accepting(&mut self, opener: Socket) {
-        self.connections[opener.connection as usize].stream_mut().asks = true;
+        self.connections[opener.connection as usize].stream_mut().answer = SynAnswer::Asks;
     }
 
     /// SYN has come to an acceptor that is asked; once is enough.
     #[cold]
     pub(super) fn ask(&mut self, now: Time, forth: u32, env: &mut Environment) {
-        if !std::mem::replace(&mut self.connections[forth as usize].stream_mut().asked, true) {
+        let answer = &mut self.connections[forth as usize].stream_mut().answer;
+        if std::mem::replace(answer, SynAnswer::Asked) == SynAnswer::Asks {
             self.sockets.note(now, self.socket(forth, false), SocketEvent::Asked, &mut env.net.queue);
         }
     }
 
     /// Whether SYN has come and was not answered.
     pub fn is_asked(&self, connection: u32) -> bool {
-        let stream = self.connections[connection as usize].stream();
-        stream.asks && stream.asked
+        self.connections[connection as usize].stream().answer == SynAnswer::Asked
     }
 
     /// Whether SYN was not answered, or has not come.
     pub fn is_unaccepted(&self, connection: u32) -> bool {
-        self.connections[connection as usize].stream().asks
+        self.connections[connection as usize].stream().answer != SynAnswer::AtOnce
     }
 
     /// The acceptor has forgotten that it was asked: the next SYN asks again.
     pub fn forget_asking(&mut self, connection: u32) {
-        self.connections[connection as usize].stream_mut().asked = false;
+        self.connections[connection as usize].stream_mut().answer = SynAnswer::Asks;
     }
 
     /// The acceptor of a connection that has asked answers SYN.
     pub fn accept(&mut self, now: Time, connection: u32, env: &mut Environment) {
         let own = &mut self.connections[connection as usize];
         let stream = own.stream_mut();
-        stream.asks = false;
+        stream.answer = SynAnswer::AtOnce;
         stream.note_syn_ack(now);
         let inflow = own.two_way_inflow();
         let profile = &self.profiles[usize::from(own.profile)];

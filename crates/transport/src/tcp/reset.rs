@@ -9,6 +9,7 @@
 use headway_units::Time;
 
 use super::Tcp;
+use super::connection::SynAnswer;
 use super::sender::Phase;
 use crate::endpoint::{Side, endpoint};
 use crate::environment::Environment;
@@ -104,7 +105,7 @@ impl Tcp {
         let untouched = socket.end == End::Opener && !opened && self.receivers[own as usize].is_untouched();
         let stream = self.connections[socket.connection as usize].stream_mut();
         stream.gone[at(socket.end)] = true;
-        if untouched && !stream.asked {
+        if untouched && stream.answer != SynAnswer::Asked {
             // nothing has come to the acceptor, which knows nothing of it
             stream.gone[at(End::Acceptor)] = true;
         }

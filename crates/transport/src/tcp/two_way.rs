@@ -18,7 +18,7 @@
 use headway_fabric::NoPath;
 use headway_units::Time;
 
-use super::connection::{Connection, Stream};
+use super::connection::{Connection, Stream, SynAnswer};
 use super::receiver::Arrival;
 use super::sender::{Context, Phase};
 use super::{Tcp, flow_deadline};
@@ -167,7 +167,7 @@ impl Tcp {
         let opened = !receiver.is_established();
         if frame.tag & flag::SYN != 0 {
             let stream = connection.stream_mut();
-            if stream.asks {
+            if stream.answer != SynAnswer::AtOnce {
                 return self.ask(now, place, env);
             }
             stream.note_syn_ack(now);

@@ -9,6 +9,17 @@ use crate::tcp::profile::Profile;
 use crate::tcp::receiver::Inflow;
 use crate::tcp::sender::{Phase, Sender};
 
+/// Who answers the SYN of a two-way connection, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SynAnswer {
+    /// TCP, at once.
+    AtOnce,
+    /// The connection's owner is asked when SYN comes.
+    Asks,
+    /// It has been asked, and has not answered.
+    Asked,
+}
+
 /// The programs' side of one direction: who writes at one end and reads at the other.
 #[derive(Debug)]
 pub(crate) struct Stream {
@@ -18,9 +29,8 @@ pub(crate) struct Stream {
     pub writer: End,
     /// Who hears of what happens at the connection's ends.
     pub owner: Owner,
-    /// Of the opener's direction: the owner decides on the answer to SYN, and whether it has been asked.
-    pub asks: bool,
-    pub asked: bool,
+    /// Of the opener's direction: who answers SYN.
+    pub answer: SynAnswer,
     /// Of the opener's direction: ends that know the connection no more, by [`End`]: reset, or lost in a crash.
     pub gone: [bool; 2],
     /// SYN-ACKs sent, and when the last was; in the direction of the opener.
@@ -41,8 +51,7 @@ impl Stream {
             twin,
             writer,
             owner,
-            asks: false,
-            asked: false,
+            answer: SynAnswer::AtOnce,
             gone: [false; 2],
             handshake: (0, Time::ZERO),
             read: 0,
