@@ -96,6 +96,7 @@ impl KernelOutcome {
             retransmissions: 0,
             timeouts: 0,
             marks: 0,
+            resets: 0,
             subflows: 0,
             interfaces: 0,
             switched: None,

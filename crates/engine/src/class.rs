@@ -34,9 +34,12 @@ pub enum EventClass {
     Change = 9,
     /// A sender with a clock of its own sends its next frame (entity: the sender). Late, because it waits for nobody.
     Emission = 10,
-    /// Programs at the ends of two-way connections read, write and close. Last: they see all that the network brings
-    /// at the instant.
+    /// Programs at the ends of two-way connections read, write and close, and relays forward. After the network: they see
+    /// all that it brings at the instant.
     Program = 11,
+    /// The processor of a relay is through with a piece of work (entity: the processor). After programs: it takes up what
+    /// they have left.
+    Relay = 12,
 }
 
 impl EventClass {
@@ -59,6 +62,7 @@ impl EventClass {
             9 => EventClass::Change,
             10 => EventClass::Emission,
             11 => EventClass::Program,
+            12 => EventClass::Relay,
             _ => panic!("no such class of events"),
         }
     }

@@ -151,11 +151,12 @@ impl CellPlan {
     ) -> Result<Outcome, Failure> {
         let streams = Streams::new(seed).part("repeat", u64::from(job.repeat));
         let graph = self.network.built.graph.clone();
-        let mut simulation = Simulation::new(graph, self.models.profiles.clone(), self.models.measure.clone(), streams);
+        let mut simulation = Simulation::new(graph, self.models.transports(), self.models.measure.clone(), streams);
         for &(host, model) in &self.models.hosts {
             simulation.model_host(host, model);
         }
         simulation.set_failures(&self.failures);
+        simulation.set_crashes(&self.models.crashes);
         if trace.is_some() {
             simulation.trace();
         }

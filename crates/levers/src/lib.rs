@@ -9,5 +9,6 @@
 
 pub mod lanes;
 mod mistake;
+pub mod relay;
 
 pub use mistake::Mistake;

@@ -4,8 +4,8 @@ use headway_transport::{self as transport, DelayedAck, LinuxRecovery, Offload, P
 use headway_units::Bytes;
 
 use crate::schema::{
-    DelayedAckRecord, IdleRestart, Pacing, Protocol, ReceiveWindow, Recovery, Reduces, Reduction, RtoRule,
-    ScenarioRecord, Stack, TransportRecord, WindowRecord,
+    DelayedAckRecord, IdleRestart, Pacing, Protocol, ReceiveWindow, Recovery, Reduces, Reduction, RelayPolicyRecord,
+    RtoRule, ScenarioRecord, Stack, TransportRecord, WindowRecord,
 };
 use headway_language::{Limit, OrOff};
 use headway_levers::lanes::LaneOpen;
@@ -63,6 +63,30 @@ pub(crate) fn resolve(scenario: &mut ScenarioRecord) {
     for policy in &mut scenario.policy {
         complete(&mut policy.transport);
         policy.traffic.values_mut().for_each(complete);
+        if let Some(relay) = &mut policy.relay {
+            complete_relay(relay);
+        }
+    }
+}
+
+/// As [`complete`]; the window of the long side grows up to what the relay holds, and the send buffer is the relay's.
+fn complete_relay(relay: &mut RelayPolicyRecord) {
+    let long = &mut relay.long.0;
+    let stack = transport::Stack::from(long.stack);
+    let own = stack.profile();
+    if let Some(first) = own.autotuning.filter(|_| stack.window_scaling() && long.window_scaling != Some(false)) {
+        let most = own.receive_window.max(relay.common.buffer);
+        let grown = || ReceiveWindow::Growing(WindowRecord { initial: Some(first), most: Some(most) });
+        match long.receive_window.get_or_insert_with(grown) {
+            ReceiveWindow::Growing(window) => {
+                window.most.get_or_insert(most);
+            }
+            ReceiveWindow::Fixed(_) => {}
+        }
+    }
+    for side in [&mut relay.access, &mut relay.long] {
+        complete(&mut side.0);
+        side.0.send_buffer = None;
     }
 }
 

@@ -46,6 +46,9 @@ pub struct FlowEnd {
     pub timeouts: u32,
     /// ECN echoes received.
     pub marks: u32,
+    /// Connections of it that were reset. A relayed flow whose first or last connection is reset before its last byte is
+    /// there ends unfinished.
+    pub resets: u32,
     /// Subflows opened, over all copies; each direction of a two-way connection counts.
     pub subflows: u32,
     /// The interfaces (of the source host) that its subflows used, as a bit mask.
@@ -73,6 +76,8 @@ pub(crate) struct Flow {
     pub ended: Option<u32>,
     pub interfaces: u64,
     sampled: bool,
+    /// It is a part of others, or of none, and nobody is told of it.
+    internal: bool,
     /// Bytes that had arrived at the last sample, over all copies.
     pub sampled_bytes: u64,
     /// When something was last delivered in order, and the longest time without; kept if there are failures.
@@ -81,6 +86,11 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
+    /// Whether nobody is told of it.
+    pub fn is_internal(&self) -> bool {
+        self.internal
+    }
+
     /// Something is delivered in order now, or the run ends.
     fn note_progress(&mut self, now: Time, failures: &FailureState) {
         if failures.touched(self.progress) {
@@ -134,6 +144,7 @@ impl Flows {
             ended: None,
             interfaces: 0,
             sampled,
+            internal: false,
             sampled_bytes: 0,
             progress: now,
             stall: None,
@@ -142,6 +153,13 @@ impl Flows {
         if sampled {
             self.sampled.push(place);
         }
+        place
+    }
+
+    /// Takes up a flow of which nobody is told: it stands for a two-way connection that others use.
+    pub fn start_internal(&mut self, now: Time, start: FlowStart) -> u32 {
+        let place = self.start(now, start, 2, false);
+        self.all[place as usize].internal = true;
         place
     }
 
@@ -168,6 +186,9 @@ impl Flows {
     /// Writes down what became of a flow.
     pub fn report(&mut self, now: Time, flow: u32, switched: Option<Time>, failures: Option<&FailureState>) {
         let f = &mut self.all[flow as usize];
+        if f.internal {
+            return;
+        }
         if let Some(failures) = failures.filter(|_| f.end.is_none()) {
             f.note_progress(now, failures);
         }
@@ -180,6 +201,7 @@ impl Flows {
             retransmissions: 0,
             timeouts: 0,
             marks: 0,
+            resets: 0,
             subflows: 0,
             interfaces: f.interfaces,
             switched,

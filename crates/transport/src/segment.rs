@@ -28,6 +28,8 @@ pub(crate) mod flag {
     pub const SYN: u8 = 1;
     pub const ACK: u8 = 2;
     pub const FIN: u8 = 4;
+    /// A reset (RFC 9293 §3.5.2): all eight bits are taken, and no other segment opens and closes at once.
+    pub const RST: u8 = SYN | FIN;
     /// ECN echo (RFC 3168 §6.1).
     pub const ECE: u8 = 8;
     /// The end of a burst (RFC 9293's PSH, as Linux' senders set it). A data segment has the bit of [`ECE`] to spare: an

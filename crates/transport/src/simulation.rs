@@ -17,7 +17,9 @@ use crate::flows::{FlowEnd, FlowStart, Flows};
 use crate::ideal::ideal;
 use crate::measure::{Measure, Sample};
 use crate::network::Network;
+use crate::relay::{CRASHES, Relays, Rest};
 use crate::segment::Frame;
+use crate::socket::{Owner, Socket, SocketEvent};
 use crate::sockets::Sockets;
 use crate::starting::Starting;
 use crate::tcp::Tcp;
@@ -37,6 +39,7 @@ pub struct Simulation {
     env: Environment,
     tcp: Tcp,
     datagrams: Datagrams,
+    relays: Relays,
     external: Option<ExternalHosts>,
     /// Who carries the flows of each profile.
     carriers: Vec<Carrier>,
@@ -44,6 +47,8 @@ pub struct Simulation {
     samples: Vec<Sample>,
     /// The next sample has its event.
     sampling: bool,
+    /// Kept for its memory.
+    heard: Vec<(Socket, SocketEvent)>,
 }
 
 /// Why a run ended early.
@@ -61,7 +66,8 @@ impl Simulation {
     /// A simulation of `graph` at time zero. Flows name one of `profiles` by its index; what is sampled is in `measure`;
     /// ECMP hashes and random loss come from `streams`.
     pub fn new<T: Into<Transport>>(graph: Graph, profiles: Vec<T>, measure: Measure, streams: Streams) -> Simulation {
-        let (mut tcp, mut datagrams) = (Vec::new(), Vec::new());
+        let (mut tcp, mut datagrams, mut relays) = (Vec::new(), Vec::new(), Relays::default());
+        let mut relayed = 0;
         let carriers = profiles.into_iter().map(|profile| match profile.into() {
             Transport::Tcp(profile) => {
                 tcp.push(*profile);
@@ -71,8 +77,15 @@ impl Simulation {
                 datagrams.push(profile);
                 Carrier::Datagram((datagrams.len() - 1) as u16)
             }
+            Transport::Relayed(own) => {
+                let first = tcp.len() as u16;
+                tcp.extend(own.directions());
+                relays.add(*own, first);
+                relayed += 1;
+                Carrier::Relayed(relayed - 1)
+            }
         });
-        let carriers = carriers.collect();
+        let carriers: Vec<Carrier> = carriers.collect();
         let net = Network::new(Fabric::new(&graph, streams), streams.stream("controls").next_u64());
         Simulation {
             env: Environment {
@@ -87,11 +100,13 @@ impl Simulation {
             },
             tcp: Tcp::new(tcp, streams),
             datagrams: Datagrams::new(datagrams, streams),
+            relays,
             external: None,
             carriers,
             measure,
             samples: Vec::new(),
             sampling: false,
+            heard: Vec::new(),
         }
     }
 
@@ -117,6 +132,8 @@ impl Simulation {
     /// If a flow's start is not the time at which it is given, or an invariant of the simulator is broken.
     pub fn run_application(&mut self, end: Time, application: &mut dyn Application) -> Result<(), Stopped> {
         self.begin(application);
+        let now = self.env.now;
+        self.relays.warm_up(&mut Rest { now, tcp: &mut self.tcp, env: &mut self.env })?;
         if let Some(first) = self.measure.first(self.env.now).filter(|_| !self.sampling) {
             self.sampling = true;
             self.env.net.queue.push(first, Source::new(EventClass::Sample, 0), 0);
@@ -155,9 +172,14 @@ impl Simulation {
                 }
                 EventClass::Wake => self.tcp.on_wake(now, entity, sequence, &mut self.env),
                 EventClass::Host => self.on_host(now, entity, sequence),
+                EventClass::Change if entity == CRASHES => self.on_crash(now),
                 EventClass::Change => self.on_change(now),
                 EventClass::Emission => self.datagrams.on_emission(now, entity, &mut self.env),
                 EventClass::Program => self.on_program(now, application),
+                EventClass::Relay => {
+                    let rest = &mut Rest { now, tcp: &mut self.tcp, env: &mut self.env };
+                    self.relays.on_work(entity, sequence, rest);
+                }
             }
         }
         self.env.now = end;
@@ -168,13 +190,27 @@ impl Simulation {
     fn on_program(&mut self, now: Time, application: &mut dyn Application) {
         self.env.net.queue.pop();
         let closing = self.tcp.take_closing();
-        for (socket, event) in self.tcp.sockets.take() {
-            application.on_socket(now, socket, event, &mut self.sockets());
+        let mut heard = self.tcp.sockets.take(std::mem::take(&mut self.heard));
+        let mut programs = false;
+        for (socket, event) in heard.drain(..) {
+            match self.tcp.owner(socket) {
+                Owner::Program => {
+                    programs = true;
+                    application.on_socket(now, socket, event, &mut self.sockets());
+                }
+                owner => {
+                    let rest = &mut Rest { now, tcp: &mut self.tcp, env: &mut self.env };
+                    self.relays.on_event(owner, socket, event, rest);
+                }
+            }
         }
+        self.heard = heard;
         self.tcp.let_go(closing, &mut self.env);
-        // what it now plans for this instant comes at the next one
-        let next = application.next().max(now.saturating_add(Span::from_picos(1)));
-        self.env.starting.attend_at(next, &mut self.env.net.queue);
+        if programs {
+            // what it now plans for this instant comes at the next one
+            let next = application.next().max(now.saturating_add(Span::from_picos(1)));
+            self.env.starting.attend_at(next, &mut self.env.net.queue);
+        }
     }
 
     fn sockets(&mut self) -> Sockets<'_> {
@@ -186,12 +222,16 @@ impl Simulation {
         let sampled = self.measure.samples(start.traffic);
         let connections = match carrier {
             Carrier::Tcp(profile) => self.tcp.copies(profile, start.size),
-            Carrier::Datagram(_) => 1,
+            Carrier::Datagram(_) | Carrier::Relayed(_) => 1,
         };
         let flow = self.env.flows.start(now, start, connections, sampled);
         match carrier {
             Carrier::Tcp(profile) => self.tcp.open(now, flow, profile, &mut self.env),
             Carrier::Datagram(profile) => self.datagrams.open(now, flow, profile, &mut self.env),
+            Carrier::Relayed(profile) => {
+                let rest = &mut Rest { now, tcp: &mut self.tcp, env: &mut self.env };
+                self.relays.open(flow, profile, rest)
+            }
         }
     }
 
@@ -292,21 +332,37 @@ impl Simulation {
             "frames sent are delivered, discarded or on their way"
         );
         assert!(net.extras.in_use() as u64 <= inbound, "side storage belongs to frames on their way");
-        let flows = &mut self.env.flows;
-        for flow in flows.unfinished() {
-            let tcp = matches!(self.carriers[usize::from(flows[flow].start.profile)], Carrier::Tcp(_));
-            let connections = std::mem::take(&mut flows[flow].connections);
-            if flows[flow].ended.is_none() {
-                let switched = if tcp { self.tcp.switched(&connections) } else { None };
-                flows.report(self.env.now, flow, switched, self.env.failures.as_deref());
-            }
-            for connection in connections.into_iter().filter(|_| tcp) {
-                self.tcp.settle(connection, flows);
-            }
+        for flow in self.env.flows.unfinished() {
+            self.settle(flow);
         }
-        let mut ended = std::mem::take(&mut flows.ended);
+        let mut ended = std::mem::take(&mut self.env.flows.ended);
         ended.sort_by_key(|flow| flow.start.id);
         (ended, self.samples, self.env.totals(inbound + others))
+    }
+
+    /// Writes down what became of a flow that still has connections.
+    fn settle(&mut self, flow: u32) {
+        let flows = &mut self.env.flows;
+        if flows[flow].is_internal() {
+            return;
+        }
+        let carrier = self.carriers[usize::from(flows[flow].start.profile)];
+        let tcp = matches!(carrier, Carrier::Tcp(_));
+        let connections = std::mem::take(&mut flows[flow].connections);
+        if flows[flow].ended.is_none() {
+            let switched = if tcp { self.tcp.switched(&connections) } else { None };
+            flows.report(self.env.now, flow, switched, self.env.failures.as_deref());
+        }
+        for connection in connections {
+            match carrier {
+                Carrier::Tcp(_) => self.tcp.settle(connection, &mut self.env.flows),
+                Carrier::Datagram(_) => {}
+                Carrier::Relayed(_) => {
+                    let rest = &mut Rest { now: self.env.now, tcp: &mut self.tcp, env: &mut self.env };
+                    self.relays.settle(connection, rest);
+                }
+            }
+        }
     }
 
     // ---- what callers look at --------------------------------------------------------------------------------

@@ -20,20 +20,39 @@ pub struct Socket {
     pub end: End,
 }
 
+impl End {
+    /// The other one.
+    pub(crate) fn other(self) -> End {
+        match self {
+            End::Opener => End::Acceptor,
+            End::Acceptor => End::Opener,
+        }
+    }
+}
+
 impl Socket {
     /// The other end.
     pub fn peer(self) -> Socket {
-        let end = match self.end {
-            End::Opener => End::Acceptor,
-            End::Acceptor => End::Opener,
-        };
-        Socket { end, ..self }
+        Socket { end: self.end.other(), ..self }
     }
+}
+
+/// Whose a two-way connection is: who hears of what happens at its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The application's programs.
+    Program,
+    /// A session of relays, by its place.
+    Session(u32),
+    /// A pool of connections between relays, by the place of the connection there.
+    Pool(u32),
 }
 
 /// What a program hears of a socket, in the order of its happening.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SocketEvent {
+    /// SYN has come to an acceptor that wants to decide on the answer: a relay's.
+    Asked,
     /// The handshake is over at this end. The acceptor hears of a connection by this.
     Connected,
     /// Something has arrived in order since the program last read. It may have been read since, at the same instant.
@@ -44,6 +63,8 @@ pub enum SocketEvent {
     PeerClosed,
     /// Both directions are closed, acknowledged and read. The socket is gone.
     Closed,
+    /// The other end has reset the connection (RFC 9293 §3.5.2). What was under way is lost, and the socket is gone.
+    Reset,
 }
 
 /// Events that programs have not heard of.
@@ -64,8 +85,9 @@ impl SocketEvents {
         self.waiting.push((socket, event));
     }
 
-    /// What has happened, in order.
-    pub fn take(&mut self) -> Vec<(Socket, SocketEvent)> {
-        std::mem::take(&mut self.waiting)
+    /// What has happened, in order. `kept` is an empty list whose memory serves for what happens next.
+    pub fn take(&mut self, kept: Vec<(Socket, SocketEvent)>) -> Vec<(Socket, SocketEvent)> {
+        debug_assert!(kept.is_empty());
+        std::mem::replace(&mut self.waiting, kept)
     }
 }

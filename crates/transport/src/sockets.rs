@@ -6,7 +6,7 @@ use headway_units::{Bytes, Time};
 use crate::environment::Environment;
 use crate::flows::FlowStart;
 use crate::measure::Measure;
-use crate::socket::Socket;
+use crate::socket::{Owner, Socket};
 use crate::tcp::Tcp;
 use crate::transport::Carrier;
 
@@ -41,7 +41,7 @@ impl Sockets<'_> {
         };
         assert!(self.tcp.carries_both_ways(profile), "two-way connections are plain TCP's");
         let flow = self.env.flows.start(start.time, start, 2, self.measure.samples(start.traffic));
-        self.tcp.open_two_way(start.time, flow, profile, self.env)
+        self.tcp.open_two_way(start.time, flow, ([profile; 2], 0), Owner::Program, self.env)
     }
 
     /// The flow that a socket belongs to.

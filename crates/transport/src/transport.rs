@@ -1,6 +1,7 @@
 //! What may carry a flow.
 
 use crate::datagram::Datagram;
+use crate::relay::plan::Relayed;
 use crate::tcp::profile::Profile;
 
 /// How flows of one kind are carried. A new transport is a line here and one in each match that then does not compile.
@@ -10,6 +11,8 @@ pub enum Transport {
     Tcp(Box<Profile>),
     /// Datagrams at a fixed rate.
     Datagram(Datagram),
+    /// TCP over relays.
+    Relayed(Box<Relayed>),
 }
 
 impl From<Profile> for Transport {
@@ -24,9 +27,16 @@ impl From<Datagram> for Transport {
     }
 }
 
+impl From<Relayed> for Transport {
+    fn from(relayed: Relayed) -> Transport {
+        Transport::Relayed(Box::new(relayed))
+    }
+}
+
 /// Which of a tenant's own profiles a flow's number stands for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Carrier {
     Tcp(u16),
     Datagram(u16),
+    Relayed(u16),
 }

@@ -16,6 +16,7 @@ mod protocol {
     mod multipath;
     mod path;
     mod recovery;
+    mod relay;
     mod replication;
     mod stress;
     mod timeout;

@@ -38,6 +38,16 @@ fn what(failure: &FailureRecord, index: &str, checker: &mut Checker) {
         }
         (Some(_), None) => {}
     }
+    if failure.crash.is_some() {
+        let path = ["failure", index, "crash"];
+        if failure.host.is_none() {
+            let message = "`crash` is of a `host`: a relay".to_owned();
+            checker.problem(&path, message, "", Some("name the relay with `host`"));
+        } else if failure.interface.is_some() || failure.direction != Direction::Both {
+            let message = "a relay crashes as a whole".to_owned();
+            checker.problem(&path, message, "", Some("leave `interface` and `direction` out"));
+        }
+    }
     if failure.interface.is_some() && failure.host.is_none() {
         let message = "`interface` is of a `host`".to_owned();
         checker.problem(&["failure", index, "interface"], message, "", Some("name the host, too"));

@@ -9,6 +9,7 @@ mod failures;
 mod flows;
 mod network;
 mod quick;
+mod relay;
 mod tree;
 
 use crate::checker::Checker;
@@ -22,6 +23,7 @@ pub(crate) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     network::check(scenario, checker);
     flows::check(scenario, checker);
     failures::check(scenario, checker);
+    relay::check(scenario, checker);
     claims::check(scenario, checker);
     quick::check(scenario, checker);
 }

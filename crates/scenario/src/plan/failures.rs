@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use headway_fabric::{Graph, LinkId, NodeId, NodeKind};
-use headway_transport::Failure;
+use headway_transport::{Crash, CrashKind, Failure};
 use headway_units::Time;
 
 use super::error::PlanError;
 use super::network::Network;
-use crate::schema::{Direction, FailureRecord, ScenarioRecord};
+use crate::schema::{CrashRecord, Direction, FailureRecord, ScenarioRecord};
 use headway_language::suggest_help;
 
 /// The failures of the scenario, in the order of the file.
@@ -16,6 +16,8 @@ use headway_language::suggest_help;
 /// # Errors
 /// If a name or an interface is not there.
 pub fn build(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<Failure>, PlanError> {
+    // a process that crashes takes no cable along
+    let cables = |(_, record): &(usize, &FailureRecord)| record.crash != Some(CrashRecord::Process);
     let each = |(index, record): (usize, &FailureRecord)| {
         let links = links(record, &index.to_string(), &network.built.graph)?;
         Ok(Failure {
@@ -26,7 +28,36 @@ pub fn build(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<Failure
             carrier: record.carrier,
         })
     };
-    scenario.failure.iter().enumerate().map(each).collect()
+    scenario.failure.iter().enumerate().filter(cables).map(each).collect()
+}
+
+/// The crashes of relays that the scenario has, in the order of the file.
+///
+/// # Errors
+/// If a host is not there, or no policy has it for a relay.
+pub(super) fn crashes(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<Crash>, PlanError> {
+    let mut crashes = Vec::new();
+    for (index, record) in scenario.failure.iter().enumerate() {
+        let (Some(crash), Some(name)) = (record.crash, &record.host) else { continue };
+        let index = index.to_string();
+        let host = find(&network.built.graph, name, Some(NodeKind::Host), &key(&index, &["host"]))?;
+        let mut relays = scenario.policy.iter().filter_map(|policy| policy.relay.as_ref());
+        if !relays.any(|relay| relay.hosts.iter().any(|group| network.group(group).contains(&host))) {
+            let message = format!("host `{name}` cannot crash: it is no relay of any policy");
+            let help = "only relays crash; leave `crash` out, and the host's cables go down";
+            return Err(PlanError::new(&key(&index, &["crash"]), message).help(help));
+        }
+        crashes.push(Crash {
+            host,
+            kind: match crash {
+                CrashRecord::Host => CrashKind::Host,
+                CrashRecord::Process => CrashKind::Process,
+            },
+            at: Time::ZERO + record.at,
+            until: record.until.map(|until| Time::ZERO + until),
+        });
+    }
+    Ok(crashes)
 }
 
 /// By outgoing link of a host: the times at which its carrier goes, comes back, …, in order and before `end`.

@@ -1,12 +1,15 @@
 //! Modelled hosts under a policy.
 
+use std::sync::Arc;
+
 use headway_fabric::NodeId;
-use headway_transport::{HostModel, Measure, Profile};
+use headway_transport::{Crash, HostModel, Measure, Profile, Relayed, Transport};
 
 use super::error::PlanError;
 use super::network::Network;
+use super::relay::RelayPlan;
 use super::traffics::TrafficPlan;
-use super::{host, measure, profile};
+use super::{failures, host, measure, profile, relay};
 use crate::schema::ScenarioRecord;
 
 /// How modelled hosts are run under one policy.
@@ -15,6 +18,10 @@ pub struct ModelPlan {
     /// How connections are set up, by the traffic's place. Of flows that kernel hosts send they say how large packets
     /// are, which gives the times on an idle network.
     pub profiles: Vec<Profile>,
+    /// Relays that flows go over, if the policy has any.
+    pub relays: Option<RelayPlan>,
+    /// Crashes of theirs.
+    pub crashes: Vec<Crash>,
     /// Hosts that take time.
     pub hosts: Vec<(NodeId, HostModel)>,
     /// The quantities that are recorded over time.
@@ -49,6 +56,21 @@ impl ModelPlan {
             tree.check_lanes(profile, network, &policy.to_string())?;
         }
         let measure = measure::build(scenario, network)?;
-        Ok(ModelPlan { profiles, hosts: host::models(scenario, network)?, measure })
+        let relays = relay::build(scenario, (record, policy), network, traffic, &profiles, kernels)?;
+        let crashes = failures::crashes(scenario, network)?;
+        let ours = |crash: &Crash| relays.as_ref().is_some_and(|own| own.relay.hosts.contains(&crash.host));
+        let crashes = crashes.into_iter().filter(ours).collect();
+        Ok(ModelPlan { profiles, relays, crashes, hosts: host::models(scenario, network)?, measure })
+    }
+
+    /// How flows are carried, by the traffic's place.
+    pub fn transports(&self) -> Vec<Transport> {
+        let each = |(place, profile): (usize, &Profile)| match &self.relays {
+            Some(relays) if relays.traffic[place] => {
+                Relayed { hosts: profile.clone(), relay: Arc::clone(&relays.relay) }.into()
+            }
+            _ => profile.clone().into(),
+        };
+        self.profiles.iter().enumerate().map(each).collect()
     }
 }

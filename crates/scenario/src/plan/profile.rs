@@ -48,6 +48,16 @@ pub(super) fn build(
     scenario.traffic.iter().enumerate().map(each).collect()
 }
 
+/// The profile of a modelled transport by itself, which stands at `at`.
+pub(super) fn build_one(
+    scenario: &ScenarioRecord,
+    policy: &PolicyRecord,
+    transport: &TransportRecord,
+    at: &[&str],
+) -> Result<Profile, PlanError> {
+    profile(scenario, policy, transport, true, at)
+}
+
 fn profile(
     scenario: &ScenarioRecord,
     policy: &PolicyRecord,

@@ -165,6 +165,7 @@ impl TreeStarts<'_> {
             retransmissions: 0,
             timeouts: 0,
             marks: 0,
+            resets: 0,
             subflows: 0,
             interfaces: 0,
             switched: None,

@@ -18,6 +18,16 @@ words! {
     }
 }
 
+words! {
+    /// What of a relay crashes.
+    pub enum CrashRecord {
+        /// The host: its cables go down, and it comes back without its connections.
+        "host" => Host,
+        /// The process: the kernel resets its connections at once, and refuses new ones until it is back.
+        "process" => Process,
+    }
+}
+
 record! {
     /// A cable, an interface or a switch that goes down: one of `link`, `host` and `switch` says what.
     pub struct FailureRecord {
@@ -28,6 +38,8 @@ record! {
         /// Only the cable of this interface of `host`, from 0.
         #[range(0..=63)]
         pub interface: Option<u32>,
+        /// `host` is a relay that crashes: all of it, or its process alone.
+        pub crash: Option<CrashRecord>,
         /// All cables of a switch.
         pub switch: Option<Name>,
         /// From when on, counted from the start of the run.

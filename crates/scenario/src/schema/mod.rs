@@ -6,6 +6,7 @@ mod hosts;
 mod policy;
 mod protocol;
 mod quick;
+mod relay;
 mod traffic;
 mod transport;
 
@@ -22,11 +23,12 @@ pub use crate::topology::{
     TreeRecord, TwoTierRecord, Vl2Record,
 };
 pub use claim::{BetweenRecord, ClaimRecord, NearRecord, NumberRecord, OperandRecord, Published};
-pub use failure::{Direction, FailureRecord};
+pub use failure::{CrashRecord, Direction, FailureRecord};
 pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
 pub use policy::{LaneDaemonRecord, LinuxPolicyRecord, PolicyRecord, ReplicateRecord};
 pub use protocol::{AddressPairs, MptcpRecord, Protocol, Scheduler, TcpRecord};
 pub use quick::{KernelHostsRecord, KernelQuickRecord, QuickRecord};
+pub use relay::{RelayCostRecord, RelayPolicyRecord, RelaySideRecord};
 pub(crate) use traffic::REQUEST;
 pub use traffic::{
     ArrivalRecord, ClosedLoopRecord, CommandRecord, FlowsRecord, LoadRecord, OnceRecord, Pairs,

@@ -4,6 +4,7 @@ use headway_language::{Map, Name, record};
 use headway_levers::lanes::TimingRecord;
 use headway_units::Bytes;
 
+use super::relay::RelayPolicyRecord;
 use super::transport::TransportRecord;
 
 use crate::settings::Settings;
@@ -19,6 +20,8 @@ record! {
         pub replicate: Option<ReplicateRecord>,
         /// By the name of a traffic: the protocol and settings of its flows, instead of `transport`.
         pub traffic: Map<TransportRecord> = Map::new(),
+        /// Flows go over relays, hosts that end TCP on both sides; they do not when left out.
+        pub relay: Option<RelayPolicyRecord>,
         /// What kernel hosts have beyond that.
         pub linux: Option<LinuxPolicyRecord>,
     }

@@ -16,6 +16,7 @@ impl Simulation {
             match self.carriers[usize::from(flow.start.profile)] {
                 Carrier::Tcp(_) => self.tcp.sample(flow, &self.measure, &mut push),
                 Carrier::Datagram(_) => self.datagrams.sample(flow, &self.measure, &mut push),
+                Carrier::Relayed(_) => self.relays.sample(flow, &self.measure, &self.tcp, &mut push),
             }
         }
         if self.measure.wants(SampleKind::Queue) {

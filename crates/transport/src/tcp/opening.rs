@@ -166,7 +166,7 @@ impl Tcp {
         }
         if env.net.hosts.any() {
             let (from, to) = (paths[1][0], paths[0][0]);
-            let port = self.ports.port(start.id, 0, 0);
+            let port = self.ports.port(start.id, self.connections[back as usize].copy, 0);
             env.net.hosts.set_hash(endpoint(place, Side::Receiver), flow_hash(to, from, SERVICE, port));
             env.net.hosts.set_hash(endpoint(place, Side::Sender), flow_hash(from, to, port, SERVICE));
         }

@@ -8,8 +8,7 @@
 //! ([`Tenant::TwoWayTcp`]), so that the others do not pay for them.
 //!
 //! Leaves out:
-//! * data in SYN, SYNs of both ends at once, half-open connections and resets, MPTCP, TIME-WAIT (ports are never reused
-//!   here), and Nagle's algorithm (programs write as with `TCP_NODELAY`);
+//! * data in SYN, SYNs of both ends at once, MPTCP, TIME-WAIT (ports are never reused here), and Nagle's algorithm (programs write as with `TCP_NODELAY`);
 //! * riding where there are selective acknowledgements to be told: these leave at once, by themselves;
 //! * an acknowledgement that rides releases data before the data it came with is taken in (Linux sends after that, so its
 //!   data acknowledges more);
@@ -29,7 +28,7 @@ use crate::network::Network;
 use crate::sack_pool::Piggyback;
 use crate::segment::{Frame, flag, unwrap};
 use crate::slots::put;
-use crate::socket::{End, Socket, SocketEvent};
+use crate::socket::{End, Owner, Socket, SocketEvent};
 
 impl Tcp {
     /// Whether a profile can carry data both ways.
@@ -45,19 +44,22 @@ impl Tcp {
 
     // ---- opening and ending ----------------------------------------------------------------------------------
 
-    /// Opens both directions of a flow's connection; gives the opener's end.
+    /// Opens both directions of a flow's connection, of which each has a profile; gives the opener's end. Its ports are
+    /// those of the flow's copy `copy`.
     pub fn open_two_way(
         &mut self,
         now: Time,
         flow: u32,
-        profile: u16,
+        (profiles, copy): ([u16; 2], u8),
+        owner: Owner,
         env: &mut Environment,
     ) -> Result<Socket, NoPath> {
         let [forth, back] = [self.connection_slots.take(), self.connection_slots.take()];
-        for (place, twin, writer) in [(forth, back, End::Opener), (back, forth, End::Acceptor)] {
+        let directions = [(forth, back, End::Opener, profiles[0]), (back, forth, End::Acceptor, profiles[1])];
+        for (place, twin, writer, profile) in directions {
             let own = &self.profiles[usize::from(profile)];
-            let mut connection = Connection::new(flow, (profile, own), 0, 0, None);
-            connection.make_two_way(Stream::new(twin, writer));
+            let mut connection = Connection::new(flow, (profile, own), copy, 0, None);
+            connection.make_two_way(Stream::new(twin, writer, owner));
             put(&mut self.connections, place, connection);
             env.flows[flow].connections.push(place);
         }
@@ -71,7 +73,7 @@ impl Tcp {
     }
 
     /// The connection that carries what `socket` writes.
-    fn outgoing(&self, socket: Socket) -> u32 {
+    pub(super) fn outgoing(&self, socket: Socket) -> u32 {
         match socket.end {
             End::Opener => socket.connection,
             End::Acceptor => self.connections[socket.connection as usize].stream().twin,
@@ -79,12 +81,12 @@ impl Tcp {
     }
 
     /// The connection that carries what `socket` reads.
-    fn incoming(&self, socket: Socket) -> u32 {
+    pub(super) fn incoming(&self, socket: Socket) -> u32 {
         self.outgoing(socket.peer())
     }
 
     /// The end that writes, or reads, what `connection` carries.
-    fn socket(&self, connection: u32, writes: bool) -> Socket {
+    pub(super) fn socket(&self, connection: u32, writes: bool) -> Socket {
         let stream = self.connections[connection as usize].stream();
         let opener = if stream.writer == End::Opener { connection } else { stream.twin };
         let socket = Socket { connection: opener, end: stream.writer };
@@ -96,7 +98,7 @@ impl Tcp {
         self.connections[socket.connection as usize].flow
     }
 
-    fn subflow_of(&self, connection: u32) -> u32 {
+    pub(super) fn subflow_of(&self, connection: u32) -> u32 {
         self.connections[connection as usize].subflows.as_slice()[0]
     }
 
@@ -107,11 +109,11 @@ impl Tcp {
             let c = &self.connections[one as usize];
             self.senders[self.subflow_of(one) as usize].phase == Phase::Closed && c.stream().read == c.received
         });
-        if !done {
-            return;
-        }
         let opener = self.socket(connection, true);
         let first = opener.connection;
+        if !done || self.connections[first as usize].stream().gone != [false; 2] {
+            return;
+        }
         let flow = self.connections[first as usize].flow;
         env.flows[flow].end = Some(now);
         env.flows.report(now, flow, None, env.failures.as_deref());
@@ -139,6 +141,9 @@ impl Tcp {
     /// A frame has reached `end`, which is half of a direction.
     pub fn on_two_way_frame(&mut self, now: Time, number: u32, frame: &Frame, env: &mut Environment) {
         let (subflow, half) = side(headway_fabric::Endpoint(number));
+        if self.resets && self.meets_reset(now, subflow, half, frame, env) {
+            return;
+        }
         match half {
             Side::Sender => {
                 let blocks = env.net.extras.take(frame.body.extra);
@@ -161,7 +166,11 @@ impl Tcp {
         let receiver = &mut self.receivers[subflow as usize];
         let opened = !receiver.is_established();
         if frame.tag & flag::SYN != 0 {
-            connection.stream_mut().note_syn_ack(now);
+            let stream = connection.stream_mut();
+            if stream.asks {
+                return self.ask(now, place, env);
+            }
+            stream.note_syn_ack(now);
         }
         let before = connection.two_way_inflow();
         let (arrival, answer) = receiver.take(now, frame, before, profile, &mut env.net);
@@ -303,8 +312,9 @@ impl Tcp {
         let receiver = self.subflow_of(twin);
         let sends = self.connections[place as usize].may_send(&self.senders[own as usize]);
         let profile = &self.profiles[usize::from(self.connections[place as usize].profile)];
-        let inflow = self.connections[twin as usize].two_way_inflow();
-        let ack = if sends { self.receivers[receiver as usize].ride(now, inflow, profile) } else { None };
+        let other = &self.connections[twin as usize];
+        let (inflow, theirs) = (other.two_way_inflow(), &self.profiles[usize::from(other.profile)]);
+        let ack = if sends { self.receivers[receiver as usize].ride(now, inflow, theirs) } else { None };
         let slow_path = net.slow_path;
         if let Some(ride) = &ack {
             net.riding = Some((ride.ack, false));

@@ -4,7 +4,7 @@ use headway_units::{Span, Time};
 
 use super::Connection;
 use crate::network::Network;
-use crate::socket::End;
+use crate::socket::{End, Owner};
 use crate::tcp::profile::Profile;
 use crate::tcp::receiver::Inflow;
 use crate::tcp::sender::{Phase, Sender};
@@ -16,6 +16,13 @@ pub(crate) struct Stream {
     pub twin: u32,
     /// The end that writes.
     pub writer: End,
+    /// Who hears of what happens at the connection's ends.
+    pub owner: Owner,
+    /// Of the opener's direction: the owner decides on the answer to SYN, and whether it has been asked.
+    pub asks: bool,
+    pub asked: bool,
+    /// Of the opener's direction: ends that know the connection no more, by [`End`]: reset, or lost in a crash.
+    pub gone: [bool; 2],
     /// SYN-ACKs sent, and when the last was; in the direction of the opener.
     handshake: (u32, Time),
     /// How far the reading program has read.
@@ -29,8 +36,20 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub fn new(twin: u32, writer: End) -> Stream {
-        Stream { twin, writer, handshake: (0, Time::ZERO), read: 0, waits: false, told: false, ended: false }
+    pub fn new(twin: u32, writer: End, owner: Owner) -> Stream {
+        Stream {
+            twin,
+            writer,
+            owner,
+            asks: false,
+            asked: false,
+            gone: [false; 2],
+            handshake: (0, Time::ZERO),
+            read: 0,
+            waits: false,
+            told: false,
+            ended: false,
+        }
     }
 
     /// SYN-ACK leaves.

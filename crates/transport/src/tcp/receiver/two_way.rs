@@ -4,7 +4,7 @@
 use headway_units::Time;
 
 use super::window::{Offer, RoundTrip};
-use super::{Inflow, Receiver, first_window};
+use super::{Answer, Inflow, Receiver, first_window};
 use crate::network::Network;
 use crate::sack_pool::Piggyback;
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, unwrap};
@@ -18,6 +18,17 @@ impl Receiver {
 
     pub fn is_established(&self) -> bool {
         self.established
+    }
+
+    /// Whether nothing has come yet.
+    pub fn is_untouched(&self) -> bool {
+        self.next == 0
+    }
+
+    /// The acceptor's, which was asked: answers SYN.
+    pub fn accept_syn(&mut self, now: Time, inflow: Inflow, profile: &Profile, net: &mut Network) {
+        self.next = self.next.max(1);
+        self.answer(now, Answer::SynAck, inflow, profile, net);
     }
 
     /// The opener's: SYN-ACK, which takes the first number, has come.
