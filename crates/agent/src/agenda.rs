@@ -93,7 +93,16 @@ mod tests {
     use headway_agent::protocol::{Command, Flow};
 
     fn flow(start_ns: u64) -> Flow {
-        Flow { id: 0, start_ns, size: Some(1), sampled: false, mptcp: false, control: None, connections: Vec::new() }
+        Flow {
+            id: 0,
+            start_ns,
+            size: Some(1),
+            sampled: false,
+            mptcp: false,
+            control: None,
+            max_pacing_rate: None,
+            connections: Vec::new(),
+        }
     }
 
     fn command(start_ns: u64) -> Command {

@@ -109,6 +109,8 @@ pub struct Flow {
     pub mptcp: bool,
     /// Its congestion control; the host's default when left out.
     pub control: Option<String>,
+    /// Bytes per second at which each of its connections is paced at most (`SO_MAX_PACING_RATE`), if at all.
+    pub max_pacing_rate: Option<u64>,
     /// From and to where; one connection for each.
     #[serde(deserialize_with = "without_slack")]
     pub connections: Vec<(SocketAddr, SocketAddr)>,

@@ -126,6 +126,21 @@ pub fn bind_address_only(socket: BorrowedFd) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Paces a connection, at so many bytes per second at most (socket(7)).
+pub fn set_max_pacing_rate(socket: BorrowedFd, rate: u64) -> io::Result<()> {
+    // SAFETY: the kernel reads an integer of eight bytes (an unsigned long since 4.20) from where one is.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MAX_PACING_RATE,
+            (&raw const rate).cast(),
+            size_of::<u64>() as libc::socklen_t,
+        )
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// Reads everything that a connection has and throws it away; tells how much it was, 0 at its end.
 pub fn discard(socket: BorrowedFd) -> io::Result<usize> {
     // SAFETY: with MSG_TRUNC a stream's bytes are counted and not copied (tcp(7)); a kernel that copied them all the

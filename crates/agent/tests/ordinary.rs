@@ -40,7 +40,16 @@ fn listener(port: u16) -> Listener {
 
 /// A flow over one connection.
 fn flow(start_ns: u64, id: u64, size: Option<u64>, to: u16) -> Flow {
-    Flow { id, start_ns, size, sampled: true, mptcp: false, control: None, connections: vec![(local(0), local(to))] }
+    Flow {
+        id,
+        start_ns,
+        size,
+        sampled: true,
+        mptcp: false,
+        control: None,
+        max_pacing_rate: None,
+        connections: vec![(local(0), local(to))],
+    }
 }
 
 /// A command that is not stopped.

@@ -7,8 +7,10 @@
 //! * [`congestion`]: congestion controls of one connection, and coupled ones of several subflows.
 //! * [`lanes`]: which subflows of a multipath connection may send.
 //! * [`throughput`]: formulae of throughput, by which a relay is planned.
+//! * [`pacing`]: when frames leave a host, so that they do not come in bursts.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 pub mod congestion;
 pub mod lanes;
+pub mod pacing;
 pub mod throughput;

@@ -1,6 +1,5 @@
 //! Captures that a scenario asks for.
 
-use headway_fabric::LinkId;
 use headway_kernel::Watch;
 use headway_scenario::plan::PlanError;
 
@@ -14,14 +13,8 @@ pub(crate) fn captures(context: &Context<'_>, roster: &Roster<'_>) -> Result<Vec
     let mut captures: Vec<(String, Vec<Watch>)> = Vec::new();
     for (index, name) in scenario.measure.capture.iter().enumerate() {
         let fault = |message: String| PlanError::new(&["measure", "capture", &index.to_string()], message);
-        let watches = if let Some((from, to)) = name.split_once('>') {
-            let links: Vec<LinkId> = (0..graph.links().len() as u32)
-                .map(LinkId)
-                .filter(|&id| {
-                    let link = graph.link(id);
-                    *network.name(link.from) == *from && *network.name(link.to) == *to
-                })
-                .collect();
+        let watches = if name.contains('>') {
+            let links = network.links_called(name);
             if links.is_empty() {
                 let message = format!("there is no link `{name}` to capture");
                 return Err(fault(message).help("links are named from>to, as in the series of queues"));

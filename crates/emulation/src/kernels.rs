@@ -10,7 +10,7 @@ use headway_fabric::{LinkId, NodeId};
 use headway_kernel::Watch;
 use headway_kernel::setup::{self, Setup};
 use headway_scenario::schema::LinuxHostsRecord;
-use headway_units::{Span, Time};
+use headway_units::{Rate, Span, Time};
 
 use crate::requirements::Requirement;
 
@@ -71,6 +71,7 @@ pub(crate) struct Guest {
 pub(crate) struct Flows {
     pub(crate) port: u16,
     pub(crate) control: String,
+    pub(crate) max_pacing_rate: Option<Rate>,
     pub(crate) mptcp: bool,
     pub(crate) sampled: bool,
     /// Who listens.

@@ -38,8 +38,10 @@ pub(super) fn check(
         let fault = PlanError::new(&["measure", "capture"], "packets of namespaces are not captured");
         return Err(fault.help("a command traffic can run tcpdump"));
     }
-    if scenario.measure.series.contains(&Series::Queue) {
-        return Err(PlanError::new(&["measure", "series"], "queues of namespaces are not sampled"));
+    for (series, of) in [(Series::Queue, "queues"), (Series::Arrivals, "arrivals at ports")] {
+        if scenario.measure.series.contains(&series) {
+            return Err(PlanError::new(&["measure", "series"], format!("{of} of namespaces are not sampled")));
+        }
     }
     // Settings of a namespace begin with `net`; all others are the whole machine's.
     let own = |name: &str| name.starts_with("net.") || name.starts_with("net/");

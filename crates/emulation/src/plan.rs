@@ -17,7 +17,7 @@ use crate::kernels::{Flows, Kernels, Where};
 use crate::namespaces;
 use crate::policy::Resolved;
 use crate::requirements::requirements;
-use crate::roster::Roster;
+use crate::roster::{FLOW_SERIES, Roster};
 
 /// Listeners of flows are at this port and the following ones, one for each traffic.
 const FIRST_SERVICE: u16 = 5_000;
@@ -118,6 +118,7 @@ fn service(traffic: &FlowsPlan, own: &Resolved, sampled: &BTreeSet<u16>) -> Flow
     Flows {
         port: FIRST_SERVICE + traffic.index,
         control: own.control.clone(),
+        max_pacing_rate: own.max_pacing_rate,
         mptcp: own.mptcp.is_some(),
         sampled: sampled.contains(&traffic.index),
         destinations: traffic.destinations.iter().copied().collect(),
@@ -151,10 +152,22 @@ fn sample_ns(scenario: &ScenarioRecord, sampled: bool) -> Result<Option<u64>, Pl
     if !sampled {
         return Ok(None);
     }
-    let interval = scenario.measure.interval;
+    let measure = &scenario.measure;
+    let mut of_flows = measure.series.iter().copied().filter(|series| FLOW_SERIES.contains(series));
+    let Some(first) = of_flows.next() else { return Ok(None) };
+    let interval = measure.interval_of(first);
+    // The agent looks at a connection once for all of them.
+    if let Some(other) = of_flows.find(|&series| measure.interval_of(series) != interval) {
+        let path = ["measure", "intervals"];
+        let (one, other) = (first.as_str(), other.as_str());
+        let message = format!("`{one}` and `{other}` of kernel hosts are sampled at the same times");
+        return Err(PlanError::new(&path, message).help("give both the same interval"));
+    }
     if !interval.picos().is_multiple_of(1000) {
         let message = format!("an interval of {interval} is no whole number of nanoseconds, in which kernels count");
-        return Err(PlanError::new(&["measure", "interval"], message));
+        let own = ["measure", "intervals", first.as_str()];
+        let path = if measure.intervals.of(first).is_some() { &own[..] } else { &["measure", "interval"] };
+        return Err(PlanError::new(path, message));
     }
     Ok(Some(interval.picos() / 1000))
 }

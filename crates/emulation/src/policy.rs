@@ -11,7 +11,7 @@ use headway_control::congestion::AnyController;
 use headway_kernel::setup::{MAX_EXTRA_SUBFLOWS, Stack};
 use headway_language::all_defaults;
 use headway_transport::Profile;
-use headway_units::{Bytes, Span};
+use headway_units::{Bytes, Rate, Span};
 
 use crate::daemon::Daemon;
 use crate::refusal::Refusal;
@@ -34,6 +34,8 @@ const MILLISECOND: u64 = 1_000_000_000;
 pub(crate) struct Resolved {
     /// The congestion control, as the kernel calls it.
     pub control: String,
+    /// Connections of flows are paced, at this rate at most.
+    pub max_pacing_rate: Option<Rate>,
     /// TCP, the same for all of a host.
     pub stack: Stack,
     /// MPTCP, if it is used, the same for all of a host.
@@ -109,7 +111,7 @@ impl Resolved {
                 Some(Multipath { daemon, ..multipath(record, linux, &refusal)? })
             }
         };
-        Ok(Resolved { control, stack, mptcp })
+        Ok(Resolved { control, max_pacing_rate: own.max_pacing_rate, stack, mptcp })
     }
 }
 
@@ -235,7 +237,7 @@ mod tests {
             sack: true,
             settings: Vec::new(),
         };
-        assert_eq!(resolved, Resolved { control: "reno".to_owned(), stack, mptcp: None });
+        assert_eq!(resolved, Resolved { control: "reno".to_owned(), max_pacing_rate: None, stack, mptcp: None });
     }
 
     #[test]
@@ -257,7 +259,7 @@ mod tests {
             sack: false,
             settings: Vec::new(),
         };
-        assert_eq!(resolved, Resolved { control: "bbr".to_owned(), stack, mptcp: None });
+        assert_eq!(resolved, Resolved { control: "bbr".to_owned(), max_pacing_rate: None, stack, mptcp: None });
     }
 
     #[test]
@@ -276,7 +278,7 @@ mod tests {
             sack: true,
             settings: Vec::new(),
         };
-        assert_eq!(resolved, Resolved { control: "cubic".to_owned(), stack, mptcp: None });
+        assert_eq!(resolved, Resolved { control: "cubic".to_owned(), max_pacing_rate: None, stack, mptcp: None });
     }
 
     /// Documentation/networking/ip-sysctl.rst of Linux 6.12 has each of them.
@@ -299,6 +301,13 @@ mod tests {
         let stack = resolve(&format!("{{ kind = \"tcp\", {windows} }}")).unwrap().stack;
         assert_eq!((stack.first_window, stack.receive_window), (Some(20_000), 2_000_000));
         assert_eq!(stack.send_buffer, Some(1_000_000));
+    }
+
+    /// socket(7): a socket with a rate is paced with and without `fq`.
+    #[test]
+    fn a_largest_rate_is_for_sockets() {
+        let resolved = resolve("{ kind = \"tcp\", stack = \"linux\", max-pacing-rate = \"500Mbps\" }").unwrap();
+        assert_eq!(resolved.max_pacing_rate, Some(Rate::from_mbps(500)));
     }
 
     #[test]
@@ -339,6 +348,7 @@ mod tests {
             ("{ kind = \"tcp\", stack = \"linux\", small-queues = false }", "small-queues"),
             ("{ kind = \"tcp\", stack = \"linux\", delayed-ack = { adaptive = false } }", "delayed-ack"),
             ("{ kind = \"tcp\", pacing = \"always\" }", "pacing"),
+            ("{ kind = \"mptcp\", control = \"new-reno\", max-pacing-rate = \"1Mbps\" }", "max-pacing-rate"),
             ("{ kind = \"mptcp\" }", "control"),
             ("{ kind = \"mptcp\", control = \"new-reno\", join-after = \"1KB\" }", "join-after"),
             ("{ kind = \"mptcp\", control = \"new-reno\", syn-fallback = true }", "syn-fallback"),

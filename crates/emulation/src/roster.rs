@@ -12,6 +12,9 @@ use headway_scenario::schema::{HostKind, LinuxHostsRecord, Series};
 use crate::context::Context;
 use crate::kernels::{Guest, Host, Where};
 
+/// The series of flows, which kernel hosts that send them record.
+pub(crate) const FLOW_SERIES: [Series; 4] = [Series::Goodput, Series::Cwnd, Series::Rtt, Series::LinkCost];
+
 /// A kernel host in its group.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
@@ -95,8 +98,7 @@ impl<'a> Roster<'a> {
 
     /// Whether the flows of `traffic` are recorded over time by kernel hosts that send them.
     pub fn is_sampled(&self, context: &Context<'_>, traffic: &FlowsPlan) -> bool {
-        let flows = [Series::Goodput, Series::Cwnd, Series::Rtt, Series::LinkCost];
-        context.scenario.measure.series.iter().any(|series| flows.contains(series))
+        context.scenario.measure.series.iter().any(|series| FLOW_SERIES.contains(series))
             && context.is_measured(&traffic.name)
             && traffic.sources.iter().any(|host| self.kernels.contains_key(host))
     }

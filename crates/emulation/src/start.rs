@@ -270,6 +270,7 @@ impl Kernels {
             sampled: sent.sampled,
             mptcp: sent.mptcp,
             control: Some(flows.control.clone()),
+            max_pacing_rate: flows.max_pacing_rate.map(|rate| rate.bps() / 8),
             connections: sent.connections.iter().map(|&(from, to, _)| (from, to)).collect(),
         }
     }

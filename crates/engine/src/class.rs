@@ -40,6 +40,9 @@ pub enum EventClass {
     /// The processor of a relay is through with a piece of work (entity: the processor). After programs: it takes up what
     /// they have left.
     Relay = 12,
+    /// An interface of a card that paces sends its next frame (entity: the interface). After everything that sends: it
+    /// chooses among all that the instant has brought.
+    Card = 13,
 }
 
 impl EventClass {
@@ -63,6 +66,7 @@ impl EventClass {
             10 => EventClass::Emission,
             11 => EventClass::Program,
             12 => EventClass::Relay,
+            13 => EventClass::Card,
             _ => panic!("no such class of events"),
         }
     }

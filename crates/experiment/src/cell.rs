@@ -9,7 +9,7 @@ use headway_engine::Streams;
 use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
 use headway_kernel::{GuestError, Guests, Work};
 use headway_lab::LabError;
-use headway_results::{Counters, FlowRecord, Job, Outcome, Sample};
+use headway_results::{Counters, FlowRecord, Job, Outcome, PortRecord, Sample};
 use headway_scenario::ScenarioRecord;
 use headway_scenario::plan::{ModelPlan, Network, PlanError, TrafficPlan, failures};
 use headway_transport::{Failure as Outage, FlowEnd, SampleKind, SampleOf, Simulation, Stopped, Traced};
@@ -155,6 +155,9 @@ impl CellPlan {
         for &(host, model) in &self.models.hosts {
             simulation.model_host(host, model);
         }
+        for (host, card) in &self.models.cards {
+            simulation.pace_host(*host, card);
+        }
         simulation.set_failures(&self.failures);
         simulation.set_crashes(&self.models.crashes);
         if trace.is_some() {
@@ -190,9 +193,11 @@ impl CellPlan {
             joined = KernelOutcome::new(kernels, &started.sent, &ideal, &outputs, &self.network, wants)
                 .map_err(|what| Failure::Kernels(KernelError::Report(what)))?;
         }
+        let ports = self.ports(&mut simulation);
         let (mut ends, samples, totals) = simulation.finish();
         ends.extend(workload.finish());
-        Ok(self.outcome(job, ends, samples, totals, joined, &work))
+        let outcome = self.outcome(job, ends, samples, totals, joined, &work);
+        Ok(Outcome { ports, ..outcome })
     }
 
     /// Whether kernel hosts send the traffic at this place.
@@ -270,15 +275,41 @@ impl CellPlan {
                 + totals.down
                 + totals.ring_drops
                 + totals.backlog_drops
+                + totals.card_drops
                 + work.cards.overruns,
             marks: totals.marks,
             overruns: work.cards.overruns,
             ring_drops: totals.ring_drops,
             backlog_drops: totals.backlog_drops,
+            card_drops: totals.card_drops,
+            gap_frames: totals.gap_frames,
+            gap_bytes: totals.gap_bytes,
             down: totals.down,
             astray: work.astray,
         };
-        Outcome { job, flows, samples, commands: joined.commands, failed, counters, digest, end: self.end }
+        Outcome {
+            job,
+            flows,
+            samples,
+            ports: Vec::new(),
+            commands: joined.commands,
+            failed,
+            counters,
+            digest,
+            end: self.end,
+        }
+    }
+
+    /// What the queues of ports dropped, of those that did.
+    fn ports(&self, simulation: &mut Simulation) -> Vec<PortRecord> {
+        let mut ports = Vec::new();
+        for link in (0..self.network.built.graph.links().len() as u32).map(LinkId) {
+            let drops = simulation.port(link).0.dropped.frames;
+            if drops > 0 {
+                ports.push(PortRecord { port: self.network.port_name(link).into(), drops });
+            }
+        }
+        ports
     }
 
     fn record(&self, end: &FlowEnd, id: u64, name: usize) -> FlowRecord {
@@ -321,6 +352,7 @@ impl CellPlan {
             SampleKind::Rtt => ("rtt_ns", 1e9),
             SampleKind::LinkCost => ("link_cost", 1.0),
             SampleKind::Queue => ("queue_bytes", 1.0),
+            SampleKind::Arrivals => ("arrivals_bps", 1.0),
             SampleKind::Core => ("core_share", 1.0),
         };
         Sample { time: sample.time, entity: entity.into(), metric: metric.into(), value: sample.value * scale }

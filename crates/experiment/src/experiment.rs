@@ -16,6 +16,7 @@ use headway_transport::Traced;
 use crate::cell::{CellPlan, Failure};
 use crate::claims::Claims;
 use crate::error::{RunError, Which};
+use crate::operand::check_ports;
 
 /// A scenario that was checked and built at every sweep point with every policy.
 #[derive(Debug)]
@@ -84,6 +85,7 @@ impl Experiment {
                     continue;
                 }
             };
+            problems.extend(check_ports(&scenario, &network).into_iter().map(locate));
             for (index, policy) in scenario.policy.iter().enumerate() {
                 match CellPlan::new(&scenario, index, &network, folder) {
                     Ok(plan) => plans.push(plan),

@@ -30,6 +30,8 @@ pub mod clock;
 mod error;
 mod experiment;
 mod files;
+mod operand;
+mod printed;
 mod published;
 mod requirements;
 mod run;

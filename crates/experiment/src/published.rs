@@ -7,7 +7,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use headway_language::{Row, Scalar, suggest_help};
+use headway_language::{Quantity, Row, Scalar, SweepPoint, placeholder, suggest_help};
 
 /// The tables that come with Headway, by the name of their file.
 const BUNDLED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/published.rs"));
@@ -96,11 +96,16 @@ impl Table {
         })
     }
 
-    /// The number in `column` of the one row that has the values of `row`, in the base unit of its kind, and that.
-    pub fn cell(&self, row: &Row, column: &str) -> Result<(f64, Unit), Wrong> {
-        let wanted: Vec<(usize, &Scalar)> =
-            row.iter().map(|(name, value)| Ok((self.column(name, "row")?, value))).collect::<Result<_, _>>()?;
-        let has = |cells: &&Vec<String>| wanted.iter().all(|(column, value)| equal(&cells[*column], value));
+    /// The cell in `column` of the one row that has the values of `row`, where names of the sweep have their values at
+    /// `point`. `suspect` is the column that marks doubtful rows.
+    pub fn cell(&self, row: &Row, column: &str, suspect: Option<&str>, point: &SweepPoint) -> Result<Found, Wrong> {
+        let wanted: Vec<(usize, Wanted<'_>)> = row
+            .iter()
+            .map(|(name, value)| Ok((self.column(name, "row")?, Wanted::new(value, point))))
+            .collect::<Result<_, _>>()?;
+        let has = |cells: &&Vec<String>| {
+            wanted.iter().all(|(column, value)| value.is_in(&cells[*column], unit(&self.columns[*column])))
+        };
         let found: Vec<&Vec<String>> = self.rows.iter().filter(has).collect();
         let index = self.column(column, "column")?;
         let [cells] = found[..] else {
@@ -122,24 +127,82 @@ impl Table {
             let help = values.collect::<Vec<_>>().join("; ");
             return Err(Wrong::new("row", message).help(help));
         };
-        let number = cells[index].parse::<f64>().ok().filter(|number| number.is_finite());
-        let number = number.ok_or_else(|| {
-            let text: String = cells[index].chars().take(60).collect();
-            Wrong::new("column", format!("{} has no number there, but `{text}`", self.name))
-        })?;
+        let number = |index: usize, key| {
+            cells[index].parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(|| {
+                let text: String = cells[index].chars().take(60).collect();
+                Wrong::new(key, format!("{} has no number there, but `{text}`", self.name))
+            })
+        };
         let (unit, factor) = unit(column);
-        Ok((number * factor, unit))
+        let suspect = match suspect {
+            Some(name) => number(self.column(name, "suspect")?, "suspect")? != 0.0,
+            None => false,
+        };
+        Ok(Found { value: number(index, "column")? * factor, unit, suspect })
     }
 }
 
-/// As text, or as numbers: `1` is `1.0`.
-fn equal(cell: &str, value: &Scalar) -> bool {
-    let number = match value {
-        Scalar::Integer(number) => Some(*number as f64),
-        Scalar::Float(number) => Some(*number),
-        Scalar::Bool(_) | Scalar::Text(_) => None,
-    };
-    cell == value.to_string() || number.is_some() && cell.parse::<f64>().ok() == number
+/// A number of a table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Found {
+    /// In the base unit of its kind.
+    pub value: f64,
+    pub unit: Unit,
+    /// Its row is marked as doubtful.
+    pub suspect: bool,
+}
+
+/// A value that a row is looked up by.
+#[derive(Debug, Clone, Copy)]
+enum Wanted<'a> {
+    /// Of the file: a number is in the unit of the column.
+    Written(&'a Scalar),
+    /// Of the sweep: a number has the unit that it has where it is used, which is the base unit (a ratio, not per cent).
+    Swept(&'a Scalar),
+}
+
+impl<'a> Wanted<'a> {
+    fn new(value: &'a Scalar, point: &'a SweepPoint) -> Wanted<'a> {
+        let swept = match value {
+            Scalar::Text(text) => placeholder(text).and_then(|name| point.get(name)),
+            _ => None,
+        };
+        swept.map_or(Wanted::Written(value), Wanted::Swept)
+    }
+
+    /// Whether `cell` of a column with `unit` and factor holds it: as text, as number (`1` is `1.0`), or as the same
+    /// quantity (`"1ms"` is 1 of a column in ms).
+    fn is_in(self, cell: &str, (unit, factor): (Unit, f64)) -> bool {
+        let (Wanted::Written(value) | Wanted::Swept(value)) = self;
+        let number = match value {
+            Scalar::Integer(number) => Some(*number as f64),
+            Scalar::Float(number) => Some(*number),
+            Scalar::Bool(_) | Scalar::Text(_) => None,
+        };
+        let has_unit = (unit, factor) != (Unit::None, 1.0);
+        let (wanted, kind) = match (self, number, value) {
+            (Wanted::Swept(_), Some(number), _) if has_unit => (number, unit),
+            (_, None, Scalar::Text(text)) if has_unit => match Quantity::with_unit(text).as_ref().map(base) {
+                Some(quantity) => quantity,
+                None => return cell == text,
+            },
+            (_, Some(number), _) => return cell == value.to_string() || cell.parse::<f64>().ok() == Some(number),
+            _ => return cell == value.to_string(),
+        };
+        // A factor such as 10^-2 is no binary fraction.
+        let same = |cell: f64| (cell * factor - wanted).abs() <= 1e-9 * wanted.abs();
+        kind == unit && cell.parse::<f64>().is_ok_and(same)
+    }
+}
+
+/// A quantity in the base unit of its kind.
+pub(crate) fn base(quantity: &Quantity) -> (f64, Unit) {
+    match quantity {
+        Quantity::Number(number) => (*number, Unit::None),
+        Quantity::Span(span) => (span.as_secs_f64(), Unit::Seconds),
+        Quantity::Rate(rate) => (rate.bps() as f64, Unit::Rate),
+        Quantity::Bytes(bytes) => (bytes.get() as f64, Unit::Bytes),
+    }
 }
 
 /// The unit of a number.
@@ -194,6 +257,24 @@ mod tests {
             let error = Table::parse("t.csv", text).unwrap_err();
             assert!(error.contains(word), "{error}");
         }
+    }
+
+    /// A value of the sweep in its own unit finds its row; a written number is in the unit of the column.
+    #[test]
+    fn rows_are_found_by_quantities() {
+        let found = |column: &str, cell: &str, wanted: Wanted<'_>| wanted.is_in(cell, unit(column));
+        let text = |text: &str| Scalar::Text(text.to_owned());
+        let swept = |column: &str, cell: &str, value: &Scalar| found(column, cell, Wanted::Swept(value));
+        let written = |column: &str, cell: &str, value: &Scalar| found(column, cell, Wanted::Written(value));
+        assert!(swept("delay_ms", "1", &text("1ms")) && swept("delay_ms", "1", &text("1000us")));
+        assert!(!swept("delay_ms", "1", &text("1s")) && !swept("delay_ms", "1", &text("1Mbps")));
+        assert!(swept("loss_percent", "0.001", &text("0.001%")));
+        assert!(swept("loss_percent", "0.001", &Scalar::Float(0.00001)), "a ratio");
+        assert!(!swept("loss_percent", "0.001", &Scalar::Float(0.001)), "a ratio is no per cent");
+        assert!(swept("loss_percent", "0", &Scalar::Integer(0)) && swept("delay_ms", "0", &text("0ms")));
+        assert!(swept("senders", "8", &Scalar::Integer(8)) && swept("mode", "none", &text("none")));
+        assert!(written("loss_percent", "0.1", &Scalar::Float(0.1)) && written("loss_percent", "0.1", &text("0.1%")));
+        assert!(!written("delay_ms", "1", &text("2ms")) && !written("mode", "none", &text("other")));
     }
 
     #[test]

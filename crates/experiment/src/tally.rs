@@ -51,11 +51,12 @@ impl Tally {
             flows,
         };
         let mut warnings: Vec<Warning> = self.failed.iter().map(failed).collect();
-        let counters: [Counted; 4] = [
+        let counters: [Counted; 5] = [
             (self.counters.overruns, Warning::CardOverruns),
             (self.counters.astray, Warning::Astray),
             (self.counters.ring_drops, Warning::RingFull),
             (self.counters.backlog_drops, Warning::BacklogFull),
+            (self.counters.card_drops, Warning::PacingQueueFull),
         ];
         warnings.extend(counters.into_iter().filter(|&(count, _)| count > 0).map(|(count, warning)| warning(count)));
         warnings.extend(of_commands(&self.commands));

@@ -594,6 +594,76 @@ published = [{ value = "1s" }, "twice that"]
     }
 }
 
+/// A number of the table at each point, found by its units; the cell that the table marks is not judged by.
+#[test]
+fn each_point_has_its_cell_of_a_published_table() {
+    let claims = r#"
+[sweep]
+delay = ["10us", "1ms"]
+
+[[claim]]
+text = "cells"
+near = { policy = "plain", value = "fct.mean", within = "60%" }
+published = { file = "mine.csv", row = { delay_ms = "$delay" }, column = "mean_ms", suspect = "suspect" }
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let table =
+        |rows: &str| std::fs::write(folder.path().join("mine.csv"), format!("delay_ms,mean_ms,suspect\n{rows}"));
+    let text = format!("{}{claims}", SMALL.replace("delay = \"10us\"", "delay = \"$delay\""));
+    let verdict = |rows: &str, sets: &[&str]| {
+        table(rows).unwrap();
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        let document = Document::parse(&text, "x.toml", &sets).unwrap_or_else(|problems| panic!("{problems}"));
+        let shown = document.show().unwrap();
+        assert!(shown.contains("delay_ms = \"$delay\""), "{shown}");
+        run_document(&document, folder.path()).verdicts.pop().unwrap()
+    };
+    let first = verdict("0.01,1,0\n1,1,0\n", &[]);
+    let ours: Vec<f64> = first.cases.iter().map(|case| case.first.value.unwrap() * 1e3).collect();
+    assert!(!first.held && ours[0] > 2.0, "{ours:?}");
+    let near = verdict(&format!("0.01,{},0\n1,{},0\n", ours[0], ours[1]), &[]);
+    assert!(near.held);
+    let ratio = near.ratios(&near.cases[1])[0].unwrap();
+    assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
+    let suspect = verdict(&format!("0.01,{},0\n1,1,1\n", ours[0]), &[]);
+    assert!(suspect.held && !suspect.cases[1].held && !suspect.cases[1].is_judged());
+    assert_eq!(Verdict::from_json(&suspect.to_json()).as_ref(), Some(&suspect), "as it is kept");
+    let one = verdict(&format!("0.01,{},0\n", ours[0]), &["sweep.delay=[\"10us\"]"]);
+    assert!(one.held && one.cases.len() == 1 && one.skipped == 1);
+    // a row that is missing is said at its point
+    let document = Document::parse(&text, "x.toml", &[]).unwrap();
+    let problems = Experiment::new(&document, folder.path()).unwrap_err().to_string();
+    assert!(problems.contains("mine.csv has no such row") && problems.contains("1ms"), "{problems}");
+}
+
+/// What two policies differ by, repeat by repeat; and the difference of a policy that is not run is none.
+#[test]
+fn a_policy_is_taken_off_another() {
+    let claims = r#"
+[[claim]]
+text = "difference"
+between = { policy = "patient", value = "timeouts", minus = "plain", low = 0, high = 0 }
+
+[[claim]]
+text = "itself"
+less = [{ policy = "plain", value = "timeouts" }, { policy = "patient", value = "timeouts" }]
+"#;
+    let results = run(&format!("{SMALL}{claims}"), &[]);
+    let [difference, itself] = &results.verdicts[results.verdicts.len() - 2..] else { panic!("two claims") };
+    let value = |estimate: headway_results::Estimate| estimate.value.unwrap();
+    let (plain, patient) = (value(itself.cases[0].first), value(itself.cases[0].second.unwrap()));
+    assert!((value(difference.cases[0].first) - (patient - plain)).abs() < 1e-9);
+    assert!(plain > patient, "{plain} {patient}: timeouts of 10 ms are many");
+    assert!(
+        difference.cases[0].numbers.starts_with("patient − plain flows timeouts = -"),
+        "{}",
+        difference.cases[0].numbers
+    );
+    let alone = headway_scenario::Overrides { policies: vec!["patient".to_owned()], ..Default::default() };
+    let document = Document::parse_with(&format!("{SMALL}{claims}"), "x.toml", &alone).unwrap();
+    assert_eq!(document.left_out_claims(), ["difference", "itself"]);
+}
+
 #[test]
 fn points_that_are_not_run_are_counted() {
     let claims = r#"

@@ -47,6 +47,17 @@ pub struct PortCounters {
     pub marked: u64,
 }
 
+impl PortCounters {
+    /// Frames that reached the port, whatever became of them.
+    pub fn offered(&self) -> Tally {
+        let sum = |tallies: [Tally; 3], of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
+        // Those that had been accepted are in `accepted` and again in `dropped` or `down`.
+        let (in_, twice) = ([self.accepted, self.dropped, self.down], [self.evicted, self.severed, Tally::default()]);
+        let count = |of| sum(in_, of) - sum(twice, of);
+        Tally { frames: count(|tally| tally.frames), bytes: count(|tally| tally.bytes) }
+    }
+}
+
 impl Add for PortCounters {
     type Output = PortCounters;
     fn add(self, other: PortCounters) -> PortCounters {

@@ -46,6 +46,7 @@ fn guest(n: usize, link: LinkId, wire: &Wire) -> GuestPlan {
         sampled: false,
         mptcp: false,
         control: None,
+        max_pacing_rate: None,
         connections: vec![ends(n)],
     };
     let expected = || Expected { peer: ends(n - 1).0, port: PORT, size: None };
@@ -114,7 +115,7 @@ fn run(image: &Image, hosts: usize, fast_path: bool, threads: usize) {
     let began = Instant::now();
     let guests = Guests::boot(&plan, &Arc::new(AtomicBool::new(false))).expect("guests that boot");
     let boot = began.elapsed().as_secs_f64();
-    let measure = Measure { interval: Span::from_secs(1), kinds: vec![], traffics: vec![], links: vec![] };
+    let measure = Measure::default();
     let mut simulation = Simulation::new(graph, Vec::<headway_transport::Transport>::new(), measure, Streams::new(1));
     simulation.attach(Box::new(guests));
     let end = Time::ZERO + Span::from_secs(SECONDS);

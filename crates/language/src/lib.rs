@@ -32,7 +32,7 @@ pub use point::{Scalar, SweepPoint};
 pub use problem::{PointProblems, Problem, Problems};
 pub use quantity::{Amount, Quantity, QueueLimit, Ratio};
 pub use row::Row;
-pub use sweep::{Sweep, SweepValues, substitute, used};
+pub use sweep::{Sweep, SweepValues, placeholder, substitute, used};
 
 pub use range::{Limited, above, limit};
 pub use read::{Elsewhere, Field, Keys, Parse, Part, Reader, all_defaults, key};

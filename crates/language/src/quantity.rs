@@ -231,6 +231,15 @@ pub enum Quantity {
 }
 
 impl Quantity {
+    /// What a text with a unit says: a time, a rate, an amount of data or per cent.
+    pub fn with_unit(text: &str) -> Option<Quantity> {
+        let time = || text.parse().map(Quantity::Span).ok();
+        let rate = || text.parse().map(Quantity::Rate).ok();
+        let bytes = || text.parse().map(Quantity::Bytes).ok();
+        let share = || percent(text).map(Quantity::Number);
+        time().or_else(rate).or_else(bytes).or_else(share)
+    }
+
     /// Whether both are of one kind and this is larger.
     pub fn exceeds(&self, other: &Quantity) -> bool {
         match (self, other) {
@@ -251,11 +260,7 @@ impl Field for Quantity {
                 _ => reader.wrong_kind(node, "a number or a quantity like \"20ms\""),
             };
         };
-        let time = || text.parse().map(Quantity::Span).ok();
-        let rate = || text.parse().map(Quantity::Rate).ok();
-        let bytes = || text.parse().map(Quantity::Bytes).ok();
-        let share = || percent(text).map(Quantity::Number);
-        let quantity = time().or_else(rate).or_else(bytes).or_else(share);
+        let quantity = Quantity::with_unit(text);
         if quantity.is_none() {
             let help =
                 "a time (\"20ms\"), a rate (\"1Gbps\"), an amount of data (\"128KB\"), a share (\"5%\") or a number";

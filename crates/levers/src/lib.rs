@@ -9,6 +9,7 @@
 
 pub mod lanes;
 mod mistake;
+pub mod pacing;
 pub mod relay;
 
 pub use mistake::Mistake;

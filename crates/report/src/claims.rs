@@ -76,6 +76,9 @@ fn remarks(verdict: &Verdict) -> Vec<String> {
 
 fn details(verdict: &Verdict) -> Vec<String> {
     let cases = &verdict.cases;
+    if cases.iter().any(|case| case.published.is_some()) {
+        return table(verdict);
+    }
     let with_point = |case: &Case| with_point(verdict, case);
     let failing: Vec<&Case> = cases.iter().filter(|case| !case.held).collect();
     if cases.is_empty() {
@@ -103,10 +106,54 @@ fn details(verdict: &Verdict) -> Vec<String> {
     lines
 }
 
-fn with_point(verdict: &Verdict, case: &Case) -> String {
+/// All points, each beside the cell of the published table that it has.
+fn table(verdict: &Verdict) -> Vec<String> {
+    let words = |case: &Case| match (case.is_judged(), case.held) {
+        (false, _) => "suspect, not judged",
+        (true, true) => "holds",
+        (true, false) => "fails",
+    };
+    let row = |case: &Case| {
+        let cell = case.published.as_ref();
+        let printed = cell.map_or(&[][..], |cell| &cell.printed);
+        let published: Vec<&str> = printed.iter().map(|printed| without_source(&printed.text)).collect();
+        let ours = cell.map_or("", |cell| cell.ours.as_str());
+        let (published, ratios) = (published.join("; "), ratios(verdict, case).join(" and "));
+        [case.point.clone(), published, ours.to_owned(), ratios, words(case).to_owned()]
+    };
+    let head = ["point", "published", "ours", "ours ÷ published", ""].map(str::to_owned);
+    let rows: Vec<[String; 5]> = [head].into_iter().chain(verdict.cases.iter().map(row)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths = [0, 1, 2, 3].map(width);
+    let line = |row: &[String; 5]| {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            let _ = write!(line, "{cell}{}  ", " ".repeat(width - cell.chars().count()));
+        }
+        (line + &row[4]).trim_end().to_owned()
+    };
+    let sources = verdict.cases.iter().filter_map(|case| case.published.as_ref());
+    let source = sources.flat_map(|cell| &cell.printed).find_map(|printed| source(&printed.text));
+    rows.iter().map(line).chain(source.map(|source| format!("published in {source}"))).collect()
+}
+
+/// A printed number is followed by its source in brackets.
+fn source(text: &str) -> Option<&str> {
+    text.split_once(" (")?.1.strip_suffix(')')
+}
+
+fn without_source(text: &str) -> &str {
+    text.split_once(" (").map_or(text, |(number, _)| number)
+}
+
+/// What we measured over what was printed, for each number that was.
+fn ratios(verdict: &Verdict, case: &Case) -> Vec<String> {
     let shown = |ratio: &Option<f64>| ratio.map_or_else(|| "–".to_owned(), three_digits);
-    let ratios: Vec<String> = verdict.ratios(case).iter().map(shown).collect();
-    let ratios = match &ratios[..] {
+    verdict.ratios(case).iter().map(shown).collect()
+}
+
+fn with_point(verdict: &Verdict, case: &Case) -> String {
+    let ratios = match &ratios(verdict, case)[..] {
         [] => String::new(),
         ratios => format!("; {} × published", ratios.join(" and ")),
     };
@@ -130,14 +177,21 @@ fn extremes(cases: &[Case]) -> impl Iterator<Item = &Case> {
 
 #[cfg(test)]
 mod tests {
-    use headway_results::{Estimate, Printed};
+    use headway_results::{Estimate, Printed, PublishedCell};
 
     use super::*;
 
     fn case(point: &str, held: bool, first: f64, second: f64) -> Case {
         let estimate = |value| Estimate { value: Some(value), low: Some(value), high: Some(value), n: 2 };
         let numbers = format!("lanes fct.mean = {first} ms < tcp fct.mean = {second} ms");
-        Case { point: point.into(), held, numbers, first: estimate(first), second: Some(estimate(second)) }
+        Case {
+            point: point.into(),
+            held,
+            numbers,
+            first: estimate(first),
+            second: Some(estimate(second)),
+            published: None,
+        }
     }
 
     fn verdict(text: &str, cases: Vec<Case>) -> Verdict {
@@ -178,6 +232,33 @@ not held  About nothing
           no sweep point is as its `at` says
 ";
         let text = claims(&verdicts, &[], Layout::PLAIN);
+        assert_eq!(text, expected, "\n{text}");
+    }
+
+    #[test]
+    fn cells_of_a_published_table_stand_beside_ours_one_by_one() {
+        let cell = |point: &str, held, suspect, (published, ours): (f64, f64)| {
+            let printed = vec![Printed { text: format!("{published} Mb/s (table 3)"), value: Some(published) }];
+            let published = Some(PublishedCell { printed, ours: format!("{ours} Mb/s"), suspect });
+            Case { published, ..case(point, held, ours, 1.0) }
+        };
+        let cells = vec![
+            cell("loss=0, delay=0ms", true, false, (390.0, 400.0)),
+            cell("loss=0, delay=10ms", false, true, (21.0, 210.0)),
+            cell("loss=0.1%, delay=0ms", true, false, (8.61, 8.0)),
+        ];
+        let mut verdict = verdict("As in table 3", cells);
+        verdict.held = true;
+        let expected = "\
+1 of 1 claim held
+held      As in table 3
+          point                 published  ours      ours ÷ published
+          loss=0, delay=0ms     390 Mb/s   400 Mb/s  1.03              holds
+          loss=0, delay=10ms    21 Mb/s    210 Mb/s  10.0              suspect, not judged
+          loss=0.1%, delay=0ms  8.61 Mb/s  8 Mb/s    0.929             holds
+          published in table 3
+";
+        let text = claims(&[verdict], &[], Layout::PLAIN);
         assert_eq!(text, expected, "\n{text}");
     }
 

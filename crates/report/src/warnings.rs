@@ -33,6 +33,9 @@ pub fn warning(warning: &Warning) -> String {
         Warning::BacklogFull(n) => {
             format!("{} found the backlog of a core of a modelled host full and were dropped", frames(n))
         }
+        Warning::PacingQueueFull(n) => {
+            format!("{} found the queue of a card that paces full and were dropped", frames(n))
+        }
         Warning::CommandFailed { traffic, host, code, more, line } => {
             let more = if *more == 0 { String::new() } else { format!(", and {more} more like it") };
             format!("the command of `{traffic}` on `{host}` ended with code {code}{more}{}", said(line))

@@ -31,12 +31,12 @@ mod warning;
 pub use error::Error;
 pub use folder::{Finished, Folder};
 pub use manifest::{FORMAT, Kernel, Machine, Manifest, RunTotals};
-pub use metric::{Metric, Percentile, Statistic, UnknownMetric};
+pub use metric::{Metric, Percentile, Statistic, Subject, UnknownMetric};
 pub use record::{
-    Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Sample, SweepPoint, SweepValue,
+    Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, PortRecord, Sample, SweepPoint, SweepValue,
 };
 pub use stats::{Estimate, mean, paired_difference, percentile};
 pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};
 pub use table::{Column, ParquetFile, RowWriter};
-pub use verdict::{Case, Printed, Verdict};
+pub use verdict::{Case, Printed, PublishedCell, Verdict};
 pub use warning::Warning;

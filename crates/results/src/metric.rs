@@ -3,11 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use headway_units::{Span, Time};
+use headway_units::{Rate, Span, Time};
 use thiserror::Error;
 
 use crate::record::{FlowRecord, Outcome};
 use crate::stats;
+
+mod reaching;
 
 /// A percentile strictly between 0 and 100, in steps of a thousandth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -127,6 +129,15 @@ pub enum Metric {
     GoodputSum,
     /// `throughput`: the mean of the flows' samples `goodput_bps`, in bit/s.
     Throughput,
+    /// `reach.450Mbps`: from a flow's start to the end of the first sample of at least this rate, the mean over the
+    /// flows, in seconds. None while a flow has not reached it.
+    Reach(Rate),
+    /// `recovery.450Mbps`: the longest time from the end of a sample of at least this rate to the end of the next such
+    /// one with a lower one between, the mean over the flows that reached the rate, in seconds; 0 if it never came down.
+    /// None if the longest such time of a flow is one at whose end the rate was not back.
+    Recovery(Rate),
+    /// `drops`: frames that the queues of ports dropped, whoever sent them.
+    Drops,
     /// `flows`: how many there were.
     Flows,
     /// `unfinished`: how many of those with a size did not finish.
@@ -154,10 +165,26 @@ pub(crate) enum Scalar {
     Censored,
 }
 
-const NAMED: [(&str, Metric); 10] = [
+/// What a metric is taken of, in one run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Subject<'a> {
+    /// The traffic whose flows it is about.
+    pub traffic: &'a str,
+    /// Metrics of samples are restricted to those with from < time ≤ to (a sample covers the time before it), all
+    /// others to flows with from ≤ start < to.
+    pub window: Option<(Time, Time)>,
+    /// For [`Metric::Drops`] this port alone. For [`Metric::Reach`] and [`Metric::Recovery`] the rates are those of
+    /// arrivals at this port instead of the flows' goodput.
+    pub port: Option<&'a str>,
+    /// For [`Metric::Reach`] and [`Metric::Recovery`]: rates are means over the last so much time.
+    pub over: Option<Span>,
+}
+
+const NAMED: [(&str, Metric); 11] = [
     ("goodput.mean", Metric::GoodputMean),
     ("goodput.sum", Metric::GoodputSum),
     ("throughput", Metric::Throughput),
+    ("drops", Metric::Drops),
     ("flows", Metric::Flows),
     ("unfinished", Metric::Unfinished),
     ("retransmissions", Metric::Retransmissions),
@@ -186,21 +213,34 @@ impl Metric {
         Metric::Stall(Statistic::Max),
     ];
 
-    /// The value for the flows of `traffic` in one run, in the base unit of [`Metric::unit`].
-    ///
-    /// A window restricts `throughput` to samples with from < time ≤ to (a sample covers the time before
-    /// it) and all others to flows with from ≤ start < to.
+    /// The value for the flows of `traffic` in one run, in the base unit of [`Metric::unit`]; a window is one of a
+    /// [`Subject`].
     ///
     /// `None` if there is nothing to take it over (no flow, none that finished, none that switched, no
     /// sample), or if it is a percentile or maximum that falls among unfinished flows. Counts are 0 of no
     /// flows.
     pub fn evaluate(self, outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Option<f64> {
-        match self.scalar(outcome, traffic, window) {
+        self.evaluate_of(outcome, &Subject { traffic, window, ..Subject::default() })
+    }
+
+    /// As [`Metric::evaluate`], for all that a metric can be taken of.
+    pub fn evaluate_of(self, outcome: &Outcome, subject: &Subject<'_>) -> Option<f64> {
+        let scalar = match self {
+            Metric::Reach(rate) => reaching::reach(outcome, subject, rate),
+            Metric::Recovery(rate) => reaching::recovery(outcome, subject, rate),
+            Metric::Drops => {
+                let own = outcome.ports.iter().filter(|one| subject.port.is_none_or(|port| *one.port == *port));
+                Scalar::Value(own.map(|one| one.drops).sum::<u64>() as f64)
+            }
+            _ => self.scalar(outcome, subject.traffic, subject.window),
+        };
+        match scalar {
             Scalar::Value(value) => Some(value),
             Scalar::Missing | Scalar::Censored => None,
         }
     }
 
+    /// Of metrics that need no more than flows and a window.
     pub(crate) fn scalar(self, outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Scalar {
         if self == Metric::Throughput {
             return Statistic::Mean.of(flow_goodputs(outcome, traffic, window), 0);
@@ -259,17 +299,19 @@ impl Metric {
                 let missed = flows().filter_map(FlowRecord::missed).map(|missed| if missed { 1.0 } else { 0.0 });
                 Statistic::Mean.of(missed.collect(), 0)
             }
-            Metric::Throughput => unreachable!("taken from samples above"),
+            Metric::Throughput | Metric::Reach(_) | Metric::Recovery(_) | Metric::Drops => {
+                unreachable!("taken from samples and ports above")
+            }
         }
     }
 
     /// The unit of the value: `s`, `bit/s`, `ratio` or `count`.
     pub fn unit(self) -> &'static str {
         match self {
-            Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean => "s",
+            Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean | Metric::Reach(_) | Metric::Recovery(_) => "s",
             Metric::GoodputMean | Metric::GoodputSum | Metric::Throughput => "bit/s",
             Metric::FctOver(_) | Metric::Slowdown(_) | Metric::Switched | Metric::DeadlineMissed => "ratio",
-            Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => "count",
+            Metric::Drops | Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => "count",
         }
     }
 
@@ -280,11 +322,11 @@ impl Metric {
             Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed => {
                 format!("{} %", three_digits(value * 100.0))
             }
-            Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => {
+            Metric::Drops | Metric::Flows | Metric::Unfinished | Metric::Retransmissions | Metric::Timeouts => {
                 if value.fract() == 0.0 || value.abs() >= 1000.0 { format!("{value:.0}") } else { three_digits(value) }
             }
             Metric::Slowdown(_) => three_digits(value),
-            Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean => {
+            Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean | Metric::Reach(_) | Metric::Recovery(_) => {
                 scaled(value, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12)])
             }
             Metric::GoodputMean | Metric::GoodputSum | Metric::Throughput => {
@@ -294,13 +336,16 @@ impl Metric {
     }
 }
 
+/// The number of the flow of `traffic` whose samples have this entity, as text.
+fn flow_number<'a>(entity: &'a str, traffic: &str) -> Option<&'a str> {
+    let id = entity.strip_prefix(traffic).and_then(|rest| rest.strip_prefix('/'))?;
+    // Further parts are its subflows, whose sum is the flow's own sample.
+    (!id.is_empty() && id.bytes().all(|b| b.is_ascii_digit())).then_some(id)
+}
+
 /// The samples `goodput_bps` of the flows of `traffic`, in bit/s.
 fn flow_goodputs(outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Vec<f64> {
-    let of_flow = |entity: &str| {
-        let id = entity.strip_prefix(traffic).and_then(|rest| rest.strip_prefix('/'));
-        // Further parts are its subflows, whose sum is the flow's own sample.
-        id.is_some_and(|id| !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit()))
-    };
+    let of_flow = |entity: &str| flow_number(entity, traffic).is_some();
     let samples = outcome.samples.iter().filter(|sample| &*sample.metric == "goodput_bps" && of_flow(&sample.entity));
     let inside = |time: Time| window.is_none_or(|(from, to)| from < time && time <= to);
     samples.filter(|sample| inside(sample.time)).map(|sample| sample.value).collect()
@@ -344,6 +389,8 @@ impl fmt::Display for Metric {
             Metric::FctOver(limit) => write!(f, "fct.over-{limit}"),
             Metric::Slowdown(statistic) => write!(f, "slowdown.{statistic}"),
             Metric::Stall(statistic) => write!(f, "stall.{statistic}"),
+            Metric::Reach(rate) => write!(f, "reach.{rate}"),
+            Metric::Recovery(rate) => write!(f, "recovery.{rate}"),
             named => f.write_str(NAMED.iter().find(|(_, metric)| metric == named).expect("in the table").0),
         }
     }
@@ -363,7 +410,7 @@ pub struct UnknownMetric {
 fn known() -> String {
     let named: Vec<&str> = NAMED.iter().map(|(name, _)| *name).collect();
     format!(
-        "fct.STATISTIC, slowdown.STATISTIC, stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), {}",
+        "fct.STATISTIC, slowdown.STATISTIC, stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, recovery.RATE (any rate, such as 450Mbps), {}",
         named.join(", ")
     )
 }
@@ -379,9 +426,14 @@ impl FromStr for Metric {
             let limit: Span = text.strip_prefix("fct.over-")?.parse().ok()?;
             Some(Metric::FctOver(limit)).filter(|over| over.to_string() == text)
         };
+        let rate = |of: &str| -> Option<Rate> {
+            let text = text.strip_prefix(of)?;
+            text.parse().ok().filter(|rate: &Rate| rate.bps() > 0 && rate.to_string() == text)
+        };
+        let reach = || rate("reach.").map(Metric::Reach).or_else(|| rate("recovery.").map(Metric::Recovery));
         let slowdown = || text.strip_prefix("slowdown.").and_then(Statistic::parse).map(Metric::Slowdown);
         let stall = || text.strip_prefix("stall.").and_then(Statistic::parse).map(Metric::Stall);
-        named.or_else(fct).or_else(over).or_else(slowdown).or_else(stall).ok_or_else(|| {
+        named.or_else(fct).or_else(over).or_else(slowdown).or_else(stall).or_else(reach).ok_or_else(|| {
             let statistics = |of: &'static str| STATISTICS.iter().map(move |statistic| format!("{of}.{statistic}"));
             let names = NAMED.iter().map(|(name, _)| (*name).to_owned());
             let all = names.chain(["fct", "slowdown", "stall"].into_iter().flat_map(statistics));

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use snap::read::FrameDecoder;
 use snap::write::FrameEncoder;
 
-use crate::record::{CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Sample};
+use crate::record::{CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, PortRecord, Sample};
 
-const MAGIC: &[u8] = b"headway part 4\n";
+const MAGIC: &[u8] = b"headway part 5\n";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -29,6 +29,8 @@ struct Header {
     samples: u64,
     commands: u64,
     failed: Vec<Failed>,
+    /// Names of ports and what their queues dropped.
+    ports: Vec<(u32, u64)>,
 }
 
 /// A [`FlowRecord`]; strings are places in the header's table.
@@ -94,6 +96,7 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
         samples: outcome.samples.len() as u64,
         commands: outcome.commands.len() as u64,
         failed: outcome.failed.clone(),
+        ports: outcome.ports.iter().map(|one| (place(&one.port), one.drops)).collect(),
     };
     encode(&header, &mut buffer, &mut frames)?;
     for flow in &outcome.flows {
@@ -200,8 +203,10 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
         return Err(invalid("it is longer than its contents"));
     }
     let end = Time::from_picos(header.end_ps);
+    let port = |&(port, drops): &(u32, u64)| Ok(PortRecord { port: text(port)?, drops });
+    let ports = header.ports.iter().map(port).collect::<io::Result<_>>()?;
     let Header { job, counters, digest, failed, .. } = header;
-    Ok(Outcome { job, flows, samples, commands, failed, counters, digest, end })
+    Ok(Outcome { job, flows, samples, ports, commands, failed, counters, digest, end })
 }
 
 /// Every string once, with its place in order of first use.
@@ -210,7 +215,8 @@ fn strings(outcome: &Outcome) -> BTreeMap<&str, u32> {
     let of_samples = outcome.samples.iter().flat_map(|sample| [&sample.entity, &sample.metric]);
     let mut strings = BTreeMap::new();
     let of_commands = outcome.commands.iter().flat_map(|command| [&command.traffic, &command.host]);
-    for text in of_flows.chain(of_samples).chain(of_commands) {
+    let of_ports = outcome.ports.iter().map(|one| &one.port);
+    for text in of_flows.chain(of_samples).chain(of_commands).chain(of_ports) {
         let next = strings.len() as u32;
         strings.entry(&**text).or_insert(next);
     }
@@ -296,10 +302,11 @@ pub(crate) mod tests {
             samples in vec(sample(), 0..20),
             (events, packet_hops, drops, marks) in any::<(u64, u64, u64, u64)>(),
             (digest, end) in any::<(u64, u64)>(),
+            ports in vec((text(), any::<u64>()).prop_map(|(port, drops)| PortRecord { port, drops }), 0..3),
         ) -> Outcome {
-            let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3, down: drops / 5 };
+            let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3, card_drops: drops / 7, gap_frames: marks / 5, gap_bytes: marks / 7, down: drops / 5 };
             let (commands, failed) = (Vec::new(), Vec::new());
-            Outcome { job, flows, samples, commands, failed, counters, digest, end: Time::from_picos(end) }
+            Outcome { job, flows, samples, ports, commands, failed, counters, digest, end: Time::from_picos(end) }
         }
     }
 
@@ -353,8 +360,8 @@ pub(crate) mod tests {
     fn empty() -> Outcome {
         let job = Job { cell: 1, repeat: 2 };
         let (counters, end) = (Counters::default(), Time::ZERO);
-        let (flows, samples, commands, failed) = Default::default();
-        Outcome { job, flows, samples, commands, failed, counters, digest: 0, end }
+        let (flows, samples, ports, commands, failed) = Default::default();
+        Outcome { job, flows, samples, ports, commands, failed, counters, digest: 0, end }
     }
 
     #[test]

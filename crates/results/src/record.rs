@@ -184,7 +184,7 @@ pub struct Sample {
     pub time: Time,
     /// What it was taken of. A flow is `<traffic>/<id>`, see [`FlowRecord::entity`].
     pub entity: Arc<str>,
-    /// What was measured, the unit last: `goodput_bps`, `cwnd_bytes`, `rtt_ns`, `queue_bytes`, `link_cost`, `core_share`.
+    /// What was measured, the unit last: `goodput_bps`, `cwnd_bytes`, `rtt_ns`, `queue_bytes`, `arrivals_bps`, `link_cost`, `core_share`.
     pub metric: Arc<str>,
     /// The value in the unit of the metric's name.
     pub value: f64,
@@ -278,6 +278,12 @@ pub struct Counters {
     pub ring_drops: u64,
     /// Packets that found the backlog of a modelled host's core full; they are among the drops.
     pub backlog_drops: u64,
+    /// Packets that found the queue of a card that paces full; they are among the drops.
+    pub card_drops: u64,
+    /// Gap frames sent by cards that pace.
+    pub gap_frames: u64,
+    /// Bytes in them.
+    pub gap_bytes: u64,
     /// Packets lost because a link was down; they are among the drops.
     pub down: u64,
 }
@@ -292,8 +298,20 @@ impl AddAssign for Counters {
         self.astray += other.astray;
         self.ring_drops += other.ring_drops;
         self.backlog_drops += other.backlog_drops;
+        self.card_drops += other.card_drops;
+        self.gap_frames += other.gap_frames;
+        self.gap_bytes += other.gap_bytes;
         self.down += other.down;
     }
+}
+
+/// What the queue of a port did with frames.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortRecord {
+    /// The port, as the entity of its samples: `<from>><to>`.
+    pub port: Arc<str>,
+    /// Frames that its queue dropped. Damaged ones, and those lost because the link was down, are none of them.
+    pub drops: u64,
 }
 
 /// All that one run reports.
@@ -305,6 +323,8 @@ pub struct Outcome {
     pub flows: Vec<FlowRecord>,
     /// The samples, in the order the files shall have.
     pub samples: Vec<Sample>,
+    /// Ports whose queues dropped frames, in the order of the network's links.
+    pub ports: Vec<PortRecord>,
     /// What became of programs, in the order of the scenario's traffic and then of hosts.
     pub commands: Vec<CommandRecord>,
     /// Flows that could not be sent, in order of traffic and reason.

@@ -44,6 +44,26 @@ pub struct Case {
     pub first: Estimate,
     /// The second operand's, for comparisons.
     pub second: Option<Estimate>,
+    /// What the source printed for this point, if that is another value at each.
+    pub published: Option<PublishedCell>,
+}
+
+/// A cell of a published table, beside ours.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublishedCell {
+    /// What is printed there, for each operand.
+    pub printed: Vec<Printed>,
+    /// Our value for the first operand with its interval, for people.
+    pub ours: String,
+    /// The table marks it as doubtful: it is shown, and the claim is not judged by it.
+    pub suspect: bool,
+}
+
+impl Case {
+    /// Whether the claim is judged by this point.
+    pub fn is_judged(&self) -> bool {
+        self.published.as_ref().is_none_or(|cell| !cell.suspect)
+    }
 }
 
 impl Verdict {
@@ -55,11 +75,17 @@ impl Verdict {
     /// As in `manifest.json`.
     pub fn to_json(&self) -> Value {
         let estimate = |e: &Estimate| json!({"value": e.value, "ci95_low": e.low, "ci95_high": e.high, "repeats": e.n});
+        let printed = |printed: &Printed| json!({"text": printed.text, "value": printed.value});
+        let cell = |cell: &PublishedCell| {
+            let all: Value = cell.printed.iter().map(printed).collect();
+            json!({"printed": all, "ours": cell.ours, "suspect": cell.suspect})
+        };
         let cases: Vec<_> = self
             .cases
             .iter()
             .map(|case| {
                 json!({
+                    "published": case.published.as_ref().map(cell),
                     "point": case.point,
                     "held": case.held,
                     "numbers": case.numbers,
@@ -69,7 +95,6 @@ impl Verdict {
                 })
             })
             .collect();
-        let printed = |printed: &Printed| json!({"text": printed.text, "value": printed.value});
         json!({
             "text": self.text,
             "held": self.held,
@@ -89,7 +114,14 @@ impl Verdict {
             let [value, low, high] = ["value", "ci95_low", "ci95_high"].map(|key| number(json, key));
             Some(Estimate { value, low, high, n })
         };
+        let printed = |json: &Value| Some(Printed { text: text(json, "text")?, value: number(json, "value") });
+        let all_printed = |json: &Value| json.as_array()?.iter().map(printed).collect::<Option<Vec<_>>>();
+        let cell = |json: &Value| {
+            let (ours, suspect) = (text(json, "ours")?, json.get("suspect")?.as_bool()?);
+            Some(PublishedCell { printed: all_printed(json.get("printed")?)?, ours, suspect })
+        };
         let case = |json: &Value| {
+            let published = json.get("published").filter(|published| !published.is_null());
             let second = json.get("second").filter(|second| !second.is_null());
             Some(Case {
                 point: text(json, "point")?,
@@ -100,14 +132,17 @@ impl Verdict {
                     Some(second) => Some(estimate(second)?),
                     None => None,
                 },
+                published: match published {
+                    Some(published) => Some(cell(published)?),
+                    None => None,
+                },
             })
         };
-        let printed = |json: &Value| Some(Printed { text: text(json, "text")?, value: number(json, "value") });
         Some(Verdict {
             text: text(json, "text")?,
             held: json.get("held")?.as_bool()?,
             known: text(json, "known"),
-            printed: json.get("published")?.as_array()?.iter().map(printed).collect::<Option<_>>()?,
+            printed: all_printed(json.get("published")?)?,
             skipped: json.get("skipped_points")?.as_u64()? as usize,
             cases: json.get("cases")?.as_array()?.iter().map(case).collect::<Option<_>>()?,
         })
@@ -115,13 +150,14 @@ impl Verdict {
 
     /// What we measured in `case` over what the source printed, for each operand with a number; empty without any.
     pub fn ratios(&self, case: &Case) -> Vec<Option<f64>> {
-        if self.printed.iter().all(|printed| printed.value.is_none()) {
+        let all = case.published.as_ref().map_or(&self.printed, |cell| &cell.printed);
+        if all.iter().all(|printed| printed.value.is_none()) {
             return Vec::new();
         }
         let measured = [case.first.value, case.second.and_then(|second| second.value)];
         let ratio = |(printed, measured): (&Printed, Option<f64>)| {
             Some(measured? / printed.value?).filter(|ratio: &f64| ratio.is_finite())
         };
-        self.printed.iter().zip(measured).map(ratio).collect()
+        all.iter().zip(measured).map(ratio).collect()
     }
 }

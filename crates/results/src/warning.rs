@@ -41,6 +41,8 @@ pub enum Warning {
     RingFull(u64),
     /// Frames found the backlog of a core of a modelled host full.
     BacklogFull(u64),
+    /// Frames found the queue of a card that paces full.
+    PacingQueueFull(u64),
     /// A command ended with an error.
     CommandFailed {
         /// Its traffic.

@@ -58,7 +58,8 @@ plain! {
 }
 
 /// Writes into every transport of `scenario` what its stack gives it. Afterwards only
-/// [`initial_ssthresh`](TransportRecord::initial_ssthresh) may be missing, which means that there is none.
+/// [`initial_ssthresh`](TransportRecord::initial_ssthresh) and
+/// [`max_pacing_rate`](TransportRecord::max_pacing_rate) may be missing, which means that there is none.
 pub(crate) fn resolve(scenario: &mut ScenarioRecord) {
     for policy in &mut scenario.policy {
         complete(&mut policy.transport);
@@ -94,6 +95,10 @@ fn complete(record: &mut TransportRecord) {
     let stack = transport::Stack::from(record.stack);
     let own = stack.profile();
     let repair = Repair::from(own.recovery);
+    if record.max_pacing_rate.is_some() {
+        // A socket with such a rate is paced (`sk_pacing_status`).
+        record.pacing.get_or_insert(Pacing::Always);
+    }
     complete_plain(record, &own);
     record.recovery.get_or_insert(repair.recovery);
     record.reduction.get_or_insert(repair.reduction);
@@ -208,13 +213,15 @@ impl From<Repair> for transport::Recovery {
     }
 }
 
-const NO_RULES: DelayedAckRecord = DelayedAckRecord { packets: None, timeout: None, quick: None, adaptive: None };
+const NO_RULES: DelayedAckRecord =
+    DelayedAckRecord { packets: None, timeout: None, quick: None, adaptive: None, compression: None };
 
 fn complete_delayed_ack(record: &mut DelayedAckRecord, own: &DelayedAck) {
     record.packets.get_or_insert(own.packets);
     record.timeout.get_or_insert(own.timeout);
     record.quick.get_or_insert(own.quick);
     record.adaptive.get_or_insert(own.adaptive);
+    record.compression.get_or_insert(own.compression && record.adaptive == Some(true));
 }
 
 fn complete_window(window: &mut Option<ReceiveWindow>, own: &Profile) {
@@ -254,6 +261,7 @@ pub fn profile(record: &TransportRecord) -> Profile {
     Profile {
         recovery: Repair::of(record).into(),
         initial_ssthresh: record.initial_ssthresh,
+        max_pacing_rate: record.max_pacing_rate,
         growth_limit: record.slow_start_growth.map_or(own.growth_limit, |most| most.get().unwrap_or(u32::MAX)),
         reduces_cwnd: record.reduces.map_or(own.reduces_cwnd, |what| what == Reduces::Cwnd),
         delayed_ack: record.delayed_ack.as_ref().map_or(own.delayed_ack, |rules| delayed_ack(rules, &own.delayed_ack)),
@@ -271,11 +279,14 @@ fn delayed_ack(record: &DelayedAckRecord, own: &DelayedAck) -> DelayedAck {
         timeout: record.timeout.unwrap_or(own.timeout),
         quick: record.quick.unwrap_or(own.quick),
         adaptive: record.adaptive.unwrap_or(own.adaptive),
+        compression: record.compression.unwrap_or(own.compression),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use headway_units::Rate;
+
     use super::*;
     use crate::Document;
 
@@ -340,6 +351,8 @@ mod tests {
         assert_eq!(of("idle-restart = \"keep\"").idle_restart, transport::IdleRestart::Keep);
         assert_eq!(of("rto-rule = \"linux\"").rto_rule, transport::RtoRule::Linux);
         assert_eq!(of("pacing = \"always\"").pacing, transport::Pacing::Always);
+        let limited = linux("max-pacing-rate = \"500Mbps\"");
+        assert_eq!((limited.pacing, limited.max_pacing_rate), (transport::Pacing::Always, Some(Rate::from_mbps(500))));
         assert_eq!(linux("send-buffer = \"unlimited\"").send_buffer, None);
         assert_eq!(of("send-buffer = \"64KB\"").send_buffer, Some(Bytes::from_kb(64)));
         assert_eq!(linux("segmentation-offload = false").offload, None);
@@ -347,7 +360,9 @@ mod tests {
         assert_eq!(of("segmentation-offload = \"30KB\"").offload, Some(offload));
         assert!(!linux("small-queues = false").offload.unwrap().small_queues);
         let rules = linux("delayed-ack = { adaptive = false }").delayed_ack;
-        assert_eq!(rules, DelayedAck { adaptive: false, ..Profile::linux().delayed_ack });
+        assert_eq!(rules, DelayedAck { adaptive: false, compression: false, ..Profile::linux().delayed_ack });
+        let rules = linux("delayed-ack = { compression = false }").delayed_ack;
+        assert_eq!(rules, DelayedAck { compression: false, ..Profile::linux().delayed_ack });
     }
 
     #[test]

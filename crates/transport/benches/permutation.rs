@@ -38,7 +38,13 @@ fn profile() -> Profile {
         min_rto: Span::from_millis(200),
         initial_rto: Span::from_secs(1),
         max_rto: Span::from_secs(120),
-        delayed_ack: DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 16, adaptive: false },
+        delayed_ack: DelayedAck {
+            packets: 2,
+            timeout: Span::from_millis(40),
+            quick: 16,
+            adaptive: false,
+            compression: false,
+        },
         receive_window: Bytes::new(128 << 10), // Linux's default receive buffer (tcp_rmem)
         ecn: false,
         multipath: None,

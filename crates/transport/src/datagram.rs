@@ -13,11 +13,12 @@ use headway_engine::{EventClass, Source, Streams};
 use headway_fabric::{Choice, LinkId, NoPath, Packet, flow_hash};
 use headway_units::{Bytes, Rate, Span, Time};
 
+use crate::card::Taken;
 use crate::endpoint::Tenant;
 use crate::environment::Environment;
 use crate::flows::Flow;
 use crate::ideal::ideal;
-use crate::measure::{Measure, SampleKind, SampleOf};
+use crate::measure::{Round, SampleKind, SampleOf};
 use crate::ports::{Ports, SERVICE};
 use crate::segment::{Frame, NO_EXTRA, Segment, frame_size};
 use crate::slots::{SlotPool, put};
@@ -111,6 +112,9 @@ impl Datagrams {
         let old_routes = Vec::new();
         let stream = Stream { flow, profile, route, old_routes, pair, sent: 0, delivered: 0, size, in_flight: 0 };
         put(&mut self.streams, place, stream);
+        if env.net.cards.any() {
+            env.net.cards.open(Tenant::Datagram.endpoint(place), start.traffic);
+        }
         env.net.queue.push(now, Source::new(EventClass::Emission, place), 0);
         Ok(())
     }
@@ -141,6 +145,13 @@ impl Datagrams {
         }
         stream.in_flight += 1;
         let frame = Packet { hop: stream.route, size, tos: 0, tag: 0, body };
+        if env.net.cards.any() {
+            match env.net.offer_to_card(now, Tenant::Datagram.endpoint(place), frame) {
+                Taken::Not => {}
+                Taken::Queued => return,
+                Taken::Dropped => return self.frame_gone(now, place, env),
+            }
+        }
         if env.net.fabric.send(&mut env.net.queue, now, frame).is_err() {
             self.frame_gone(now, place, env);
         }
@@ -169,18 +180,21 @@ impl Datagrams {
         for route in std::mem::take(&mut stream.old_routes).into_iter().chain([stream.route]) {
             env.net.fabric.routes.remove(route);
         }
+        if env.net.cards.any() {
+            env.net.cards.close(Tenant::Datagram.endpoint(place));
+        }
         env.flows.tear_down(stream.flow, place);
         self.slots.give(place);
     }
 
-    /// Gives `push` what `measure` wants of a flow: its goodput.
-    pub fn sample(&self, flow: &mut Flow, measure: &Measure, push: &mut impl FnMut(SampleKind, SampleOf, f64)) {
-        if measure.wants(SampleKind::Goodput) {
+    /// Gives `push` what `round` wants of a flow: its goodput.
+    pub(crate) fn sample(&self, flow: &mut Flow, round: &Round, push: &mut impl FnMut(SampleKind, SampleOf, f64)) {
+        if round.wants(SampleKind::Goodput) {
             let arrived: u64 = flow.connections.iter().map(|&place| self.streams[place as usize].delivered).sum();
             let bits = (arrived - flow.sampled_bytes) as f64 * 8.0;
             flow.sampled_bytes = arrived;
             let of = SampleOf::Flow(flow.start.id, flow.start.traffic);
-            push(SampleKind::Goodput, of, bits / measure.interval.as_secs_f64());
+            push(SampleKind::Goodput, of, bits / round.interval.as_secs_f64());
         }
     }
 

@@ -14,6 +14,8 @@ pub(crate) enum Tenant {
     External,
     /// A sender at a fixed rate, by its number.
     Datagram,
+    /// An interface of a card that sends gap frames, by its number: whoever gets one drops it.
+    Gap,
 }
 
 /// Bits of an endpoint that its tenant numbers.
@@ -34,6 +36,7 @@ impl Tenant {
             1 => Tenant::TwoWayTcp,
             2 => Tenant::External,
             3 => Tenant::Datagram,
+            4 => Tenant::Gap,
             _ => unreachable!("endpoints are made by Tenant::endpoint"),
         }
     }
@@ -49,6 +52,7 @@ impl Tenant {
             Tenant::TwoWayTcp => 1,
             Tenant::External => 2,
             Tenant::Datagram => 3,
+            Tenant::Gap => 4,
         };
         Endpoint(tenant << NUMBER_BITS | number)
     }
@@ -92,7 +96,7 @@ mod tests {
 
     #[test]
     fn endpoints_name_their_tenant_and_number() {
-        for tenant in [Tenant::Tcp, Tenant::TwoWayTcp, Tenant::External, Tenant::Datagram] {
+        for tenant in [Tenant::Tcp, Tenant::TwoWayTcp, Tenant::External, Tenant::Datagram, Tenant::Gap] {
             for n in [0, 1, 77, NUMBER] {
                 let end = tenant.endpoint(n);
                 assert_eq!((Tenant::of(end), number(end)), (tenant, n));

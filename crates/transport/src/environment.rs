@@ -27,7 +27,13 @@ pub struct Totals {
     pub ring_drops: u64,
     /// Frames dropped by backlogs of their cores.
     pub backlog_drops: u64,
-    /// Frames in queues, on wires and waiting for cores at the end.
+    /// Gap frames of cards that pace: how many, and their bytes, header to checksum.
+    pub gap_frames: u64,
+    /// See `gap_frames`.
+    pub gap_bytes: u64,
+    /// Frames dropped by queues of cards that pace.
+    pub card_drops: u64,
+    /// Frames in queues, on wires and waiting for cores and in cards at the end.
     pub in_flight: u64,
     /// A hash of the event stream.
     pub digest: u64,
@@ -83,6 +89,7 @@ impl Environment {
     pub fn totals(&self, in_flight: u64) -> Totals {
         let ports = self.net.fabric.totals();
         let (ring_drops, backlog_drops) = self.net.hosts.drops();
+        let cards = self.net.cards.counters(None, self.now);
         Totals {
             events: self.net.queue.taken(),
             hops: self.net.fabric.hops(),
@@ -92,6 +99,9 @@ impl Environment {
             marks: ports.marked,
             ring_drops,
             backlog_drops,
+            gap_frames: cards.gap_frames,
+            gap_bytes: cards.gap_bytes,
+            card_drops: cards.drops,
             in_flight,
             digest: self.net.queue.digest(),
         }

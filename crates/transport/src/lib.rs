@@ -11,6 +11,7 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod application;
+mod card;
 mod datagram;
 mod endpoint;
 mod environment;
@@ -36,6 +37,7 @@ mod trace;
 mod transport;
 
 pub use application::Application;
+pub use card::{CardClass, CardCounters, CardModel, FlowRate, Release};
 pub use datagram::Datagram;
 pub use environment::Totals;
 pub use external::{Departure, External, ExternalError};

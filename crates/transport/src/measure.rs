@@ -17,8 +17,21 @@ pub enum SampleKind {
     LinkCost,
     /// Bytes waiting at a port.
     Queue,
+    /// Rate at which frames are offered to a port, whether its queue takes them or not, since the last sample: bit/s on
+    /// the wire, preamble and inter-frame gap included.
+    Arrivals,
     /// Share of the time since the last sample that a core of a host with a model worked.
     Core,
+}
+
+impl SampleKind {
+    /// Whether it is a quantity of flows, and not of ports or cores.
+    pub fn is_of_flows(self) -> bool {
+        match self {
+            SampleKind::Goodput | SampleKind::Cwnd | SampleKind::Rtt | SampleKind::LinkCost => true,
+            SampleKind::Queue | SampleKind::Arrivals | SampleKind::Core => false,
+        }
+    }
 }
 
 /// What is sampled, and how often.
@@ -28,23 +41,58 @@ pub struct Measure {
     pub interval: Span,
     /// Quantities.
     pub kinds: Vec<SampleKind>,
+    /// Times between samples of single quantities, in place of `interval`.
+    pub intervals: Vec<(SampleKind, Span)>,
     /// Kinds of traffic whose flows are sampled.
     pub traffics: Vec<u16>,
-    /// Ports whose queues are sampled.
+    /// Ports whose queues and arrivals are sampled.
     pub links: Vec<LinkId>,
 }
 
 impl Measure {
-    pub(crate) fn first(&self, now: Time) -> Option<Time> {
-        (!self.interval.is_zero() && !self.kinds.is_empty()).then(|| now + self.interval)
+    /// The time between samples of `kind`.
+    pub fn interval_of(&self, kind: SampleKind) -> Span {
+        let own = self.intervals.iter().find(|(of, _)| *of == kind);
+        own.map_or(self.interval, |&(_, interval)| interval)
     }
 
     pub(crate) fn samples(&self, traffic: u16) -> bool {
-        !self.interval.is_zero() && self.traffics.contains(&traffic)
+        let taken = self.kinds.iter().any(|&kind| kind.is_of_flows() && !self.interval_of(kind).is_zero());
+        taken && self.traffics.contains(&traffic)
     }
 
-    pub(crate) fn wants(&self, kind: SampleKind) -> bool {
+    /// The quantities by the time between their samples: those of `interval` first, then in order of `kinds`.
+    pub(crate) fn rounds(&self) -> Vec<Round> {
+        let mut rounds: Vec<Round> = Vec::new();
+        for &kind in &self.kinds {
+            let interval = self.interval_of(kind);
+            match rounds.iter_mut().find(|round| round.interval == interval) {
+                Some(round) => round.kinds.push(kind),
+                None => rounds.push(Round { interval, kinds: vec![kind] }),
+            }
+        }
+        rounds.retain(|round| !round.interval.is_zero());
+        rounds.sort_by_key(|round| round.interval != self.interval);
+        rounds
+    }
+}
+
+/// Quantities that are sampled at the same times.
+#[derive(Debug, Clone)]
+pub(crate) struct Round {
+    /// Time between samples.
+    pub interval: Span,
+    kinds: Vec<SampleKind>,
+}
+
+impl Round {
+    pub fn wants(&self, kind: SampleKind) -> bool {
         self.kinds.contains(&kind)
+    }
+
+    /// Whether any of its quantities is of flows.
+    pub fn looks_at_flows(&self) -> bool {
+        self.kinds.iter().any(|kind| kind.is_of_flows())
     }
 }
 

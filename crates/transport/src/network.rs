@@ -1,9 +1,10 @@
 //! What endpoints share: the fabric, the event queue, and the few things packets point to.
 
 use headway_engine::EventQueue;
-use headway_fabric::{Endpoint, Fabric};
+use headway_fabric::{Endpoint, Fabric, LinkId};
 use headway_units::Time;
 
+use crate::card::{Cards, Taken};
 use crate::host::{Hosts, arriving};
 use crate::sack_pool::{Piggyback, SackPool};
 use crate::segment::{Frame, Segment};
@@ -17,11 +18,13 @@ pub(crate) struct Network {
     pub extras: SackPool,
     /// Hosts with a model.
     pub hosts: Hosts,
+    /// Cards that pace.
+    pub cards: Cards,
     /// Frames on their way to each endpoint; a closed subflow's place is reused when both its counts are zero.
     pub inbound: Vec<u32>,
     /// What controls' random choices follow from.
     pub seed: u64,
-    /// Frames sent, those that wait for a core of their sender's included.
+    /// Frames sent, those that wait for a core or in a card of their sender's included.
     pub sent: u64,
     /// Frames that reached an endpoint.
     pub delivered: u64,
@@ -31,7 +34,7 @@ pub(crate) struct Network {
     pub trace: Option<Box<Trace>>,
     /// The acknowledgement that data segments of a two-way connection carry while they are sent, and whether one did.
     pub riding: Option<(Piggyback, bool)>,
-    /// Frames may need more than the fabric: there are hosts with a model, echoes, or a trace.
+    /// Frames may need more than the fabric: there are hosts with a model, cards, echoes, or a trace.
     pub slow_path: bool,
 }
 
@@ -43,6 +46,7 @@ impl Network {
             queue: EventQueue::new(),
             extras: SackPool::default(),
             hosts: Hosts::default(),
+            cards: Cards::default(),
             inbound: Vec::new(),
             seed,
             sent: 0,
@@ -93,7 +97,7 @@ impl Network {
         }
     }
 
-    /// Does with a frame that is sent what is not the fabric's; says whether its host's core sends it.
+    /// Does with a frame that is sent what is not the fabric's; says whether its host's core or card has it.
     #[inline(never)]
     fn prepare(&mut self, now: Time, to: Endpoint, frame: &mut Frame) -> bool {
         if let Some((ack, rode)) = &mut self.riding {
@@ -102,12 +106,36 @@ impl Network {
         }
         frame.tag |= self.extras.echo(to);
         self.note(now, to, true, frame);
-        self.hosts.any() && self.hand_to_core(now, to, *frame)
+        self.hosts.any() && self.hand_to_core(now, to, *frame) || self.cards.any() && self.hand_to_card(now, to, *frame)
+    }
+
+    /// The link that a frame leaves over.
+    fn first_link(&self, frame: &Frame) -> LinkId {
+        self.fabric.routes.ports(frame.hop).next().expect("a route has a link")
+    }
+
+    /// Offers a frame to the card of the interface that it leaves, if there is one.
+    pub fn offer_to_card(&mut self, now: Time, to: Endpoint, frame: Frame) -> Taken {
+        let first = self.first_link(&frame);
+        self.cards.take_in(now, first, to, frame, &mut self.queue)
+    }
+
+    /// Gives a frame to the card that it leaves through, if there is one; says whether there is.
+    fn hand_to_card(&mut self, now: Time, to: Endpoint, frame: Frame) -> bool {
+        match self.offer_to_card(now, to, frame) {
+            Taken::Not => return false,
+            Taken::Queued => self.inbound[to.0 as usize] += 1,
+            Taken::Dropped => {
+                self.discarded += 1;
+                self.extras.discard(frame.body.extra);
+            }
+        }
+        true
     }
 
     /// Gives a frame to the core that sends it, if its host has a model; says whether it did.
     fn hand_to_core(&mut self, now: Time, to: Endpoint, frame: Frame) -> bool {
-        let first = self.fabric.routes.ports(frame.hop).next().expect("a route has a link");
+        let first = self.first_link(&frame);
         let Some(interface) = self.hosts.interface(arriving(first)) else { return false };
         self.inbound[to.0 as usize] += 1;
         self.hosts.send(now, interface, to, frame, &mut self.queue);

@@ -15,7 +15,7 @@ use crate::environment::{Environment, Totals};
 use crate::external::{ExternalError, ExternalHosts};
 use crate::flows::{FlowEnd, FlowStart, Flows};
 use crate::ideal::ideal;
-use crate::measure::{Measure, Sample};
+use crate::measure::{Measure, Round, Sample};
 use crate::network::Network;
 use crate::relay::{CRASHES, Relays, Rest};
 use crate::segment::Frame;
@@ -27,9 +27,11 @@ use crate::tcp::profile::Profile;
 use crate::trace::Traced;
 use crate::transport::{Carrier, Transport};
 
+mod cards;
 mod external;
 mod failures;
 mod hosts;
+mod relays;
 mod sampling;
 mod starting;
 
@@ -44,8 +46,12 @@ pub struct Simulation {
     /// Who carries the flows of each profile.
     carriers: Vec<Carrier>,
     measure: Measure,
+    /// What is sampled together; the place of each is the entity of its event.
+    rounds: Vec<Round>,
+    /// Bytes on the wire that had been offered to each of the measured links at the last sample.
+    offered: Vec<u64>,
     samples: Vec<Sample>,
-    /// The next sample has its event.
+    /// The next samples have their events.
     sampling: bool,
     /// Kept for its memory.
     heard: Vec<(Socket, SocketEvent)>,
@@ -103,6 +109,8 @@ impl Simulation {
             relays,
             external: None,
             carriers,
+            rounds: measure.rounds(),
+            offered: vec![0; measure.links.len()],
             measure,
             samples: Vec::new(),
             sampling: false,
@@ -134,9 +142,10 @@ impl Simulation {
         self.begin(application);
         let now = self.env.now;
         self.relays.warm_up(&mut Rest { now, tcp: &mut self.tcp, env: &mut self.env })?;
-        if let Some(first) = self.measure.first(self.env.now).filter(|_| !self.sampling) {
-            self.sampling = true;
-            self.env.net.queue.push(first, Source::new(EventClass::Sample, 0), 0);
+        if !std::mem::replace(&mut self.sampling, true) {
+            for (number, round) in (0..).zip(&self.rounds) {
+                self.env.net.queue.push(self.env.now + round.interval, Source::new(EventClass::Sample, number), 0);
+            }
         }
         loop {
             let event = self.env.net.queue.peek();
@@ -160,8 +169,8 @@ impl Simulation {
                     self.attend(now, application)?;
                 }
                 EventClass::Sample => {
-                    self.take_samples(now);
-                    self.env.net.queue.reschedule(now + self.measure.interval);
+                    let interval = self.take_samples(now, entity);
+                    self.env.net.queue.reschedule(now + interval);
                 }
                 EventClass::External => self.on_departure(now, LinkId(entity)),
                 EventClass::Departure => {
@@ -180,6 +189,7 @@ impl Simulation {
                     let rest = &mut Rest { now, tcp: &mut self.tcp, env: &mut self.env };
                     self.relays.on_work(entity, sequence, rest);
                 }
+                EventClass::Card => self.on_pace(now, entity, sequence),
             }
         }
         self.env.now = end;
@@ -280,6 +290,7 @@ impl Simulation {
             Tenant::TwoWayTcp => self.deliver_two_way(now, link, number(end), frame),
             Tenant::External => self.deliver_external(now, interface(end), frame),
             Tenant::Datagram => self.datagrams.on_frame(now, number(end), frame, &mut self.env),
+            Tenant::Gap => self.env.net.cards.gap_gone(number(end)),
         }
     }
 
@@ -305,6 +316,7 @@ impl Simulation {
             }
             Tenant::External => self.external_lost(frame),
             Tenant::Datagram => self.datagrams.frame_gone(self.env.now, number(end), &mut self.env),
+            Tenant::Gap => self.env.net.cards.gap_gone(number(end)),
         }
     }
 
@@ -320,11 +332,11 @@ impl Simulation {
         net.fabric.assert_conserved();
         let inbound: u64 = net.inbound.iter().map(|&n| u64::from(n)).sum();
         let external = self.external.as_ref().map_or(0, |external| external.sent - external.gone);
-        let others = external + self.datagrams.in_flight();
+        let others = external + self.datagrams.in_flight() + net.cards.gaps_in_flight();
         assert_eq!(
             inbound + others,
-            net.fabric.in_flight() + net.hosts.waiting(),
-            "frames on their way are in the fabric or in hosts"
+            net.fabric.in_flight() + net.hosts.waiting() + net.cards.waiting(),
+            "frames on their way are in the fabric, in hosts or in cards"
         );
         assert_eq!(
             net.sent,

@@ -14,6 +14,7 @@ mod protocol {
     mod lifecycle;
     mod linux;
     mod multipath;
+    mod pacing;
     mod path;
     mod recovery;
     mod relay;

@@ -231,6 +231,10 @@ fn connect(flow: &Flow, local: SocketAddr, remote: SocketAddr) -> Result<OwnedFd
     if let Some(control) = &flow.control {
         sockopt::set_tcp_congestion(&socket, control).map_err(|error| ("no such congestion control", error))?;
     }
+    if let Some(rate) = flow.max_pacing_rate {
+        sys::set_max_pacing_rate(socket.as_fd(), rate)
+            .map_err(|error| ("cannot be paced", Errno::from_io_error(&error).unwrap_or(Errno::INVAL)))?;
+    }
     if local.port() == 0 {
         // To choose a port when it is known for which connection takes one look, otherwise as many as there are
         // connections. An older kernel does without.

@@ -1,7 +1,7 @@
 //! Which of the bundled scenarios are experiments, and which of them are meant.
 //!
-//! An experiment's name is `GROUP-IDENTIFIER-…`, where the identifier is a letter and a number: `lanes-l7-queue-buildup`
-//! is L7 of `lanes`.
+//! An experiment's name is `GROUP-IDENTIFIER` or `GROUP-IDENTIFIER-…`, where the identifier is a letter and a number:
+//! `pacing-p1` is P1 of `pacing`, `lanes-l7-queue-buildup` L7 of `lanes`.
 
 use crate::bundled::{self, Bundled};
 use crate::failure::Failure;
@@ -37,8 +37,6 @@ fn parts(name: &str) -> Option<(&str, &str, u32)> {
     let mut segments = name.split('-');
     let (group, id) = (segments.next()?, segments.next()?);
     let digits = id.strip_prefix(|letter: char| letter.is_ascii_lowercase())?;
-    // Behind them is what it is about.
-    segments.next()?;
     Some((group, id, digits.parse().ok()?))
 }
 
@@ -72,9 +70,8 @@ mod tests {
     fn a_letter_and_a_number_behind_the_group_make_an_experiment() {
         assert_eq!(parts("lanes-l7-queue-buildup"), Some(("lanes", "l7", 7)));
         assert_eq!(parts("lanes-l13-other"), Some(("lanes", "l13", 13)));
-        for name in
-            ["kernel-web", "kernel-arithmetic", "example-incast", "lanes-l7", "lanes-lx-a", "lanes-7-a", "lanes"]
-        {
+        assert_eq!(parts("pacing-p1"), Some(("pacing", "p1", 1)));
+        for name in ["kernel-web", "kernel-arithmetic", "example-incast", "lanes-lx-a", "lanes-7-a", "lanes"] {
             assert_eq!(parts(name), None, "{name}");
         }
     }

@@ -3,7 +3,10 @@
 //! The window searches for the last maximum by halves (here: quarters) of what is missing, at most 16 segments a
 //! round trip, stays near it for a while, and then leaves it ever faster. Up to 14 segments it is Reno. Unlike the
 //! paper, and as in the kernel, growth is corrected for delayed acknowledgements, and a new flow grows by at least
-//! 5 % a round trip. Leaves out: `initial_ssthresh`, which is the transport's.
+//! 5 % a round trip. That correction is for counting acknowledgements, as Linux 2.6 did (`count_acks`); Linux 6.12
+//! counts segments and corrects all the same, so that delayed acknowledgements make it twice as fast. Leaves out:
+//! `initial_ssthresh`, which is the transport's, and the fast growth at low use of Linux 2.6.13
+//! (`low_utilization_period`).
 
 use super::{Ack, Cause, CongestionControl, Credit, Event, Parameter, State, Window, linux};
 
@@ -21,11 +24,20 @@ struct Settings {
     max_increment: u64,
     low_window: u64,
     smooth_part: u64,
+    /// An acknowledgement counts as one segment, however many it acknowledges.
+    count_acks: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { fast_convergence: true, beta: 819, max_increment: 16, low_window: 14, smooth_part: 20 }
+        Settings {
+            fast_convergence: true,
+            beta: 819,
+            max_increment: 16,
+            low_window: 14,
+            smooth_part: 20,
+            count_acks: false,
+        }
     }
 }
 
@@ -122,6 +134,9 @@ impl CongestionControl for Bic {
                 return;
             }
         }
+        if self.settings.count_acks {
+            acked = acked.min(window.bytes(1));
+        }
         self.search.update(linux::jiffies(ack.now), window.segments(), &self.settings);
         let per = window.bytes(self.search.cnt);
         self.credit.grow(window, per, acked);
@@ -152,6 +167,7 @@ impl CongestionControl for Bic {
             of("max_increment", "most growth in a round trip, segments (module parameter)", 16.0, 1.0, 1e6),
             of("low_window", "up to here it is Reno, segments (module parameter)", 14.0, 0.0, 1e6),
             of("smooth_part", "round trips spent near the maximum (module parameter)", 20.0, 1.0, 1e6),
+            of("count_acks", "growth counts acknowledgements and not segments, 0 or 1 (Linux 2.6: 1)", 0.0, 0.0, 1.0),
         ];
         ALL
     }
@@ -164,6 +180,7 @@ impl CongestionControl for Bic {
             "max_increment" => self.settings.max_increment = whole,
             "low_window" => self.settings.low_window = whole,
             "smooth_part" => self.settings.smooth_part = whole,
+            "count_acks" => self.settings.count_acks = whole != 0,
             _ => {}
         }
     }
@@ -228,6 +245,20 @@ mod tests {
                 bic.observe(&Ack { una: n * per_ack * MSS, ..Ack::of(Time::ZERO, per_ack * MSS) }, &mut window);
             }
             assert_eq!(bic.search.delayed_ack, expected);
+        }
+    }
+
+    /// A new flow grows by 5 % a round trip where acknowledgements are counted, two segments each: 400 segments are 200
+    /// acknowledgements, and ten of them make one of growth. Where segments are counted it is 10 %.
+    #[test]
+    fn counting_acknowledgements_is_half_as_fast_as_counting_segments() {
+        for (count_acks, grown) in [(1.0, 20), (0.0, 40)] {
+            let (mut bic, mut window) = (Bic::default(), at(400));
+            bic.set("count_acks", count_acks);
+            for _ in 0..200 {
+                bic.on_ack(&Ack::of(Time::ZERO, 2 * MSS), &mut window);
+            }
+            assert_eq!(window.segments(), 400 + grown);
         }
     }
 

@@ -8,7 +8,7 @@ use headway_transport::{self as transport, IdleRestart, Pacing, Profile};
 
 use crate::refusal::Refusal;
 use headway_scenario::plan::PlanError;
-use headway_scenario::schema::{PolicyRecord, Recovery, Stack, TransportRecord};
+use headway_scenario::schema::{PolicyRecord, Protocol, Recovery, Stack, TransportRecord};
 use headway_scenario::stack::Repair;
 
 /// A key whose part a kernel has its own way: how to compare it, and what to write for kernels.
@@ -66,7 +66,13 @@ pub(super) fn refuse(
         return Err(refusal.of("idle-restart", what, "idle-restart = \"decay\" or \"keep\""));
     }
     let queue = policy.linux.as_ref().and_then(|linux| linux.qdisc.as_deref()).unwrap_or_default();
-    if own.pacing == Pacing::Always && queue.split_whitespace().next() != Some("fq") {
+    if own.max_pacing_rate.is_some() && matches!(transport.protocol, Protocol::Mptcp(_)) {
+        let what =
+            "`max-pacing-rate`, which is set on sockets of plain TCP; those of MPTCP's subflows are the kernel's own";
+        return Err(refusal.without_help("max-pacing-rate", what));
+    }
+    // net/core/sock.c: a socket with a largest rate paces itself, with any discipline
+    if own.pacing == Pacing::Always && own.max_pacing_rate.is_none() && queue.split_whitespace().next() != Some("fq") {
         let what = "pacing = \"always\", which kernels do with the discipline `fq`";
         let help = "for kernel hosts, put linux = { qdisc = \"fq\" } into the policy";
         return Err(refusal.without_help("pacing", what).help(help));
@@ -89,6 +95,9 @@ pub(super) fn settings(transport: &TransportRecord, own: &Profile, recovery: Rec
     let reports = recovery != Recovery::NewReno;
     switch(linux && reports && !repair.tail_loss_probe, "net.ipv4.tcp_early_retrans", "0");
     switch(linux && !repair.f_rto, "net.ipv4.tcp_frto", "0");
+    // Documentation/networking/ip-sysctl.rst: "Setting 0 would disable SACK compression."
+    let compressed = own.delayed_ack.compression || !own.delayed_ack.adaptive;
+    switch(linux && reports && !compressed, "net.ipv4.tcp_comp_sack_nr", "0");
     switch(own.idle_restart == IdleRestart::Keep, "net.ipv4.tcp_slow_start_after_idle", "0");
     switch(transport.window_scaling == Some(false), "net.ipv4.tcp_window_scaling", "0");
     let threshold = own.duplicate_threshold;

@@ -175,6 +175,7 @@ impl Lab {
             sampled: true,
             mptcp,
             control: None,
+            max_pacing_rate: None,
             connections: vec![(from, to)],
         });
         if is_long(size) {
@@ -207,8 +208,7 @@ impl Lab {
             patience: self.patience,
         };
         let guests = Guests::boot(&plan, &Arc::new(AtomicBool::new(false)))?;
-        let measure =
-            Measure { interval: Span::from_secs(1), kinds: Vec::new(), traffics: Vec::new(), links: Vec::new() };
+        let measure = Measure::default();
         let mut simulation =
             Simulation::new(self.graph.clone(), Vec::<headway_transport::Transport>::new(), measure, Streams::new(1));
         let watched: Vec<LinkId> = guests.watched_links().collect();

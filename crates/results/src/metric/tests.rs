@@ -4,7 +4,7 @@ use headway_units::Span;
 use proptest::prelude::*;
 
 use super::*;
-use crate::record::{Counters, Job, Sample};
+use crate::record::{Counters, Job, PortRecord, Sample};
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
@@ -38,6 +38,7 @@ fn outcome(flows: Vec<FlowRecord>) -> Outcome {
         job,
         flows,
         samples: Vec::new(),
+        ports: Vec::new(),
         commands: Vec::new(),
         failed: Vec::new(),
         counters: Counters::default(),
@@ -182,6 +183,79 @@ fn a_window_takes_samples_up_to_its_end_and_flows_from_its_start() {
     assert_eq!(outcome.flows[0].entity(), "short/0");
 }
 
+/// Rates of a flow that starts at 100 ms, every 50 ms from 150: 10, 40, 60, 60, 20, 30, 50, 10 kb/s.
+fn rates() -> Outcome {
+    let mut outcome = outcome(vec![flow(0, None, 100, None)]);
+    let values = [10.0, 40.0, 60.0, 60.0, 20.0, 30.0, 50.0, 10.0];
+    let sample = |entity: &str, metric: &str, n: usize, kbps: f64| Sample {
+        time: at(150 + 50 * n as u64),
+        entity: Arc::from(entity),
+        metric: Arc::from(metric),
+        value: kbps * 1e3,
+    };
+    for (n, value) in values.into_iter().enumerate() {
+        outcome.samples.push(sample("short/0", "goodput_bps", n, value));
+        outcome.samples.push(sample("a>b", "arrivals_bps", n, 2.0 * value));
+        outcome.samples.push(sample("b>a", "arrivals_bps", n, 1.0));
+    }
+    outcome
+}
+
+#[test]
+fn a_rate_is_reached_at_the_end_of_the_first_sample_that_has_it() {
+    let of = |metric: &str, subject: Subject<'_>| {
+        metric.parse::<Metric>().unwrap().evaluate_of(&rates(), &Subject { traffic: "short", ..subject })
+    };
+    let whole = Subject::default();
+    // the sample that ends at 250 ms, 150 ms after the start
+    assert_near(of("reach.50kbps", whole), 0.15);
+    assert_near(of("reach.40kbps", whole), 0.1);
+    assert_eq!(of("reach.61kbps", whole), None, "never");
+    // means over 100 ms: 25 at 200 ms, 50 at 250
+    let over = Subject { over: Some(Span::from_millis(100)), ..whole };
+    assert_near(of("reach.25kbps", over), 0.1);
+    assert_near(of("reach.26kbps", over), 0.15);
+    assert_near(of("reach.50kbps", Subject { window: Some((at(300), at(1000))), ..whole }), 0.35);
+    assert_near(of("reach.120kbps", Subject { port: Some("a>b"), ..whole }), 0.15);
+    assert_eq!(of("reach.120kbps", Subject { port: Some("b>a"), ..whole }), None);
+}
+
+#[test]
+fn a_recovery_is_the_longest_time_below_a_rate_that_was_reached() {
+    let of = |metric: &str, window| {
+        let subject = Subject { traffic: "short", window, ..Subject::default() };
+        metric.parse::<Metric>().unwrap().evaluate_of(&rates(), &subject)
+    };
+    let until_back = Some((at(0), at(450)));
+    // at 50 from 300 ms on it is 20 and 30, and back at 450 ms
+    assert_near(of("recovery.50kbps", until_back), 0.15);
+    assert_near(of("recovery.30kbps", until_back), 0.1);
+    assert_eq!(of("recovery.10kbps", until_back), Some(0.0), "it never came down");
+    assert_eq!(of("recovery.70kbps", until_back), None, "it was never reached");
+    // the last one is open for 50 ms, less than the 150 before
+    assert_near(of("recovery.50kbps", None), 0.15);
+    assert_eq!(of("recovery.60kbps", None), None, "not back for 200 ms");
+}
+
+#[test]
+fn drops_are_of_the_network_or_of_one_port() {
+    let mut outcome = outcome(Vec::new());
+    outcome.ports = [("a>b", 3), ("b>a", 4)].map(|(port, drops)| PortRecord { port: port.into(), drops }).into();
+    let of = |port| Metric::Drops.evaluate_of(&outcome, &Subject { port, ..Subject::default() });
+    assert_eq!([of(None), of(Some("b>a")), of(Some("c>a"))], [Some(7.0), Some(4.0), Some(0.0)]);
+    assert_eq!("drops".parse(), Ok(Metric::Drops));
+}
+
+#[test]
+fn metrics_of_rates_are_read_as_they_are_printed() {
+    for text in ["reach.450Mbps", "recovery.500Mbps", "reach.1Gbps"] {
+        assert_eq!(text.parse::<Metric>().unwrap().to_string(), text);
+    }
+    for text in ["reach.", "reach.450", "recovery.0bps", "reach.1000Mbps", "reach.450ms"] {
+        assert!(text.parse::<Metric>().is_err(), "{text}");
+    }
+}
+
 /// In time, late by 1 ms, unfinished, ended without all bytes, and without a deadline.
 #[test]
 fn deadlines_are_missed_by_what_is_late_cut_or_unfinished() {
@@ -240,8 +314,9 @@ fn other_names_are_refused_with_the_nearest() {
     assert_eq!(
         error.to_string(),
         "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC, \
-         stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), goodput.mean, \
-         goodput.sum, throughput, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed"
+         stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, \
+         recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sum, throughput, drops, flows, unfinished, \
+         retransmissions, timeouts, switch.mean, switched, deadline-missed"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
 }

@@ -54,7 +54,17 @@ fn flow(id: u64) -> FlowRecord {
 fn outcome(cell: u32, flows: Vec<FlowRecord>, samples: Vec<Sample>) -> Outcome {
     let job = Job { cell, repeat: 3 };
     let (commands, failed) = (Vec::new(), Vec::new());
-    Outcome { job, flows, samples, commands, failed, counters: Counters::default(), digest: 0, end: Time::ZERO }
+    Outcome {
+        job,
+        flows,
+        samples,
+        ports: Vec::new(),
+        commands,
+        failed,
+        counters: Counters::default(),
+        digest: 0,
+        end: Time::ZERO,
+    }
 }
 
 fn text(text: &str) -> Field {

@@ -90,9 +90,14 @@ fn published(claim: &ClaimRecord, index: &str, checker: &mut Checker) {
         };
         let (lines, number) = match one {
             Published::Text(text) => (vec![(None, Some(text))], None),
-            Published::Number(number) => {
-                (vec![(Some("source"), number.source.as_ref()), (Some("column"), number.column.as_ref())], Some(number))
-            }
+            Published::Number(number) => (
+                vec![
+                    (Some("source"), number.source.as_ref()),
+                    (Some("column"), number.column.as_ref()),
+                    (Some("suspect"), number.suspect.as_ref()),
+                ],
+                Some(number),
+            ),
         };
         for (key, text) in lines {
             if text.is_some_and(|text| text.contains('\n')) {
@@ -107,6 +112,7 @@ fn published(claim: &ClaimRecord, index: &str, checker: &mut Checker) {
             (true, false, true) => "has a `column`, but no `file`",
             (false, true, false) => "needs the `column` of its `file`",
             _ if value && number.row.iter().next().is_some() => "has a `row`, but no `file`",
+            _ if value && number.suspect.is_some() => "has a column `suspect`, but no `file`",
             _ => continue,
         };
         let at = at(None);
@@ -144,6 +150,13 @@ fn points(scenario: &ScenarioRecord, claim: &ClaimRecord, index: &str, checker: 
 fn operand(scenario: &ScenarioRecord, operand: &OperandRecord, path: &[&str], checker: &mut Checker) {
     let at = |key| [path, &[key]].concat();
     checker.known(&at("policy"), &operand.policy, "policy", scenario.policy.iter().map(|policy| &*policy.name));
+    if let Some(minus) = &operand.minus {
+        checker.known(&at("minus"), minus, "policy", scenario.policy.iter().map(|policy| &*policy.name));
+        if *minus == operand.policy {
+            let message = format!("`{}` takes the policy off itself", at("minus").join("."));
+            checker.problem(&at("minus"), message, "", Some("name the policy that it is compared with"));
+        }
+    }
     if let Some(traffic) = &operand.traffic {
         let known: Vec<String> = scenario.traffic.iter().flat_map(TrafficRecord::reported).collect();
         checker.known(&at("traffic"), traffic, "traffic", known.iter().map(String::as_str));

@@ -8,6 +8,7 @@ mod claims;
 mod failures;
 mod flows;
 mod network;
+mod pacing;
 mod quick;
 mod relay;
 mod tree;
@@ -22,6 +23,7 @@ pub(crate) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     }
     network::check(scenario, checker);
     flows::check(scenario, checker);
+    pacing::check(scenario, checker);
     failures::check(scenario, checker);
     relay::check(scenario, checker);
     claims::check(scenario, checker);

@@ -105,14 +105,15 @@ impl Document {
         {
             root.entries.retain(|entry| entry.key != "quick");
         }
-        let taken_out = overrides::apply(&mut tree, &sources, quick.len(), overrides, &mut reader);
+        let (taken_out, left_out) = overrides::apply(&mut tree, &sources, quick.len(), overrides, &mut reader);
         let sweep = read_sweep(&mut tree, &mut reader);
         let sweep = sweep.unwrap_or_default();
-        let mut document = Document { sources, tree, sweep, left_out: Vec::new(), skipped: Vec::new() };
+        let mut document = Document { sources, tree, sweep, left_out, skipped: Vec::new() };
         if document.sources.0.len() > 1 {
             let written = written.unwrap_or_default();
             let narrowed = narrow_claims(&mut document.tree, &document.sweep, &written, &taken_out);
-            (document.left_out, document.skipped) = (narrowed.left_out, narrowed.skipped);
+            document.left_out.extend(narrowed.left_out);
+            document.skipped = narrowed.skipped;
         }
         let mut problems = reader.into_problems();
         if problems.is_empty() {
@@ -162,7 +163,11 @@ impl Document {
 
     /// The scenario at `point` if all of it could be read, and its problems.
     fn examine(&self, point: &SweepPoint) -> (Option<ScenarioRecord>, Vec<Problem>) {
-        let tree = substitute(&self.tree, point);
+        let mut tree = substitute(&self.tree, point);
+        // Rows of published tables keep the names of the sweep: whoever looks them up knows the units.
+        if let (Some(claims), Some(written)) = (tree.child_mut("claim"), self.tree.child("claim")) {
+            claims.clone_from(written);
+        }
         let mut reader = Reader::new(Arc::clone(&self.sources));
         let record = ScenarioRecord::read(&tree, &mut reader).map(|mut record| {
             record.sweep = self.sweep.clone();

@@ -1,6 +1,6 @@
 //! Claims of a scenario of which overrides run a part only: narrowed to that part, or left out.
 
-use headway_language::{Entry, Node, Scalar, Sweep, SweepValues, Table, Value};
+use headway_language::{Entry, Node, Scalar, Sweep, SweepValues, Table, Value, used};
 
 /// Claims after overrides took out sweep points or policies.
 #[derive(Debug, Default)]
@@ -37,6 +37,22 @@ pub(super) fn drop_points(tree: &mut Node, gone: &[&str]) {
     for at in claims(tree).iter_mut().flat_map(places) {
         at.entries.retain(|entry| !gone.contains(&entry.key.as_str()));
     }
+}
+
+/// Takes out claims that look up a row of a published table by one of the names `gone`; returns their texts.
+pub(super) fn drop_rows(tree: &mut Node, gone: &[&str]) -> Vec<String> {
+    let mut left_out = Vec::new();
+    let Some(Node { value: Value::List(claims), .. }) = tree.child_mut("claim") else { return left_out };
+    claims.retain(|claim| {
+        let mut stays = true;
+        used(claim, &mut Vec::new(), &mut |name, _, _| stays &= !gone.contains(&name));
+        if !stays {
+            let text = claim.child("text").and_then(Scalar::plain);
+            left_out.push(text.map(|text| text.to_string()).unwrap_or_default());
+        }
+        stays
+    });
+    left_out
 }
 
 /// The claims of the tree.
@@ -76,7 +92,7 @@ fn places(node: &mut Node) -> Vec<&mut Table> {
 fn names(side: &Node, policies: &[String]) -> bool {
     let is_one = |node: &Node| matches!(&node.value, Value::Text(name) if policies.contains(name));
     match &side.value {
-        Value::Table(table) => table.get("policy").is_some_and(is_one),
+        Value::Table(table) => ["policy", "minus"].iter().any(|key| table.get(key).is_some_and(is_one)),
         Value::List(items) => items.iter().any(|item| names(item, policies)),
         _ => false,
     }

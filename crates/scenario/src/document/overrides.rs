@@ -4,7 +4,7 @@ use std::fmt;
 
 use headway_language::{At, Entry, Node, Reader, Sources, Value, suggest_help};
 
-use super::narrowing::drop_points;
+use super::narrowing::{drop_points, drop_rows};
 use super::sweep::used_names;
 use crate::schema::HostKind;
 
@@ -97,16 +97,16 @@ impl fmt::Display for Overrides {
 
 /// Writes the overrides that are not `--set` into the tree, and takes names out of the sweep that nothing uses any
 /// more because of that. `before` other changes come before theirs in `sources`. Returns the policies that are no longer
-/// there.
+/// there, and the texts of claims that are left out because they look up values of such names.
 pub(super) fn apply(
     tree: &mut Node,
     sources: &Sources,
     before: usize,
     overrides: &Overrides,
     reader: &mut Reader,
-) -> Vec<String> {
+) -> (Vec<String>, Vec<String>) {
     if overrides.hosts.is_none() && overrides.kernel.is_none() && overrides.policies.is_empty() {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
     let used_before = used_names(tree);
     for (index, change) in overrides.changes().enumerate() {
@@ -126,7 +126,7 @@ pub(super) fn apply(
     let gone: Vec<&str> = used_before.iter().filter(|name| !after.contains(*name)).map(String::as_str).collect();
     drop_names(tree, &gone);
     drop_points(tree, &gone);
-    taken_out
+    (taken_out, drop_rows(tree, &gone))
 }
 
 /// Makes `text` the value of `key`.

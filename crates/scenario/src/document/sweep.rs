@@ -11,7 +11,8 @@ const MAX_CELLS: usize = 100_000;
 pub(super) fn used_names(tree: &Node) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let Value::Table(root) = &tree.value else { return names };
-    for entry in root.entries.iter().filter(|entry| entry.key != "sweep") {
+    // Claims are about what is varied; that makes them no use of it.
+    for entry in root.entries.iter().filter(|entry| entry.key != "sweep" && entry.key != "claim") {
         used(&entry.node, &mut Vec::new(), &mut |name, _, _| _ = names.insert(name.to_owned()));
     }
     names
@@ -56,13 +57,14 @@ fn check_names(tree: &Node, table: &Table, reader: &mut Reader) {
         if is_fixed(path) {
             let message = format!("`{}` cannot vary with the sweep", path.join("."));
             let help =
-                "names, descriptions, the seed, repeats, the kernel, its files, claims and quick sizes are about the whole \
+                "names, descriptions, the seed, repeats, the kernel, its files, claims (but for rows of published tables) and quick sizes are about the whole \
                  sweep"
                     .to_owned();
             reader.problem(node.at, message, "write the value itself", Some(help));
         }
         if let Some(index) = table.entries.iter().position(|entry| entry.key == name) {
-            unused[index] = false;
+            // A claim's row is looked up at each point; it is not what varies.
+            unused[index] &= path.first().is_some_and(|key| key == "claim");
             return;
         }
         let help = if table.entries.is_empty() {
@@ -82,11 +84,23 @@ fn check_names(tree: &Node, table: &Table, reader: &mut Reader) {
 /// Whether the value at `path` must be the same at all points: they share one set of results.
 fn is_fixed(path: &[String]) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    matches!(
-        path.as_slice(),
-        [
-            "name" | "about" | "source" | "seed" | "repeats" | "kernel" | "files" | "claim" | "quick" | "kernel-hosts",
-            ..
-        ] | ["policy" | "traffic", _, "name"]
-    )
+    let is_row =
+        matches!(path.as_slice(), ["claim", _, "published", "row", _] | ["claim", _, "published", _, "row", _]);
+    !is_row
+        && matches!(
+            path.as_slice(),
+            [
+                "name"
+                    | "about"
+                    | "source"
+                    | "seed"
+                    | "repeats"
+                    | "kernel"
+                    | "files"
+                    | "claim"
+                    | "quick"
+                    | "kernel-hosts",
+                ..
+            ] | ["policy" | "traffic", _, "name"]
+        )
 }

@@ -1,7 +1,7 @@
 //! Which parts of a transport can be combined on modelled hosts.
 
 use headway_control::congestion::AnyController;
-use headway_transport::Profile;
+use headway_transport::{Pacing, Profile};
 
 use super::error::PlanError;
 use crate::schema::{ReceiveWindow, Recovery, TransportRecord};
@@ -30,6 +30,16 @@ pub(super) fn check(
         let message = "`small-queues` needs `segmentation-offload`: it holds bursts back";
         return Err(
             fault("small-queues", message.to_owned()).help("segmentation-offload = \"65160B\", as Linux has it")
+        );
+    }
+    if own.max_pacing_rate.is_some() && own.pacing == Pacing::Control && !control.manages_cwnd() {
+        let message = format!("`max-pacing-rate` limits what is paced, and `{name}` paces nothing by itself");
+        return Err(fault("max-pacing-rate", message).help("leave `pacing` out, or put pacing = \"always\""));
+    }
+    if own.delayed_ack.compression && !own.delayed_ack.adaptive {
+        let message = "`compression` of acknowledgements needs `adaptive`, whose rules it is one of";
+        return Err(
+            PlanError::new(&[at, &["delayed-ack", "compression"]].concat(), message.to_owned()).help("adaptive = true")
         );
     }
     if let Some(ReceiveWindow::Growing(window)) = &transport.receive_window

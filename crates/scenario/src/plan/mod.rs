@@ -9,6 +9,7 @@ mod host;
 mod measure;
 mod models;
 mod network;
+mod pacing;
 mod profile;
 mod relay;
 mod traffic;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use headway_fabric::NodeId;
-use headway_transport::{Crash, HostModel, Measure, Profile, Relayed, Transport};
+use headway_transport::{CardModel, Crash, HostModel, Measure, Profile, Relayed, Transport};
 
 use super::error::PlanError;
 use super::network::Network;
 use super::relay::RelayPlan;
 use super::traffics::TrafficPlan;
-use super::{failures, host, measure, profile, relay};
+use super::{failures, host, measure, pacing, profile, relay};
 use crate::schema::ScenarioRecord;
 
 /// How modelled hosts are run under one policy.
@@ -24,6 +24,8 @@ pub struct ModelPlan {
     pub crashes: Vec<Crash>,
     /// Hosts that take time.
     pub hosts: Vec<(NodeId, HostModel)>,
+    /// Hosts with cards that pace.
+    pub cards: Vec<(NodeId, CardModel)>,
     /// The quantities that are recorded over time.
     pub measure: Measure,
 }
@@ -56,11 +58,12 @@ impl ModelPlan {
             tree.check_lanes(profile, network, &policy.to_string())?;
         }
         let measure = measure::build(scenario, network)?;
+        let cards = pacing::cards(scenario, policy, network, traffic)?;
         let relays = relay::build(scenario, (record, policy), network, traffic, &profiles, kernels)?;
         let crashes = failures::crashes(scenario, network)?;
         let ours = |crash: &Crash| relays.as_ref().is_some_and(|own| own.relay.hosts.contains(&crash.host));
         let crashes = crashes.into_iter().filter(ours).collect();
-        Ok(ModelPlan { profiles, relays, crashes, hosts: host::models(scenario, network)?, measure })
+        Ok(ModelPlan { profiles, relays, crashes, hosts: host::models(scenario, network)?, cards, measure })
     }
 
     /// How flows are carried, by the traffic's place.

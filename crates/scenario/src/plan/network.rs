@@ -128,6 +128,21 @@ impl Network {
         format!("{}>{}", self.name(link.from), self.name(link.to))
     }
 
+    /// The links that are called `name` (`from>to`): none, one, or parallel ones.
+    pub fn links_called(&self, name: &str) -> Vec<LinkId> {
+        let Some((from, to)) = name.split_once('>') else { return Vec::new() };
+        let called = |link: &headway_fabric::Link| *self.name(link.from) == *from && *self.name(link.to) == *to;
+        let links = self.built.graph.links().iter().enumerate();
+        links.filter(|(_, link)| called(link)).map(|(index, _)| LinkId(index as u32)).collect()
+    }
+
+    /// A remedy for `name`, which no link is called.
+    pub fn suggest_link(&self, name: &str) -> String {
+        let links = (0..self.built.graph.links().len() as u32).map(LinkId);
+        let names: Vec<String> = links.map(|link| self.port_name(link)).collect();
+        headway_language::suggest_help(name, names.iter().map(String::as_str), "links")
+    }
+
     /// The ports of switches.
     pub fn switch_ports(&self) -> Vec<LinkId> {
         let graph = &self.built.graph;

@@ -58,6 +58,12 @@ impl TrafficPlan {
         Ok(TrafficPlan { flows, trees, names, classes })
     }
 
+    /// The numbers that flows of the traffic at `place` of the file have.
+    pub(super) fn numbers(&self, place: usize) -> Vec<u16> {
+        let trees = self.trees.iter().filter(|tree| usize::from(tree.index) == place);
+        std::iter::once(place as u16).chain(trees.flat_map(Tree::numbers)).collect()
+    }
+
     /// The names by which flows are reported, by the places that [`TrafficPlan::class`] gives.
     pub fn names(&self) -> &[Arc<str>] {
         &self.names

@@ -96,6 +96,11 @@ impl Tree {
             .try_for_each(|pair| check_lanes(&self.name, [&pair[0], &pair[1]], profile, network, policy))
     }
 
+    /// The numbers that its flows have: requests, then answers and queries of each level.
+    pub fn numbers(&self) -> std::ops::Range<u16> {
+        self.first..self.first + 1 + 2 * (self.hosts.len() as u16 - 1)
+    }
+
     /// Its requests in one run.
     pub fn starts(&self, streams: Streams) -> TreeStarts<'_> {
         TreeStarts { tree: self, requests: self.app.requests(streams).expect("checked when it was planned") }

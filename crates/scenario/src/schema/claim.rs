@@ -58,6 +58,13 @@ record! {
         pub from: Option<Span>,
         /// Only what happens before this time.
         pub to: Option<Span>,
+        /// The port ("a>b") that `drops` counts at, or whose arrivals `reach` and `recovery` are of.
+        pub port: Option<String>,
+        /// For `reach` and `recovery`: rates are means over this time.
+        #[range(above(Span::ZERO))]
+        pub over: Option<Span>,
+        /// The same value under this policy is taken off, repeat by repeat.
+        pub minus: Option<Name>,
         /// Taken at these values of the sweep instead of those of the point that the claim is checked at.
         pub at: Map<Scalar> = Map::new(),
     }
@@ -98,6 +105,8 @@ record! {
         pub row: Row = Row::new(),
         /// The column, whose name ends in the unit (`mean_ms`).
         pub column: Option<String>,
+        /// The column whose value other than 0 marks the row as doubtful: it is shown, but not judged by.
+        pub suspect: Option<String>,
     }
 }
 

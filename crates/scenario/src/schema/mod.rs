@@ -105,6 +105,8 @@ words! {
         "link-cost" => LinkCost,
         /// Queue lengths at switches.
         "queue" => Queue,
+        /// Rates at which frames are offered to ports of switches.
+        "arrivals" => Arrivals,
         /// How busy the cores of hosts with a model are.
         "core" => Core,
     }
@@ -118,6 +120,10 @@ record! {
         /// The distance of two samples.
         #[range(above(Span::ZERO))]
         pub interval: Span = Span::from_millis(10),
+        /// The distance of two samples of single quantities, in place of `interval`.
+        pub intervals: IntervalsRecord = IntervalsRecord::default(),
+        /// The links ("a>b") whose ports are recorded over time; all ports of switches when left out.
+        pub links: Option<Vec<String>>,
         /// The traffic whose flows are recorded over time; all when left out.
         pub traffic: Option<Vec<Name>>,
         /// Kernel hosts ("a") and links ("a>b", as in the series of queues) whose packets are written to files.
@@ -127,6 +133,69 @@ record! {
 
 impl Default for MeasureRecord {
     fn default() -> MeasureRecord {
-        MeasureRecord { series: Vec::new(), interval: Span::from_millis(10), traffic: None, capture: Vec::new() }
+        MeasureRecord {
+            series: Vec::new(),
+            interval: Span::from_millis(10),
+            intervals: IntervalsRecord::default(),
+            links: None,
+            traffic: None,
+            capture: Vec::new(),
+        }
+    }
+}
+
+record! {
+    /// The distance of two samples of single quantities; that of all others is `interval`.
+    pub struct IntervalsRecord {
+        /// Of data delivered to applications.
+        #[range(above(Span::ZERO))]
+        pub goodput: Option<Span>,
+        /// Of congestion windows.
+        #[range(above(Span::ZERO))]
+        pub cwnd: Option<Span>,
+        /// Of smoothed round-trip times.
+        #[range(above(Span::ZERO))]
+        pub rtt: Option<Span>,
+        /// Of the costs that lanes see.
+        #[range(above(Span::ZERO))]
+        pub link_cost: Option<Span>,
+        /// Of queue lengths.
+        #[range(above(Span::ZERO))]
+        pub queue: Option<Span>,
+        /// Of rates at which frames are offered to ports.
+        #[range(above(Span::ZERO))]
+        pub arrivals: Option<Span>,
+        /// Of how busy cores are.
+        #[range(above(Span::ZERO))]
+        pub core: Option<Span>,
+    }
+}
+
+impl Default for IntervalsRecord {
+    fn default() -> IntervalsRecord {
+        let (goodput, cwnd, rtt, link_cost) = (None, None, None, None);
+        IntervalsRecord { goodput, cwnd, rtt, link_cost, queue: None, arrivals: None, core: None }
+    }
+}
+
+impl IntervalsRecord {
+    /// That of `series`, if it has its own.
+    pub fn of(&self, series: Series) -> Option<Span> {
+        match series {
+            Series::Goodput => self.goodput,
+            Series::Cwnd => self.cwnd,
+            Series::Rtt => self.rtt,
+            Series::LinkCost => self.link_cost,
+            Series::Queue => self.queue,
+            Series::Arrivals => self.arrivals,
+            Series::Core => self.core,
+        }
+    }
+}
+
+impl MeasureRecord {
+    /// The time between two samples of `series`.
+    pub fn interval_of(&self, series: Series) -> Span {
+        self.intervals.of(series).unwrap_or(self.interval)
     }
 }

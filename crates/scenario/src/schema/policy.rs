@@ -2,6 +2,7 @@
 
 use headway_language::{Map, Name, record};
 use headway_levers::lanes::TimingRecord;
+use headway_levers::pacing::ModelledPacingRecord;
 use headway_units::Bytes;
 
 use super::relay::RelayPolicyRecord;
@@ -20,6 +21,8 @@ record! {
         pub replicate: Option<ReplicateRecord>,
         /// By the name of a traffic: the protocol and settings of its flows, instead of `transport`.
         pub traffic: Map<TransportRecord> = Map::new(),
+        /// Cards of modelled hosts space out what leaves them; as it comes when left out.
+        pub pacing: Option<ModelledPacingRecord>,
         /// Flows go over relays, hosts that end TCP on both sides; they do not when left out.
         pub relay: Option<RelayPolicyRecord>,
         /// What kernel hosts have beyond that.

@@ -1,6 +1,6 @@
 //! What a transport can be told: a stack by name, and every part of it by itself.
 
-use headway_units::{Bytes, Span};
+use headway_units::{Bytes, Rate, Span};
 use serde_json::json;
 
 use super::protocol::Protocol;
@@ -67,6 +67,9 @@ record! {
         pub small_queues: Option<bool>,
         /// What is spaced out.
         pub pacing: Option<Pacing>,
+        /// Paced at no higher rate than this, counted without headers as Linux does (`SO_MAX_PACING_RATE`).
+        #[range(Rate::from_bps(10_000)..)]
+        pub max_pacing_rate: Option<Rate>,
         /// Reacts to marked packets (RFC 3168).
         pub ecn: Option<bool>,
         /// Carries timestamps, 12 bytes in every packet (RFC 7323).
@@ -203,6 +206,8 @@ record! {
         pub quick: Option<u32>,
         /// The timeout follows the gaps between packets, and more as Linux does it.
         pub adaptive: Option<bool>,
+        /// With `adaptive`: while packets are missing, one acknowledgement a millisecond instead of one for each packet.
+        pub compression: Option<bool>,
     }
 }
 

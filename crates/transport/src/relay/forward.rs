@@ -71,15 +71,24 @@ impl Relays {
         if !self.work.takes(host) {
             return self.move_now(place, stop, way, UNLIMITED, rest);
         }
-        if self.movable(place, way.at(stop), rest) == Movable::Nothing {
-            return;
-        }
-        let session = &mut self.sessions[place as usize];
-        if !std::mem::replace(&mut session.waiting[stop - 1][usize::from(way == Way::Back)], true) {
-            let job = Job { session: (place, session.serial), stop, task: Task::Move(way) };
-            self.work.add_job(host, job);
+        if self.line_up(place, stop, way, rest) {
             self.start_work(host, rest);
         }
+    }
+
+    /// Puts the next piece of a way into the line of its relay's processor, if there is one and it is not there; says whether
+    /// it did.
+    pub(super) fn line_up(&mut self, place: u32, stop: usize, way: Way, rest: &mut Rest<'_>) -> bool {
+        if self.movable(place, way.at(stop), rest) == Movable::Nothing {
+            return false;
+        }
+        let session = &mut self.sessions[place as usize];
+        if std::mem::replace(&mut session.waiting[stop - 1][usize::from(way == Way::Back)], true) {
+            return false;
+        }
+        let job = Job { session: (place, session.serial), stop, task: Task::Move(way) };
+        self.work.add_job(session.chain.stops[stop], job);
+        true
     }
 
     /// What can be moved through a passage.
@@ -107,7 +116,10 @@ impl Relays {
             None => unread,
         };
         let ended = match &source.records {
-            Some(records) => records.read[at(reader)] + there == records.total[at(reader)],
+            // behind all data there is a record
+            Some(records) => {
+                records.read[at(reader)] == records.total[at(reader)] && (unread > 0 || records.tail[at(reader)] == 0)
+            }
             None => source.ended[at(reader)],
         };
         if there == 0 {

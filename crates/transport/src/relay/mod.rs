@@ -23,7 +23,7 @@ use headway_units::Time;
 
 use crate::environment::Environment;
 use crate::flows::{Flow, FlowStart, Flows};
-use crate::measure::{Measure, SampleKind, SampleOf};
+use crate::measure::{Round, SampleKind, SampleOf};
 use crate::slots::{SlotPool, put};
 use crate::socket::{End, Owner, Socket, SocketEvent};
 use crate::tcp::Tcp;
@@ -380,11 +380,25 @@ impl Relays {
         }
     }
 
+    /// What the relay at `stop` of a session holds forth: read by nobody yet, and written and not acknowledged.
+    #[cfg(test)]
+    pub fn held(&self, place: u32, stop: usize, tcp: &Tcp) -> Option<(u64, u64)> {
+        let segments = &self.sessions[place as usize].segments;
+        let (before, after) = (segments[stop - 1].as_ref()?, segments[stop].as_ref()?);
+        Some((tcp.unread(before.socket(End::Acceptor)), tcp.unacknowledged(after.socket(End::Opener))))
+    }
+
+    /// Places of sessions taken so far, at most at one time.
+    #[cfg(test)]
+    pub fn places(&self) -> usize {
+        self.sessions.len()
+    }
+
     /// Gives `push` what `measure` wants of a flow: goodput at the destination, window and round trip of each segment.
     pub fn sample(
         &self,
         flow: &mut Flow,
-        measure: &Measure,
+        measure: &Round,
         tcp: &Tcp,
         push: &mut impl FnMut(SampleKind, SampleOf, f64),
     ) {

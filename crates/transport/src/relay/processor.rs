@@ -40,8 +40,6 @@ pub(super) struct Processor {
     current: Option<(Job, u64)>,
     /// Pieces begun: tells events apart.
     number: u32,
-    /// Time worked so far.
-    pub worked: Span,
 }
 
 impl Processor {
@@ -62,7 +60,6 @@ impl Processor {
         debug_assert!(self.is_idle());
         self.number = self.number.wrapping_add(1);
         self.current = Some(piece);
-        self.worked = self.worked + span;
         queue.push(now.saturating_add(span), Source::new(EventClass::Relay, number), self.number);
     }
 

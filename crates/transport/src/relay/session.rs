@@ -1,7 +1,5 @@
 //! One relayed flow: its segments, and how far each is.
 
-use headway_fabric::NodeId;
-
 use super::chain::Chain;
 use crate::socket::{End, Socket};
 use crate::tcp::connection::UNLIMITED;
@@ -133,11 +131,6 @@ impl Session {
     /// Segments.
     pub fn count(&self) -> usize {
         usize::from(self.chain.segments)
-    }
-
-    /// The host at which the end of a segment is.
-    pub fn host(&self, (segment, end): (usize, End)) -> NodeId {
-        self.chain.stops[segment + at(end)]
     }
 
     /// Which segment a connection is.

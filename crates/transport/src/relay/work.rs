@@ -113,14 +113,9 @@ impl Relays {
                 self.move_now(place, job.stop, way, bytes, rest);
                 // what has come meanwhile goes to the end of the line
                 if self.sessions[place as usize].serial == serial {
-                    self.forward(place, job.stop, way, rest);
+                    self.line_up(place, job.stop, way, rest);
                 }
             }
         }
-    }
-
-    /// Time that the processor of a relay has worked.
-    pub fn worked(&self, host: NodeId) -> Option<Span> {
-        self.work.by_host.get(&host).map(|&number| self.work.processors[number as usize].2.worked)
     }
 }

@@ -5,7 +5,6 @@ use headway_units::Time;
 
 use super::Simulation;
 use crate::failures::{Failure, FailureState};
-use crate::relay::{Crash, Rest};
 
 impl Simulation {
     /// Lets links fail. To be called once, before the first run.
@@ -18,22 +17,6 @@ impl Simulation {
         let Some((first, state)) = FailureState::new(failures, &env.graph) else { return };
         env.net.queue.push(first, Source::new(EventClass::Change, 0), 0);
         env.failures = Some(Box::new(state));
-    }
-
-    /// Lets relays crash. The cables of a host that crashes fail by themselves ([`Simulation::set_failures`]). To be called
-    /// once, before the first run.
-    ///
-    /// # Panics
-    /// If something has happened already, or a crash ends before it begins.
-    pub fn set_crashes(&mut self, crashes: &[Crash]) {
-        assert!(self.env.now == Time::ZERO && self.env.net.sent == 0, "crashes are set once, first");
-        let rest = &mut Rest { now: Time::ZERO, tcp: &mut self.tcp, env: &mut self.env };
-        self.relays.set_crashes(crashes, rest);
-    }
-
-    /// Relays crash, or are back.
-    pub(super) fn on_crash(&mut self, now: Time) {
-        self.relays.on_crash(&mut Rest { now, tcp: &mut self.tcp, env: &mut self.env });
     }
 
     /// Makes the changes of this instant.

@@ -43,9 +43,7 @@ impl Simulation {
             Done::Sent(frames) => {
                 for _ in 0..frames {
                     let (to, frame) = self.env.net.hosts.leave(core);
-                    if let Err((_, frame)) = self.env.net.fabric.send(&mut self.env.net.queue, now, frame) {
-                        self.on_discard(to, &frame);
-                    }
+                    self.leave_host(now, to, frame);
                 }
             }
         }

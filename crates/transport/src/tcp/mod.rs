@@ -14,6 +14,7 @@ use headway_control::lanes::HostLanes;
 use headway_engine::Streams;
 use headway_units::{Span, Time};
 
+use crate::card::Estimate;
 use crate::endpoint::{Side, endpoint};
 use crate::environment::Environment;
 use crate::flows::Flows;
@@ -117,6 +118,14 @@ impl Tcp {
     #[cfg(test)]
     pub fn places(&self) -> usize {
         self.senders.len()
+    }
+
+    /// What the sender of `subflow` says about its pace.
+    pub fn estimate(&self, subflow: u32) -> Estimate {
+        let sender = &self.senders[subflow as usize];
+        let connection = &self.connections[sender.connection as usize];
+        let Profile { mss, overhead, .. } = self.profiles[usize::from(connection.profile)];
+        Estimate { window: sender.window.cwnd, srtt: sender.rtt.srtt(), mss, overhead }
     }
 
     /// How many connections a flow of that size is given.
@@ -419,6 +428,9 @@ impl Tcp {
         receiver.timer_mut().cancel();
         env.net.fabric.routes.remove(sender.route);
         env.net.fabric.routes.remove(receiver.route);
+        if env.net.cards.any() {
+            env.net.cards.close(endpoint(id, Side::Receiver));
+        }
         if !self.old_routes.is_empty() {
             self.free_old_routes(id, env);
         }

@@ -138,6 +138,9 @@ impl Tcp {
         if c.stream.is_some() {
             receiver.make_two_way();
         }
+        if env.net.cards.any() {
+            env.net.cards.open(endpoint(place, Side::Receiver), env.flows[c.flow].start.traffic);
+        }
         put(&mut self.senders, place, Sender::new(place, connection, route, join, profile, sender_timers));
         put(&mut self.receivers, place, receiver);
     }

@@ -2,7 +2,7 @@
 
 use headway_control::congestion::AnyController;
 use headway_control::lanes;
-use headway_units::{Bytes, Span};
+use headway_units::{Bytes, Rate, Span};
 
 /// How lost segments are found and retransmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,9 +126,11 @@ pub struct DelayedAck {
     /// first slow start.
     pub quick: u32,
     /// Linux' rules beyond that: the time-out follows the gaps between segments, quick acknowledgements return after
-    /// a pause, the end of a write is acknowledged at once, and while there are holes acknowledgements are compressed
-    /// to one per millisecond or 5 % of the round trip (`net/ipv4/tcp_input.c`).
+    /// a pause, and the end of a write is acknowledged at once (`net/ipv4/tcp_input.c`).
     pub adaptive: bool,
+    /// With `adaptive` and selective acknowledgements: while there are holes, acknowledgements are compressed to one
+    /// per millisecond or 5 % of the round trip (`__tcp_ack_snd_check`, since Linux 4.18).
+    pub compression: bool,
 }
 
 /// How a connection's data is shared out among its subflows.
@@ -315,6 +317,8 @@ pub struct Profile {
     pub offload: Option<Offload>,
     /// Spacing.
     pub pacing: Pacing,
+    /// What is spaced leaves at no higher rate than this, its headers not counted (Linux: `SO_MAX_PACING_RATE`).
+    pub max_pacing_rate: Option<Rate>,
     /// ECN as in RFC 3168, or RFC 8257 if the control counts marks.
     pub ecn: bool,
     /// MPTCP, or plain TCP.
@@ -348,12 +352,19 @@ impl Default for Profile {
             min_rto: Span::from_millis(200),
             initial_rto: Span::from_secs(1),
             max_rto: Span::from_secs(120),
-            delayed_ack: DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 16, adaptive: false },
+            delayed_ack: DelayedAck {
+                packets: 2,
+                timeout: Span::from_millis(40),
+                quick: 16,
+                adaptive: false,
+                compression: false,
+            },
             receive_window: Bytes::from_kb(6_000),
             autotuning: None,
             send_buffer: None,
             offload: None,
             pacing: Pacing::Control,
+            max_pacing_rate: None,
             ecn: false,
             multipath: None,
             interface: None,
@@ -380,7 +391,13 @@ impl Profile {
             rto_rule: RtoRule::Linux,
             timestamps: true,
             sack_blocks: 3,
-            delayed_ack: DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 16, adaptive: true },
+            delayed_ack: DelayedAck {
+                packets: 2,
+                timeout: Span::from_millis(40),
+                quick: 16,
+                adaptive: true,
+                compression: true,
+            },
             autotuning: Some(Bytes::new(65_160)),
             send_buffer: Some(Bytes::new(4 << 20)),
             offload: Some(Offload { most: 65_160, small_queues: true }),

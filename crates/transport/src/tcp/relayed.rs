@@ -77,6 +77,7 @@ impl Tcp {
     }
 
     /// Bytes that `socket` has written and that are not acknowledged.
+    #[cfg(test)]
     pub fn unacknowledged(&self, socket: Socket) -> u64 {
         let connection = &self.connections[self.outgoing(socket) as usize];
         connection.total - connection.una

@@ -52,8 +52,9 @@ impl Tcp {
             (true, true) => {}
             (true, false) => self.send_reset(now, subflow, half, &mut env.net),
             (false, true) => {
-                self.forget(now, socket, env);
+                // before the connection is closed, if the other end is gone
                 self.sockets.note(now, socket, SocketEvent::Reset, &mut env.net.queue);
+                self.forget(now, socket, env);
             }
         }
         true

@@ -3,17 +3,17 @@
 use super::Tcp;
 use super::sender::Phase;
 use crate::flows::Flow;
-use crate::measure::{Measure, SampleKind, SampleOf};
+use crate::measure::{Round, SampleKind, SampleOf};
 
 impl Tcp {
-    /// Gives `push` what `measure` wants of a flow.
-    pub fn sample(&self, flow: &mut Flow, measure: &Measure, push: &mut impl FnMut(SampleKind, SampleOf, f64)) {
+    /// Gives `push` what `round` wants of a flow.
+    pub(crate) fn sample(&self, flow: &mut Flow, round: &Round, push: &mut impl FnMut(SampleKind, SampleOf, f64)) {
         let (id, traffic) = (flow.start.id, flow.start.traffic);
-        if measure.wants(SampleKind::Goodput) {
+        if round.wants(SampleKind::Goodput) {
             let arrived = flow.connections.iter().map(|&c| self.connections[c as usize].arrived).sum();
             let bits = (arrived - flow.sampled_bytes) as f64 * 8.0;
             flow.sampled_bytes = arrived;
-            push(SampleKind::Goodput, SampleOf::Flow(id, traffic), bits / measure.interval.as_secs_f64());
+            push(SampleKind::Goodput, SampleOf::Flow(id, traffic), bits / round.interval.as_secs_f64());
         }
         let mut nth = 0;
         for &connection in &flow.connections {
@@ -25,13 +25,13 @@ impl Tcp {
                 if sender.phase != Phase::Established {
                     continue;
                 }
-                if measure.wants(SampleKind::Cwnd) {
+                if round.wants(SampleKind::Cwnd) {
                     push(SampleKind::Cwnd, of, sender.allowed() as f64);
                 }
-                if let Some(srtt) = sender.rtt.srtt().filter(|_| measure.wants(SampleKind::Rtt)) {
+                if let Some(srtt) = sender.rtt.srtt().filter(|_| round.wants(SampleKind::Rtt)) {
                     push(SampleKind::Rtt, of, srtt.as_secs_f64());
                 }
-                if let Some(laned) = c.lanes.as_ref().filter(|_| measure.wants(SampleKind::LinkCost))
+                if let Some(laned) = c.lanes.as_ref().filter(|_| round.wants(SampleKind::LinkCost))
                     && let Some(cost) = laned.index[i].and_then(|index| laned.lanes.link_cost(index))
                 {
                     push(SampleKind::LinkCost, of, cost);

@@ -83,7 +83,14 @@ fn linux_26() -> Profile {
         max_rto: Span::from_secs(120),
         timestamps: true,
         sack_blocks: 3,
-        delayed_ack: DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 16, adaptive: true },
+        // tcp_input.c: __tcp_ack_snd_check; compression of acknowledgements since 4.18
+        delayed_ack: DelayedAck {
+            packets: 2,
+            timeout: Span::from_millis(40),
+            quick: 16,
+            adaptive: true,
+            compression: false,
+        },
         // tcp.c: tcp_rmem[2] of 4 MiB, of which tcp_win_from_space gives three quarters
         receive_window: Bytes::new(3 << 20),
         // tcp_output.c: tcp_select_initial_window, four segments of 1460 bytes; ten since 2.6.38
@@ -92,6 +99,7 @@ fn linux_26() -> Profile {
         // TCP small queues came with 3.6
         offload: Some(Offload { most: 65_160, small_queues: false }),
         pacing: Pacing::Control,
+        max_pacing_rate: None,
         ..Profile::default()
     }
 }
@@ -120,13 +128,20 @@ fn windows_xp() -> Profile {
         // TcpInitialRtt = 3
         initial_rto: Span::from_secs(3),
         // TcpDelAckTicks = 2 of 100 ms, TcpAckFrequency = 2; no more at once in a connection's beginning
-        delayed_ack: DelayedAck { packets: 2, timeout: Span::from_millis(200), quick: 0, adaptive: false },
+        delayed_ack: DelayedAck {
+            packets: 2,
+            timeout: Span::from_millis(200),
+            quick: 0,
+            adaptive: false,
+            compression: false,
+        },
         // TcpWindowSize: 16 KiB rounded up to whole segments on links of 1 to 100 Mb/s
         receive_window: Bytes::new(12 * 1460),
         autotuning: None,
         send_buffer: None,
         offload: None,
         pacing: Pacing::Control,
+        max_pacing_rate: None,
         ..Profile::default()
     }
 }

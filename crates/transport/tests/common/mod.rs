@@ -9,8 +9,8 @@ use headway_control::congestion::AnyController;
 use headway_engine::Streams;
 use headway_fabric::{Graph, Limit, LinkId, NodeId, PortCounters, QueueSpec, Wire};
 use headway_transport::{
-    DelayedAck, Failure, FlowEnd, FlowStart, HostCounters, HostModel, Measure, Multipath, Profile, Recovery, Sample,
-    SampleKind, SampleOf, Simulation, Totals,
+    CardCounters, CardModel, DelayedAck, Failure, FlowEnd, FlowStart, HostCounters, HostModel, Measure, Multipath,
+    Profile, Recovery, Sample, SampleKind, SampleOf, Simulation, Totals, Traced,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 
@@ -203,7 +203,13 @@ pub fn profile() -> Profile {
         min_rto: Span::from_millis(200),
         initial_rto: Span::from_secs(1),
         max_rto: Span::from_secs(120),
-        delayed_ack: DelayedAck { packets: 1, timeout: Span::from_millis(40), quick: 0, adaptive: false },
+        delayed_ack: DelayedAck {
+            packets: 1,
+            timeout: Span::from_millis(40),
+            quick: 0,
+            adaptive: false,
+            compression: false,
+        },
         receive_window: Bytes::new(1 << 30),
         ecn: false,
         multipath: None,
@@ -214,7 +220,7 @@ pub fn profile() -> Profile {
 
 /// An acknowledgement for every other segment.
 pub fn delayed() -> DelayedAck {
-    DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 0, adaptive: false }
+    DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 0, adaptive: false, compression: false }
 }
 
 /// MPTCP of `subflows` under the control called `control`, joined as soon as anything is acknowledged.
@@ -243,6 +249,10 @@ pub struct Setup {
     pub seed: u64,
     /// Hosts whose cards and cores take time.
     pub models: Vec<(NodeId, HostModel)>,
+    /// Hosts with cards that pace.
+    pub cards: Vec<(NodeId, CardModel)>,
+    /// Segments at senders are recorded.
+    pub traced: bool,
     /// Links that go down.
     pub failures: Vec<Failure>,
 }
@@ -260,6 +270,10 @@ pub struct Outcome {
     pub ports: Vec<PortCounters>,
     /// What hosts with a model did, in the order in which they got it.
     pub hosts: Vec<HostCounters>,
+    /// What cards that pace did, in the order in which hosts got them.
+    pub cards: Vec<CardCounters>,
+    /// Segments at senders, if they were recorded.
+    pub trace: Vec<Traced>,
     /// How long it took, in virtual time.
     pub span: Span,
 }
@@ -274,6 +288,8 @@ impl Setup {
             measure: Measure::default(),
             seed: 1,
             models: Vec::new(),
+            cards: Vec::new(),
+            traced: false,
             failures: Vec::new(),
         }
     }
@@ -282,6 +298,17 @@ impl Setup {
     pub fn host(mut self, host: NodeId, model: HostModel) -> Setup {
         self.models.push((host, model));
         self
+    }
+
+    /// Gives a host a card that paces.
+    pub fn card(mut self, host: NodeId, model: CardModel) -> Setup {
+        self.cards.push((host, model));
+        self
+    }
+
+    /// Records the segments at senders.
+    pub fn traced(self) -> Setup {
+        Setup { traced: true, ..self }
     }
 
     /// Both directions of a cable are down from `at` on, until `until` if that comes; hosts see it if it is theirs.
@@ -347,6 +374,12 @@ impl Setup {
         for &(host, model) in &self.models {
             simulation.model_host(host, model);
         }
+        for (host, model) in &self.cards {
+            simulation.pace_host(*host, model);
+        }
+        if self.traced {
+            simulation.trace();
+        }
         simulation.set_failures(&self.failures);
         let mut started = 0;
         for &end in ends {
@@ -357,9 +390,11 @@ impl Setup {
         let ports = (0..links).map(|link| simulation.port(LinkId(link)).0).collect();
         let hosts =
             self.models.iter().map(|&(host, _)| simulation.host(host).expect("it has a model").clone()).collect();
+        let cards = self.cards.iter().map(|&(host, _)| simulation.card(host)).collect();
+        let trace = simulation.traced();
         let span = *ends.last().expect("a run has an end");
         let (ends, samples, totals) = simulation.finish();
-        Outcome { ends, samples, totals, ports, hosts, span }
+        Outcome { ends, samples, totals, ports, hosts, cards, trace, span }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use headway_engine::Streams;
 use headway_fabric::{Limit, QueueSpec, Wire};
-use headway_transport::{Datagram, Failure, FlowEnd, FlowStart, Measure, SampleKind, Simulation, Totals, Transport};
+use headway_transport::{
+    Datagram, Failure, FlowEnd, FlowStart, Measure, SampleKind, SampleOf, Simulation, Totals, Transport,
+};
 use headway_units::{Bytes, Rate, Span, Time};
 
 use crate::common::{Net, profile, wire};
@@ -113,6 +115,39 @@ fn an_endless_flow_goes_on() {
     assert_eq!(samples.len(), 10);
     let payload = f64::from(FRAME - 42) * 8.0 * 1000.0;
     assert!(samples.iter().all(|sample| (sample.value - payload).abs() < 0.02 * payload), "{samples:?}");
+}
+
+/// What two streams of 80 Mb/s offer to a port of 100 Mb/s is seen in full, dropped or not, with 20 B of preamble and gap
+/// to a frame of 1,000 B; the cables before it offer what each carries. Both rates have an interval of their own.
+#[test]
+fn arrivals_are_what_is_offered_to_a_port() {
+    let mut net = Net::default();
+    let (a, b, to, switch) = (net.host(), net.host(), net.host(), net.switch());
+    let cable = Wire { gap: Bytes::new(20), ..wire(Rate::from_mbps(100), Span::from_micros(10)) };
+    let from_a = net.lay(a, switch, cable, cable);
+    net.lay(b, switch, cable, cable);
+    let narrow = QueueSpec::DropTail { limit: Some(Limit::Packets(10)), mark: None };
+    let port = net.lay(switch, to, Wire { queue: narrow, ..cable }, cable);
+    let measure = Measure {
+        interval: Span::from_millis(10),
+        kinds: vec![SampleKind::Queue, SampleKind::Arrivals],
+        intervals: vec![(SampleKind::Arrivals, Span::from_millis(1))],
+        links: vec![from_a, port],
+        ..Measure::default()
+    };
+    let mut simulation = Simulation::new(net.graph.clone(), vec![datagram(80)], measure, Streams::new(1));
+    let starts = vec![start(&net, 1, (0, 2), None, 0), start(&net, 2, (1, 2), None, 0)];
+    simulation.run(Time::ZERO + Span::from_millis(100), &mut starts.into_iter()).unwrap();
+    let dropped = simulation.port(port).0.dropped.frames;
+    assert!(dropped > 500, "the port is overloaded: {dropped}");
+    let (_, samples, _) = simulation.finish();
+    let of = |kind, link| samples.iter().filter(move |s| s.kind == kind && s.of == SampleOf::Link(link));
+    assert_eq!(of(SampleKind::Queue, port).count(), 10);
+    let rates = |link| of(SampleKind::Arrivals, link).map(|sample| sample.value).collect::<Vec<_>>();
+    // 80 Mb/s of frames are 10 in a millisecond, each of 1,020 B on the wire
+    assert_eq!(rates(from_a).len(), 100);
+    assert!(rates(from_a)[1..].iter().all(|&rate| rate == 81.6e6), "{:?}", rates(from_a));
+    assert!(rates(port)[1..].iter().all(|&rate| rate == 2.0 * 81.6e6), "{:?}", rates(port));
 }
 
 /// Places are reused: flows one after the other, and frames of a cut link do not keep them.

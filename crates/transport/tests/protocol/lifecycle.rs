@@ -29,6 +29,7 @@ fn in_parts(cuts: &[u64]) -> (Vec<FlowEnd>, Vec<Sample>, Totals) {
         kinds: vec![SampleKind::Cwnd, SampleKind::Goodput, SampleKind::Queue],
         traffics: vec![0],
         links,
+        ..Measure::default()
     };
     let flows = starts(pair, &[0, 5, 40, 300, 301]);
     let mut simulation = Simulation::new(net.graph, vec![profile()], measure, Streams::new(1));

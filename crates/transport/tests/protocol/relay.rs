@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use headway_engine::Streams;
-use headway_fabric::{LinkId, NodeId, Wire};
+use headway_fabric::{Limit, LinkId, NodeId, Wire};
 use headway_transport::{
     Crash, CrashKind, Failure, FlowEnd, FlowStart, Measure, Profile, Relay, RelayCost, RelayOpen, Relayed, Sample,
     SampleKind, SampleOf, Simulation, Totals, Transport,
@@ -92,7 +92,8 @@ fn run_with(
     set: impl FnOnce(&mut Simulation),
 ) -> Run {
     let kinds = vec![SampleKind::Goodput, SampleKind::Cwnd, SampleKind::Rtt];
-    let measure = Measure { interval: Span::from_millis(100), kinds, traffics: vec![0], links: Vec::new() };
+    let measure =
+        Measure { interval: Span::from_millis(100), kinds, traffics: vec![0], links: Vec::new(), ..Measure::default() };
     let relayed = Transport::from(Relayed { hosts, relay: Arc::new(relay) });
     let mut simulation = Simulation::new(sides.net.graph.clone(), vec![relayed], measure, Streams::new(1));
     set(&mut simulation);
@@ -196,6 +197,7 @@ fn a_small_window_limits_only_the_segment_that_has_it() {
         kinds: vec![SampleKind::Goodput],
         traffics: vec![0],
         links: Vec::new(),
+        ..Measure::default()
     };
     let mut simulation = Simulation::new(sides.net.graph.clone(), vec![hosts.clone()], measure, Streams::new(1));
     simulation.run(Time::ZERO + SECOND * 4, &mut [flow(0, Span::ZERO, sides.ends, None)].into_iter()).unwrap();
@@ -254,4 +256,328 @@ fn a_slow_last_segment_stops_the_source() {
     let held = sent - out.ends[0].delivered;
     assert!(held <= 2 * (buffer + window) + window, "{held} bytes are held");
     assert!(held >= 2 * buffer, "{held} bytes are held");
+}
+
+// ---- work --------------------------------------------------------------------------------------------------------
+
+/// A processor that takes 16 ns a byte forwards 500 Mb/s, however fast the cables are; two flows share it alike.
+#[test]
+fn the_processor_of_a_relay_limits_what_it_forwards() {
+    let sides = plain();
+    let hosts = Profile { receive_window: Bytes::from_kb(300), send_buffer: Some(Bytes::from_kb(300)), ..profile() };
+    let cost = RelayCost { byte: Span::from_nanos(16), connection: Span::ZERO };
+    let own = Relay { cost, access: hosts.clone(), ..relay(&sides.relays) };
+    let flows = [flow(0, Span::ZERO, sides.ends, None), flow(1, Span::ZERO, sides.ends, None)];
+    let out = run(&sides, hosts, own, &flows, SECOND * 3);
+    let delivered = [0, 1].map(|id: usize| out.ends[id].delivered as f64 * 8.0);
+    // the start aside: 1.4 s of window growth on the long segment would be much
+    assert_near("rate", (delivered[0] + delivered[1]) / 3.0, 500e6, 0.1);
+    assert!((delivered[0] + delivered[1]) / 3.0 <= 500e6);
+    assert_near("shares", delivered[0], delivered[1], 0.1);
+}
+
+/// Taking a connection in takes its time at each relay, once.
+#[test]
+fn taking_a_connection_in_takes_time() {
+    let sides = plain();
+    let start = [flow(0, Span::ZERO, sides.ends, Some(MSS.into()))];
+    let cost = RelayCost { byte: Span::ZERO, connection: Span::from_micros(300) };
+    for open in [RelayOpen::EndToEnd, RelayOpen::AtOnce] {
+        let free = run(&sides, profile(), Relay { open, ..relay(&sides.relays) }, &start, SECOND);
+        let own = run(&sides, profile(), Relay { open, cost, ..relay(&sides.relays) }, &start, SECOND);
+        assert_eq!(own.fct(0) - free.fct(0), Span::from_micros(600), "{open:?}");
+    }
+    let cost = RelayCost { byte: Span::from_nanos(10), connection: Span::ZERO };
+    let free = run(&sides, profile(), relay(&sides.relays), &start, SECOND);
+    let own = run(&sides, profile(), Relay { cost, ..relay(&sides.relays) }, &start, SECOND);
+    // 14.6 µs at each; acknowledgements that were before the segment are gone by then
+    let more = own.fct(0) - free.fct(0);
+    assert_eq!(more, Span::from_nanos(2 * 14_600) - bytes(2 * EMPTY));
+}
+
+// ---- the pool ----------------------------------------------------------------------------------------------------
+
+/// With a warm connection relays that accept at once need no round trip of the long link before data: the record that says
+/// where to go (32 bytes) leaves when the first handshake is over, then the data; the last handshake is made meanwhile.
+#[test]
+fn a_warm_connection_saves_the_long_handshake() {
+    let sides = plain();
+    let start = [flow(0, SECOND, sides.ends, Some(MSS.into()))];
+    let own = Relay { open: RelayOpen::AtOnce, warm: 1, ..relay(&sides.relays) };
+    let out = run(&sides, profile(), own, &start, SECOND * 2);
+    let record = 32 + u64::from(crate::common::OVERHEAD) + crate::common::GAP;
+    let first = (ACCESS + bytes(2 * EMPTY)) * 3;
+    let second = LONG + bytes(3 * record);
+    let third = (ACCESS + bytes(2 * EMPTY)) * 2 + ACCESS + bytes(EMPTY + 2 * FULL);
+    // the relay acknowledges the record before it sends SYN, and the segment is there before the handshake is over
+    let least = first + second + third;
+    assert!(out.fct(0) >= least && out.fct(0) <= least + bytes(3 * EMPTY), "{} {least}", out.fct(0));
+    assert_eq!((out.ends[0].subflows, out.ends.len()), (3, 1), "the pool's own connections are no flows");
+}
+
+/// From end to end the destination is asked all the same, by records: one round trip.
+#[test]
+fn a_warm_connection_from_end_to_end_takes_the_round_trip() {
+    let sides = plain();
+    let start = [flow(0, SECOND, sides.ends, Some(MSS.into()))];
+    let cold = run(&sides, profile(), relay(&sides.relays), &start, SECOND * 2);
+    let out = run(&sides, profile(), Relay { warm: 1, ..relay(&sides.relays) }, &start, SECOND * 2);
+    let more = out.fct(0).as_secs_f64() - cold.fct(0).as_secs_f64();
+    // records are a little longer than SYN, and acknowledged
+    assert!(more.abs() < 10e-6, "{more} s");
+}
+
+/// A connection that was used has a grown window: the second flow, of 500 KB, takes half a round trip where one of its own takes
+/// slow start; where idle windows decay it begins anew.
+#[test]
+fn a_warm_connection_starts_with_its_grown_window() {
+    use headway_transport::IdleRestart;
+    let sides = plain();
+    let starts =
+        |gap: Span| [flow(0, SECOND, sides.ends, Some(1_000_000)), flow(1, SECOND + gap, sides.ends, Some(500_000))];
+    let own = |warm, idle_restart| Relay {
+        open: RelayOpen::AtOnce,
+        warm,
+        long: Profile { idle_restart, ..profile() },
+        ..relay(&sides.relays)
+    };
+    let gap = SECOND * 10;
+    let cold = run(&sides, profile(), own(0, IdleRestart::Keep), &starts(gap), SECOND * 20);
+    let warm = run(&sides, profile(), own(1, IdleRestart::Keep), &starts(gap), SECOND * 20);
+    let decayed = run(&sides, profile(), own(1, IdleRestart::Decay), &starts(gap), SECOND * 20);
+    // a round trip of the handshake, those of 10, 20, … 160 segments, and half a one for the other 33
+    let round = LONG.as_secs_f64() * 2.0;
+    assert_near("cold", cold.fct(1).as_secs_f64(), round * (1.0 + 5.0 + 0.5) + 0.001, 0.01);
+    assert_near("warm", warm.fct(1).as_secs_f64(), round * 0.5 + 0.0045, 0.05);
+    assert!(decayed.fct(1) > warm.fct(1) * 3 && decayed.fct(1) < cold.fct(1), "{}", decayed.fct(1));
+    assert_eq!(warm.fct(0) + Span::ZERO, decayed.fct(0), "the first flow finds them alike");
+}
+
+/// A pool that is empty opens a further connection, which stays: ten flows at once, and ten later ones that find all ten.
+#[test]
+fn a_pool_grows_with_what_is_needed() {
+    let sides = plain();
+    let starts: Vec<FlowStart> =
+        (0..20).map(|id| flow(id, SECOND * (1 + 2 * (id / 10)), sides.ends, Some(100_000))).collect();
+    for open in [RelayOpen::AtOnce, RelayOpen::EndToEnd] {
+        let own = Relay { open, warm: 2, ..relay(&sides.relays) };
+        let out = run(&sides, profile(), own, &starts, SECOND * 10);
+        let ended = |from: usize| {
+            let last = out.ends[from..from + 10].iter().map(|own| own.end.expect("it ended")).max().unwrap();
+            last.since(out.ends[from].start.time)
+        };
+        assert!(ended(10) + LONG < ended(0), "{open:?}: {} {}", ended(10), ended(0));
+        assert_eq!(out.totals.in_flight, 0);
+    }
+}
+
+// ---- crashes -----------------------------------------------------------------------------------------------------
+
+/// Flows of one segment that start at these times, in milliseconds, while relay number `which` is down from 500 ms to
+/// 1500 ms.
+fn crashing(kind: CrashKind, which: usize, open: RelayOpen, at: &[u64], size: u64) -> Run {
+    let sides = plain();
+    let starts: Vec<FlowStart> =
+        at.iter().enumerate().map(|(id, &at)| flow(id as u64, Span::from_millis(at), sides.ends, Some(size))).collect();
+    let (at, until) = (Time::ZERO + Span::from_millis(500), Time::ZERO + Span::from_millis(1500));
+    let own = Relay { open, ..relay(&sides.relays) };
+    run_with(&sides, profile(), own, &starts, SECOND * 30, |simulation| {
+        let link = sides.cables[if which == 0 { 1 } else { 3 }];
+        let links = vec![link, link.reverse()];
+        if kind == CrashKind::Host {
+            simulation.set_failures(&[Failure { links, at, until: Some(until), reroute: None, carrier: true }]);
+        }
+        simulation.set_crashes(&[Crash { host: sides.relays[which], kind, at, until: Some(until) }]);
+    })
+}
+
+/// The kernel of a process that crashes resets its connections: a flow under way ends at once, one that begins meanwhile is
+/// refused, one that begins afterwards passes.
+#[test]
+fn a_process_that_crashes_resets_and_refuses() {
+    for which in [0, 1] {
+        for open in [RelayOpen::EndToEnd, RelayOpen::AtOnce] {
+            let out = crashing(CrashKind::Process, which, open, &[450, 1000, 1600], 5_000_000);
+            let [running, refused, later] = [0, 1, 2].map(|id: usize| &out.ends[id]);
+            assert!(running.end.is_none() && running.resets >= 1 && running.delivered > 0, "{running:?}");
+            assert!(refused.end.is_none() && refused.resets >= 1 && refused.delivered == 0, "{refused:?}");
+            assert!(later.end.is_some() && later.resets == 0, "{later:?}");
+            assert_eq!(out.totals.in_flight, 0, "nobody goes on sending");
+            assert_eq!(refused.timeouts, 0, "a reset is an answer");
+        }
+    }
+}
+
+/// A host that crashes is silent: a flow under way repeats its data until the host is back and resets it.
+#[test]
+fn a_host_that_crashes_is_silent_and_then_resets() {
+    for open in [RelayOpen::EndToEnd, RelayOpen::AtOnce] {
+        let out = crashing(CrashKind::Host, 0, open, &[450], 50_000_000);
+        let end = &out.ends[0];
+        assert!(end.end.is_none() && end.resets >= 1 && end.delivered > 0, "{end:?}");
+        // the source's smallest time-out of 200 ms, doubled: after 0.2, 0.6 s, and 1.4 s, when the host is back
+        assert!((3..=4).contains(&end.timeouts), "{end:?}");
+    }
+}
+
+/// RFC 6298 §5.7: a SYN that meets silence at 1 s is repeated after a second, when the host is back; nothing else differs.
+#[test]
+fn a_connection_to_a_crashed_host_waits_for_its_next_syn() {
+    for which in [0, 1] {
+        for open in [RelayOpen::EndToEnd, RelayOpen::AtOnce] {
+            let size = u64::from(MSS);
+            let out = crashing(CrashKind::Host, which, open, &[0, 1000], size);
+            assert_eq!(out.fct(1) - out.fct(0), SECOND, "{which} {open:?}");
+            assert_eq!(out.totals.in_flight, 0);
+        }
+    }
+}
+
+/// From end to end the first relay waits for the destination's answer when it crashes; to its next self the source's next
+/// SYN is the first. What the second relay had opened for the former one is reset.
+#[test]
+fn a_host_that_crashes_before_it_has_answered_begins_anew() {
+    let out = crashing(CrashKind::Host, 0, RelayOpen::EndToEnd, &[0, 490], u64::from(MSS));
+    // SYN leaves at 0.49 s and again at 1.49 s, when the host is not back, and at 3.49 s
+    assert_eq!(out.fct(1) - out.fct(0), SECOND * 3);
+    assert_eq!((out.ends[1].delivered, out.totals.in_flight), (u64::from(MSS), 0));
+}
+
+// ---- everything together -----------------------------------------------------------------------------------------
+
+/// Flows over relays with loss on all cables.
+#[derive(Debug, Clone)]
+struct Case {
+    losses: [f64; 3],
+    queue: u32,
+    buffer: u64,
+    flows: Vec<(u64, u64, bool)>,
+    open: RelayOpen,
+    warm: u32,
+    relays: usize,
+    linux: [bool; 3],
+    cost: bool,
+    window: u64,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let loss = prop_oneof![Just(0.0), Just(0.001), Just(0.02), Just(0.1)];
+    let flows = prop::collection::vec((0u64..300_000, 0u64..2_000, any::<bool>()), 1..12);
+    let open = prop_oneof![Just(RelayOpen::EndToEnd), Just(RelayOpen::AtOnce)];
+    (
+        (prop::array::uniform3(loss), 5u32..200, 16_000u64..500_000, flows),
+        (open, 0u32..4, 1usize..=2, prop::array::uniform3(any::<bool>()), any::<bool>(), 4_000u64..300_000),
+    )
+        .prop_map(|((losses, queue, buffer, flows), (open, warm, relays, linux, cost, window))| Case {
+            losses,
+            queue,
+            buffer,
+            flows,
+            open,
+            warm,
+            relays,
+            linux,
+            cost,
+            window,
+        })
+}
+
+impl Case {
+    fn sides(&self) -> Sides {
+        let queue = Limit::Packets(self.queue);
+        let access = [0, 2].map(|i| limited(lossy(wire(Rate::from_mbps(100), ACCESS), self.losses[i]), queue));
+        let long = limited(lossy(wire(Rate::from_mbps(200), Span::from_millis(3)), self.losses[1]), queue);
+        sides(access, long)
+    }
+
+    fn profile(&self, linux: bool) -> Profile {
+        let base = if linux { Profile::linux() } else { profile() };
+        let window = Bytes::new(self.window);
+        Profile { receive_window: window, autotuning: base.autotuning.map(|first| first.min(window)), ..base }
+    }
+
+    fn relay(&self, sides: &Sides) -> Relay {
+        let byte = if self.cost { Span::from_nanos(20) } else { Span::ZERO };
+        Relay {
+            hosts: sides.relays[..self.relays].to_vec(),
+            access: self.profile(self.linux[1]),
+            long: self.profile(self.linux[2]),
+            buffer: Bytes::new(self.buffer),
+            open: self.open,
+            warm: self.warm,
+            cost: RelayCost { byte, connection: byte * 1000 },
+        }
+    }
+
+    fn starts(&self, sides: &Sides) -> Vec<FlowStart> {
+        let (one, other) = sides.ends;
+        let mut starts: Vec<FlowStart> = self
+            .flows
+            .iter()
+            .enumerate()
+            .map(|(id, &(size, at, back))| {
+                let ends = if back { (other, one) } else { (one, other) };
+                flow(id as u64, Span::from_millis(at), ends, Some(size))
+            })
+            .collect();
+        starts.sort_by_key(|start| (start.time, start.id));
+        starts
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    /// Every byte arrives, every flow ends, every place is reused, nothing is left on the way: whatever is lost, however
+    /// small buffers and windows are. And twice the same run is the same.
+    #[test]
+    fn everything_arrives_over_relays(case in case()) {
+        let sides = case.sides();
+        let starts = case.starts(&sides);
+        let go = || run_with(
+            &sides, case.profile(case.linux[0]), case.relay(&sides), &starts, SECOND * 600, |_| {},
+        );
+        let out = go();
+        for end in &out.ends {
+            prop_assert!(end.end.is_some(), "{end:?}");
+            prop_assert_eq!(Some(end.delivered), end.start.size.map(Bytes::get));
+            prop_assert_eq!(end.resets, 0);
+        }
+        prop_assert_eq!(out.totals.in_flight, 0);
+        prop_assert_eq!(out.totals.digest, go().totals.digest);
+    }
+
+    /// Whatever crashes and when: bytes and frames are conserved, no flow is delivered twice or more than its size, those
+    /// that end are whole, and later flows pass when the relay is back.
+    #[test]
+    fn crashes_leave_nothing_behind(
+        case in case(), first in any::<bool>(), process in any::<bool>(), at in 1u64..3_000_000, lasts in 1u64..2_000_000,
+    ) {
+        let sides = case.sides();
+        let mut starts = case.starts(&sides);
+        let later = starts.len() as u64;
+        let (one, other) = sides.ends;
+        starts.push(flow(later, SECOND * 200, (one, other), Some(50_000)));
+        starts.push(flow(later + 1, SECOND * 200, (other, one), Some(50_000)));
+        let which = usize::from(!first && case.relays > 1);
+        let (at, until) = (Time::ZERO + Span::from_micros(at), Time::ZERO + Span::from_micros(at + lasts));
+        let kind = if process { CrashKind::Process } else { CrashKind::Host };
+        let out = run_with(&sides, case.profile(case.linux[0]), case.relay(&sides), &starts, SECOND * 900, |simulation| {
+            if kind == CrashKind::Host {
+                let link = sides.cables[if which == 0 { 1 } else { 3 }];
+                let links = vec![link, link.reverse()];
+                simulation.set_failures(&[Failure { links, at, until: Some(until), reroute: None, carrier: true }]);
+            }
+            simulation.set_crashes(&[Crash { host: sides.relays[which], kind, at, until: Some(until) }]);
+        });
+        for end in &out.ends {
+            let size = end.start.size.map_or(0, Bytes::get);
+            // a pooled connection whose other end has crashed is found out by the first flow that takes it
+            prop_assert!(end.delivered <= size);
+            prop_assert!(end.end.is_none() || end.delivered == size, "{end:?}");
+            if end.start.time.since(Time::ZERO) == SECOND * 200 && case.warm == 0 {
+                prop_assert!(end.end.is_some(), "{end:?}");
+            }
+        }
+    }
 }

@@ -222,7 +222,8 @@ fn acknowledgements_ride_on_data() {
     }
     let (net, ends) = pair(gigabit(), gigabit());
     let mut talk = PingPong { start: Some(start(1, Span::ZERO, ends, 0)), rounds: 1000 };
-    let delayed_ack = DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 0, adaptive: false };
+    let delayed_ack =
+        DelayedAck { packets: 2, timeout: Span::from_millis(40), quick: 0, adaptive: false, compression: false };
     let profiles = vec![Profile { delayed_ack, ..profile() }];
     let mut simulation = Simulation::new(net.graph.clone(), profiles, Measure::default(), Streams::new(1));
     simulation.run_application(Time::ZERO + Span::from_millis(100), &mut talk).unwrap();

@@ -140,7 +140,7 @@ impl Receiver {
             Wait::Over
         } else if self.ranges.is_empty() {
             linux.acks.delay(now)
-        } else if !profile.recovery.uses_sack() {
+        } else if !(profile.delayed_ack.compression && profile.recovery.uses_sack()) {
             Wait::Over
         } else {
             linux.acks.compress(self.next, linux.rtt.estimate)

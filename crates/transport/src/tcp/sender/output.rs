@@ -286,17 +286,19 @@ impl Sender {
         }
     }
 
-    /// `tcp_update_pacing_rate`: twice the window a round trip in slow start, 1.2 times later; or the control's rate.
+    /// `tcp_update_pacing_rate`: twice the window a round trip in slow start, 1.2 times later; or the control's rate. In
+    /// either case `sk_max_pacing_rate` at most.
     pub(super) fn update_pacing_rate(&mut self, profile: &Profile) {
+        let most = profile.max_pacing_rate.map_or(u64::MAX, |most| most.bps() / 8);
         if let Some(rate) = self.control.pacing() {
-            self.output_mut().rate = rate.bps() / 8;
+            self.output_mut().rate = most.min(rate.bps() / 8);
             return;
         }
         let Some(srtt) = self.rtt.srtt().filter(|srtt| !srtt.is_zero()) else { return };
         let percent = if self.window.cwnd < self.window.ssthresh / 2 { 200 } else { 120 };
         let bytes = self.window.cwnd.max(self.outstanding().next_multiple_of(u64::from(profile.mss)));
         let rate = u128::from(bytes) * percent * 10_000_000_000 / u128::from(srtt.picos());
-        self.output_mut().rate = rate as u64;
+        self.output_mut().rate = most.min(rate as u64);
     }
 
     /// A new segment has been put on the board; returns the bits that it leaves with.

@@ -51,6 +51,9 @@ impl Sender {
         if profile.recovery == (Recovery::NewReno { prr: true }) && self.repair == Repair::Fast {
             self.reduce_without_sack(una, inflation);
         }
+        if self.output.is_some() {
+            self.update_pacing_rate(profile);
+        }
         progress
     }
 

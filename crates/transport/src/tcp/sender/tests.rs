@@ -7,7 +7,7 @@ use headway_units::{Bytes, Rate};
 
 use super::*;
 use crate::segment::{NO_EXTRA, Segment};
-use crate::tcp::profile::{DelayedAck, Offload, Recovery};
+use crate::tcp::profile::{DelayedAck, Offload, Pacing, Recovery};
 
 mod worked;
 
@@ -28,7 +28,7 @@ fn profile(recovery: Recovery) -> Profile {
         min_rto: Span::from_millis(200),
         initial_rto: Span::from_secs(1),
         max_rto: Span::from_secs(120),
-        delayed_ack: DelayedAck { packets: 1, timeout: Span::ZERO, quick: 0, adaptive: false },
+        delayed_ack: DelayedAck { packets: 1, timeout: Span::ZERO, quick: 0, adaptive: false, compression: false },
         receive_window: Bytes::new(1 << 30),
         ecn: true,
         multipath: None,
@@ -163,6 +163,24 @@ fn after_a_lost_syn_data_waits_three_seconds() {
         let mut script = Script::after(profile(Recovery::Sack), lost);
         assert_eq!(script.sender.timer.deadline(), script.now + expected, "{lost} lost");
         assert_eq!(script.segments().len(), if lost > 0 { 1 } else { 10 });
+    }
+}
+
+/// `tcp_update_pacing_rate` at every acknowledgement, whichever engine repairs: 1.2 windows a round trip in congestion
+/// avoidance, which the handshake measured as 10 ms; a window that doubles makes it 2 windows of twice the size.
+#[test]
+fn the_pacing_rate_follows_the_window() {
+    for recovery in BOTH {
+        let mut s = Script::after(Profile { pacing: Pacing::Always, ..profile(recovery) }, 0);
+        assert_eq!(s.sender.pacing_rate(), 1_200_000, "ten segments of 1,000 B");
+        s = Script::after(Profile { pacing: Pacing::Always, initial_ssthresh: None, ..profile(recovery) }, 0);
+        assert_eq!(s.sender.pacing_rate(), 2_000_000);
+        s.now += ROUND_TRIP;
+        (1..=10).for_each(|next| s.ack(next, &[], 0));
+        assert_eq!(s.cwnd(), 20);
+        let srtt = s.sender.rtt.srtt().unwrap().as_secs_f64();
+        let expected = 2.0 * 20_000.0 / srtt;
+        assert!((s.sender.pacing_rate() as f64 - expected).abs() <= 1.0, "{} {expected}", s.sender.pacing_rate());
     }
 }
 

@@ -84,14 +84,16 @@ impl Sender {
         self.note_reduction();
     }
 
-    /// `tcp_end_cwnd_reduction`; `down`: cwnd is now ssthresh.
+    /// `tcp_end_cwnd_reduction`; `down`: cwnd is now ssthresh. With rate halving it does not rise to it
+    /// (`tcp_complete_cwr` of Linux 2.6.32): slow start does that.
     pub(super) fn end_reduction(&mut self, now: Time, down: bool) {
         if self.control.manages_cwnd() {
             self.control.on_recovered(now, &mut self.window);
             return;
         }
         if self.window.ssthresh != u64::MAX && down {
-            self.window.cwnd = self.window.ssthresh;
+            let halves = self.settings().reduction == Reduction::Halving;
+            self.window.cwnd = if halves { self.window.cwnd.min(self.window.ssthresh) } else { self.window.ssthresh };
             self.note_window_change(now);
         }
         self.control.on_recovered(now, &mut self.window);

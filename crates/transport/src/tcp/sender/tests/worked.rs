@@ -90,6 +90,22 @@ fn a_burst_of_losses_of_rfc_6937() {
     assert_eq!(answers(&mut s, 15..20), "N N RRRRRR R R");
 }
 
+/// The same burst, repaired: the window is ssthresh, ten, after proportional reduction; after rate halving it is what was
+/// in flight and no more (`tcp_complete_cwr` of Linux 2.6.32), and slow start goes on from there.
+#[test]
+fn rate_halving_does_not_end_with_a_burst() {
+    for (reduction, expected) in [(Reduction::Proportional, 10), (Reduction::Halving, 6)] {
+        let mut s = Script::after(reducing(reduction), 0);
+        s.segments();
+        answers(&mut s, 15..20);
+        for next in 1..15 {
+            s.ack(next, &[(15, 20)], 0);
+        }
+        s.ack(22, &[], 0);
+        assert_eq!(s.cwnd(), expected, "{reduction:?}");
+    }
+}
+
 /// When timers set now for `after` fire in Linux: at a tick, and with the wheel's grain of 8 ms from 63 ms on; up to a
 /// grain later.
 fn assert_fires(s: &Script, after: Span) {
