@@ -180,7 +180,7 @@ Examples:
   headway model relay --window 1400KB --mss 1448B --headers 90B
   headway model relay --delay 0.1ms..100ms --loss 0.0001%..1% --points 50 --csv > surface.csv
   headway model relay --relays 0.5 --delay 0ms --loss 0.1%
-  headway model relay --beside results/relay-r3 --direct xp --relayed xp-relay
+  headway model relay --beside results/relay-r3-loss-and-delay --direct xp --relayed xp-relay
 
 Formulae, constants and what they leave out are in docs/relay-model.md.";
 

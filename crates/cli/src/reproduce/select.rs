@@ -87,8 +87,11 @@ mod tests {
             assert_eq!(names(&[text]), [l7], "{text}");
         }
         assert_eq!(names(&["l7", "lanes-l6", "l7"]), [l6, l7]);
-        assert!(names(&["lanes"]).len() > 10 && names(&["lanes"]).iter().all(|name| name.starts_with("lanes-")));
-        assert!(names(&["lanes"]).is_sorted_by_key(|name| parts(name).unwrap().2));
+        for group in ["lanes", "relay"] {
+            let own: Vec<&str> = names(&[]).into_iter().filter(|name| parts(name).unwrap().0 == group).collect();
+            assert!(!own.is_empty() && own == names(&[group]), "{group}");
+            assert!(own.is_sorted_by_key(|name| parts(name).unwrap().2), "{own:?}");
+        }
         assert!(choose(&["l".to_owned()]).is_err() && choose(&[String::new()]).is_err());
     }
 }

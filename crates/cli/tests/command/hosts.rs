@@ -104,3 +104,47 @@ fn the_bundled_scenarios_for_kernels_give_what_they_claim() {
     let capture = std::fs::metadata(place.path("web/captures/0-0/right-host0.pcap")).unwrap();
     assert!(capture.len() > 12_000_000, "the megabytes and their headers, {} bytes", capture.len());
 }
+
+/// W/d, and with relays what the link carries; see `scenarios/relay-kernel.toml`.
+#[test]
+fn haproxy_in_guests_relays_what_a_window_would_hold_back() {
+    let place = Place::new();
+    let image = match headway_kernel::image::Image::find(None) {
+        Ok(image) => image,
+        Err(error) => {
+            println!("skipped: {error}");
+            return;
+        }
+    };
+    if !image.about.programs.iter().any(|program| program.path.ends_with("/haproxy")) {
+        println!("skipped relay-kernel: the image has no haproxy");
+        return;
+    }
+    let short = ["--set", "sweep.loss=0%", "--set", "duration=9s", "--set", "traffic.relayed.start=5s"];
+    let direct = "traffic.direct.run='iperf3 -c server -t 4 -J'";
+    let relayed = "traffic.relayed.run='iperf3 -c relay-a -t 3 -J'";
+    let how = [
+        "run",
+        "relay-kernel",
+        "--hosts",
+        "linux",
+        "--policy",
+        "linux",
+        "--out",
+        "relay",
+        "--set",
+        direct,
+        "--set",
+        relayed,
+    ];
+    place.ok(&[&how[..], &short].concat());
+    let mbps = |name: &str| {
+        let text = place.read(&format!("relay/commands/0-0/{name}-client.stdout"));
+        let object: serde_json::Value = serde_json::from_str(&text).expect("iperf3's JSON");
+        object["end"]["sum_received"]["bits_per_second"].as_f64().expect("a rate") / 1e6
+    };
+    // 65,535 B in 28.6 ms are 18.3 Mb/s, less in the round trips of slow start.
+    assert!((17.0..18.7).contains(&mbps("direct")), "{}", mbps("direct"));
+    // 1,448 B of data in each 1,538 B of 100 Mb/s: 94.1 Mb/s, less in slow start over the long link.
+    assert!((80.0..94.2).contains(&mbps("relayed")), "{}", mbps("relayed"));
+}
