@@ -343,7 +343,11 @@ impl Metric {
             | Metric::Retransmissions
             | Metric::Timeouts
             | Metric::Resets => {
-                if value.fract() == 0.0 || value.abs() >= 1000.0 { format!("{value:.0}") } else { three_digits(value) }
+                if value.fract() == 0.0 || value.abs() >= 1000.0 {
+                    format!("{value:.0}")
+                } else {
+                    three_digits(value)
+                }
             }
             Metric::Slowdown(_) | Metric::Fairness => three_digits(value),
             Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean | Metric::Reach(_) | Metric::Recovery(_) => {

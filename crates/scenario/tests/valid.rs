@@ -5,7 +5,7 @@ use headway_scenario::schema::{FlowsRecord, HostKind, Pairs, Protocol, SizeKind}
 use headway_scenario::{Amount, Document, Overrides, Quantity, QueueLimit, Scalar, ScenarioRecord};
 use headway_units::{Bytes, Rate, Span};
 
-const ALL: [(&str, &str); 12] = [
+const ALL: [(&str, &str); 13] = [
     ("lanes.toml", include_str!("valid/lanes.toml")),
     ("dumbbell.toml", include_str!("valid/dumbbell.toml")),
     ("graph.toml", include_str!("valid/graph.toml")),

@@ -4,8 +4,8 @@ use headway_control::pacing::Burst;
 use headway_engine::Streams;
 use headway_fabric::{Limit, QueueSpec, Wire};
 use headway_transport::{
-    CardModel, Datagram, Failure, FlowEnd, FlowRate, FlowStart, Measure, Release, SampleKind, SampleOf, Simulation, Totals,
-    Transport,
+    CardModel, Datagram, Failure, FlowEnd, FlowRate, FlowStart, Measure, Release, SampleKind, SampleOf, Simulation,
+    Totals, Transport,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 
