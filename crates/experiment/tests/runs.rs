@@ -87,6 +87,37 @@ fn flows_are_reported_by_their_size() {
     assert_eq!(mean(&all_short, "flows/long", "flows").unwrap_or(0.0), 0.0);
 }
 
+/// A window of 64 KB over 28.2 ms: 2 MB take 31 round trips or more directly, and a few over relays. The flow that begins
+/// at 1 s, while the process is down, is refused; the one before is over by then. Without relays nothing crashes.
+#[test]
+fn relays_forward_crash_and_come_back() {
+    let claim = |policy: &str, value: &str, low: &str, high: &str| {
+        format!(
+            "[[claim]]\ntext = \"{policy} {value}\"\nbetween = {{ policy = \"{policy}\", traffic = \"objects\", value = \"{value}\", \
+             low = {low}, high = {high} }}\n"
+        )
+    };
+    let mut text = include_str!("runs/relay.toml").to_owned();
+    for (policy, value, low, high) in [
+        ("direct", "fct.p50", "\"874ms\"", "\"1.2s\""),
+        ("direct", "resets", "0", "0"),
+        ("direct", "unfinished", "0", "0"),
+        ("warm", "fct.p50", "\"14ms\"", "\"100ms\""),
+        ("warm", "resets", "1", "9"),
+        ("warm", "unfinished", "1", "1"),
+        ("cold", "fct.p50", "\"100ms\"", "\"400ms\""),
+        ("cold", "resets", "1", "9"),
+        ("bypassing", "fct.p50", "\"874ms\"", "\"1.2s\""),
+        ("bypassing", "resets", "0", "0"),
+    ] {
+        text += &claim(policy, value, low, high);
+    }
+    let results = run_on(2, &text, &[]);
+    for verdict in &results.verdicts {
+        assert!(verdict.held, "{verdict:?}");
+    }
+}
+
 /// One after another on an idle path, where 50 KB take 20 ms and a handshake: at most ten in 200 ms. A pause
 /// of 20 ms on average leaves fewer, and no policy or thread changes what is sent.
 #[test]

@@ -35,7 +35,7 @@ pub trait Application {
         false
     }
 
-    /// The last byte of the flow called `id` was delivered at `at`. It is told a picosecond later, so that all that
+    /// The last byte of the flow called `id` was delivered at `at`, or a reset ended it without ([`Crash`](crate::Crash)). It is told a picosecond later, so that all that
     /// happens at `at` has happened, and of flows in the order in which they completed.
     fn completed(&mut self, at: Time, id: u64) {
         let _ = (at, id);

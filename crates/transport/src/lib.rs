@@ -1,12 +1,14 @@
 //! What hosts do: TCP, MPTCP and replication, driving the decisions of `headway-control` over the fabric.
 //!
 //! [`Simulation`] owns the fabric, the event queue and the time; flows go in ([`FlowStart`]), and what became of them
-//! comes out ([`FlowEnd`], [`Sample`]). Who carries a flow is a tenant of the loop, chosen by [`Transport`]: TCP, or
-//! datagrams at a fixed rate. `docs/adding/transport.md` says how another is added. The data of a
+//! comes out ([`FlowEnd`], [`Sample`]). Who carries a flow is a tenant of the loop, chosen by [`Transport`]: TCP,
+//! TCP over relays, or datagrams at a fixed rate. `docs/adding/transport.md` says how another is added. The data of a
 //! flow goes one way, from a connection's opener to the other end, which acknowledges. Programs that talk both ways use
 //! [`Sockets`].
 //!
-//! Left out, on purpose: path MTU discovery, resets. Of a connection that carries data one way, the reverse direction is
+//! Flows over relays ([`Relayed`]) are chains of such two-way connections.
+//!
+//! Left out, on purpose: path MTU discovery, and resets but for relays that crash ([`Crash`]). Of a connection that carries data one way, the reverse direction is
 //! closed only where loss recovery is Linux' and the connection has one path; its FIN is not repaired.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 

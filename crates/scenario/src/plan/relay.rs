@@ -105,6 +105,10 @@ fn check_ends(
             return Err(fault(message).help("kind = \"modelled\" in its group"));
         }
     }
+    if relay.hosts.len() == 1 && relay.warm > 0 {
+        let message = "warm connections are between two relays, and there is one";
+        return Err(PlanError::new(&[at, &["warm"]].concat(), message).help("leave `warm` out, or take a pair"));
+    }
     for &(name, sources, destinations) in ends {
         for &own in &relay.hosts {
             if sources.contains(&own) || destinations.contains(&own) {
@@ -144,7 +148,10 @@ fn first_connected(one: NodeId, other: NodeId, network: &Network) -> bool {
 
 /// What hosts and relays have must fit together.
 fn check_sides(name: &str, hosts: &Profile, relay: &Relay, at: &[&str]) -> Result<(), PlanError> {
-    for (key, side) in [("access", &relay.access), ("long", &relay.long)] {
+    // hosts meet the long side of a single relay only
+    let sides = [("access", &relay.access), ("long", &relay.long)];
+    let met = if relay.hosts.len() == 1 { 2 } else { 1 };
+    for (key, side) in sides.into_iter().take(met) {
         let both = [(side, hosts), (hosts, side)];
         for (sender, receiver) in both {
             let forth = sender.towards(receiver);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use headway_engine::Streams;
 use headway_fabric::{Limit, LinkId, NodeId, Wire};
 use headway_transport::{
-    Crash, CrashKind, Failure, FlowEnd, FlowStart, Measure, Profile, Relay, RelayCost, RelayOpen, Relayed, Sample,
-    SampleKind, SampleOf, Simulation, Totals, Transport,
+    Costs, Crash, CrashKind, Failure, FlowEnd, FlowStart, HostModel, Measure, Profile, Relay, RelayCost, RelayOpen,
+    Relayed, Sample, SampleKind, SampleOf, Simulation, Totals, Transport,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -458,6 +458,7 @@ struct Case {
     linux: [bool; 3],
     cost: bool,
     window: u64,
+    modelled: bool,
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -466,9 +467,17 @@ fn case() -> impl Strategy<Value = Case> {
     let open = prop_oneof![Just(RelayOpen::EndToEnd), Just(RelayOpen::AtOnce)];
     (
         (prop::array::uniform3(loss), 5u32..200, 16_000u64..500_000, flows),
-        (open, 0u32..4, 1usize..=2, prop::array::uniform3(any::<bool>()), any::<bool>(), 4_000u64..300_000),
+        (
+            open,
+            0u32..4,
+            1usize..=2,
+            prop::array::uniform3(any::<bool>()),
+            any::<bool>(),
+            4_000u64..300_000,
+            any::<bool>(),
+        ),
     )
-        .prop_map(|((losses, queue, buffer, flows), (open, warm, relays, linux, cost, window))| Case {
+        .prop_map(|((losses, queue, buffer, flows), (open, warm, relays, linux, cost, window, modelled))| Case {
             losses,
             queue,
             buffer,
@@ -479,6 +488,7 @@ fn case() -> impl Strategy<Value = Case> {
             linux,
             cost,
             window,
+            modelled,
         })
 }
 
@@ -488,6 +498,16 @@ impl Case {
         let access = [0, 2].map(|i| limited(lossy(wire(Rate::from_mbps(100), ACCESS), self.losses[i]), queue));
         let long = limited(lossy(wire(Rate::from_mbps(200), Span::from_millis(3)), self.losses[1]), queue);
         sides(access, long)
+    }
+
+    /// Cards and cores of the relays take time, if they do.
+    fn set_models(&self, sides: &Sides, simulation: &mut Simulation) {
+        let costs = Costs { packet: Span::from_nanos(500), ..Costs::default() };
+        let model =
+            HostModel { coalesce_time: Span::from_micros(20), coalesce_frames: 8, costs, ..HostModel::default() };
+        for &relay in sides.relays.iter().filter(|_| self.modelled) {
+            simulation.model_host(relay, model);
+        }
     }
 
     fn profile(&self, linux: bool) -> Profile {
@@ -535,7 +555,8 @@ proptest! {
         let sides = case.sides();
         let starts = case.starts(&sides);
         let go = || run_with(
-            &sides, case.profile(case.linux[0]), case.relay(&sides), &starts, SECOND * 600, |_| {},
+            &sides, case.profile(case.linux[0]), case.relay(&sides), &starts, SECOND * 600,
+            |simulation| case.set_models(&sides, simulation),
         );
         let out = go();
         for end in &out.ends {
@@ -563,6 +584,7 @@ proptest! {
         let (at, until) = (Time::ZERO + Span::from_micros(at), Time::ZERO + Span::from_micros(at + lasts));
         let kind = if process { CrashKind::Process } else { CrashKind::Host };
         let out = run_with(&sides, case.profile(case.linux[0]), case.relay(&sides), &starts, SECOND * 900, |simulation| {
+            case.set_models(&sides, simulation);
             if kind == CrashKind::Host {
                 let link = sides.cables[if which == 0 { 1 } else { 3 }];
                 let links = vec![link, link.reverse()];
