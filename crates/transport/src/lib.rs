@@ -39,7 +39,7 @@ mod trace;
 mod transport;
 
 pub use application::Application;
-pub use card::{CardClass, CardCounters, CardModel, FlowRate, Release};
+pub use card::{CardClass, CardCounters, CardModel, FlowRate, Release, RoundTrip};
 pub use datagram::Datagram;
 pub use environment::Totals;
 pub use external::{Departure, External, ExternalError};

@@ -7,7 +7,7 @@ mod modelled;
 mod rate;
 
 use headway_control::pacing::{Burst, FASTEST};
-use headway_language::record;
+use headway_language::{record, words};
 use headway_units::Rate;
 
 pub use modelled::{By, ModelledPacingRecord, PacingClassRecord};
@@ -18,6 +18,16 @@ use crate::Mistake;
 /// The slowest pace: a frame of 1,538 B every 12 s.
 const SLOWEST: Rate = Rate::from_bps(1_000);
 
+words! {
+    /// The round trip of a dynamic rate.
+    pub enum RoundTripOf {
+        /// The sender's estimate, which has in it how long its packets wait to be sent.
+        "smoothed" => Smoothed,
+        /// The shortest one that was measured.
+        "least" => Least,
+    }
+}
+
 record! {
     /// Pacing, as every host can have it.
     pub struct PacingRecord {
@@ -26,6 +36,8 @@ record! {
         /// The most of a dynamic rate.
         #[range(SLOWEST..=FASTEST)]
         pub limit: Option<Rate>,
+        /// The round trip of a dynamic rate; smoothed when left out.
+        pub round_trip: Option<RoundTripOf>,
         /// All that leaves an interface together.
         #[range(SLOWEST..=FASTEST)]
         pub interface_limit: Option<Rate>,
@@ -53,6 +65,14 @@ impl PacingRecord {
                 message: "`limit` is the most of a dynamic rate, and there is none".to_owned(),
                 label: "limits nothing",
                 help: Some("take `rate = \"dynamic\"`; all that a host sends together has `interface-limit`"),
+            });
+        }
+        if self.round_trip.is_some() && !dynamic {
+            all.push(Mistake {
+                key: "round-trip",
+                message: "`round-trip` is that of a dynamic rate, and there is none".to_owned(),
+                label: "of no rate",
+                help: Some("take `rate = \"dynamic\"`, or leave it out"),
             });
         }
         if self.clusters.is_some() && self.burst.is_some() {

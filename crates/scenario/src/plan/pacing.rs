@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use headway_control::pacing::{FASTEST, Limit};
 use headway_fabric::NodeId;
-use headway_levers::pacing::{By, ModelledPacingRecord, PaceRate};
-use headway_transport::{CardClass, CardModel, FlowRate, Release};
+use headway_levers::pacing::{By, ModelledPacingRecord, PaceRate, RoundTripOf};
+use headway_transport::{CardClass, CardModel, FlowRate, Release, RoundTrip};
 
 use super::error::PlanError;
 use super::network::Network;
@@ -43,7 +43,13 @@ fn model(record: &ModelledPacingRecord, scenario: &ScenarioRecord, traffic: &Tra
     let rate = |rate: PaceRate| match rate {
         PaceRate::None => FlowRate::Unpaced,
         PaceRate::Static(rate) => FlowRate::Static(rate),
-        PaceRate::Dynamic => FlowRate::Dynamic { limit: common.limit },
+        PaceRate::Dynamic => FlowRate::Dynamic {
+            limit: common.limit,
+            round_trip: match common.round_trip.unwrap_or(RoundTripOf::Smoothed) {
+                RoundTripOf::Smoothed => RoundTrip::Smoothed,
+                RoundTripOf::Least => RoundTrip::Least,
+            },
+        },
     };
     let place = |name: &str| scenario.traffic.iter().position(|traffic| traffic.name.as_str() == name);
     let classes = record.classes.iter().map(|(name, class)| CardClass {

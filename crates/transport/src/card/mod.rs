@@ -52,6 +52,17 @@ pub enum Release {
     Timer(Span),
 }
 
+/// The round trip of a dynamic rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RoundTrip {
+    /// The sender's estimate, smoothed (the paper's). It has the wait in the card in it: a rate of a window a round trip
+    /// never works off what waits there, whatever it is.
+    #[default]
+    Smoothed,
+    /// The shortest of the connection: what waits in the card is worked off.
+    Least,
+}
+
 /// The pace of each flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowRate {
@@ -63,6 +74,8 @@ pub enum FlowRate {
     Dynamic {
         /// The paper's static mode is an estimate with such a limit.
         limit: Option<Rate>,
+        /// Which one.
+        round_trip: RoundTrip,
     },
 }
 
@@ -121,6 +134,8 @@ pub(crate) struct Estimate {
     pub window: u64,
     /// The smoothed round-trip time.
     pub srtt: Option<Span>,
+    /// The shortest one.
+    pub least: Option<Span>,
     /// Bytes of data in a full frame, and of headers and checksum.
     pub mss: u32,
     pub overhead: u32,
@@ -314,9 +329,13 @@ fn pace(rate: FlowRate, estimate: Option<Estimate>, between: u32) -> Pace {
     match rate {
         FlowRate::Unpaced => Pace::default(),
         FlowRate::Static(rate) => Pace { target: Some(Target::of_rate(rate)), window: None },
-        FlowRate::Dynamic { limit } => {
+        FlowRate::Dynamic { limit, round_trip } => {
             let window = line_window(estimate, between);
-            let srtt = estimate.and_then(|estimate| estimate.srtt).unwrap_or_default();
+            let span = estimate.and_then(|estimate| match round_trip {
+                RoundTrip::Smoothed => estimate.srtt,
+                RoundTrip::Least => estimate.least,
+            });
+            let srtt = span.unwrap_or_default();
             // the paper, eq. 1
             let own = window.and_then(|window| Target::of_window(window, srtt));
             let limit = limit.map(Target::of_rate);

@@ -125,7 +125,7 @@ impl Tcp {
         let sender = &self.senders[subflow as usize];
         let connection = &self.connections[sender.connection as usize];
         let Profile { mss, overhead, .. } = self.profiles[usize::from(connection.profile)];
-        Estimate { window: sender.window.cwnd, srtt: sender.rtt.srtt(), mss, overhead }
+        Estimate { window: sender.window.cwnd, srtt: sender.rtt.srtt(), least: sender.rtt.min(), mss, overhead }
     }
 
     /// How many connections a flow of that size is given.

@@ -3,7 +3,7 @@
 use headway_control::pacing::{Burst, Limit};
 use headway_engine::Streams;
 use headway_fabric::{Limit as QueueLimit, LinkId};
-use headway_transport::{CardClass, CardModel, FlowRate, Profile, Release};
+use headway_transport::{CardClass, CardModel, FlowRate, Profile, Release, RoundTrip};
 use headway_units::{Bytes, Rate, Span};
 
 use super::spacing::card;
@@ -61,7 +61,8 @@ fn with_a_static_rate() {
 fn with_a_dynamic_rate_and_bursts() {
     for (seed, burst) in [(0, Burst::Packets(1)), (1, Burst::Packets(4)), (2, Burst::Clusters(3))] {
         let limit = Some(Rate::from_mbps(400));
-        let model = CardModel { burst, ..card(Release::Gap, FlowRate::Dynamic { limit }) };
+        let model =
+            CardModel { burst, ..card(Release::Gap, FlowRate::Dynamic { limit, round_trip: RoundTrip::Smoothed }) };
         compare(&model, Rate::from_gbps(1), seed);
     }
 }
@@ -75,7 +76,7 @@ fn with_classes_on_an_odd_line() {
         let model = CardModel {
             limit: limit(700),
             classes: vec![class(0, limit(300), None), class(1, None, Some(FlowRate::Unpaced))],
-            ..card(Release::Gap, FlowRate::Dynamic { limit: None })
+            ..card(Release::Gap, FlowRate::Dynamic { limit: None, round_trip: RoundTrip::Smoothed })
         };
         compare(&model, Rate::from_gbps(3), seed);
     }

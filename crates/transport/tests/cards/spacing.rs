@@ -2,7 +2,7 @@
 
 use headway_control::pacing::Burst;
 use headway_fabric::Limit;
-use headway_transport::{CardModel, FlowRate, Profile, Release};
+use headway_transport::{CardModel, FlowRate, Profile, Release, RoundTrip};
 use headway_units::{Bytes, Rate, Span};
 
 use crate::common::{FULL, Line, MSS, Outcome, Setup, assert_near, limited, line, profile, transmission, wire};
@@ -107,7 +107,7 @@ fn a_timer_makes_bursts() {
 fn the_dynamic_rate_spreads_a_window_over_the_round_trip() {
     let net = line(&[wire(gigabit(), Span::from_micros(5)), wire(gigabit(), Span::from_millis(10))]);
     let run = |rate| run(&net, window(50), card(Release::Gap, rate), Span::from_millis(61));
-    let dynamic = run(FlowRate::Dynamic { limit: None });
+    let dynamic = run(FlowRate::Dynamic { limit: None, round_trip: RoundTrip::Smoothed });
     // handshake: 84 B over two links and back, of 1 Gb/s, and the delays
     let rtt = Span::from_micros(2 * 10_005) + transmission(gigabit(), 84) * 4;
     let first: Vec<Span> = arrivals(&dynamic)[..49].to_vec();
@@ -117,9 +117,24 @@ fn the_dynamic_rate_spreads_a_window_over_the_round_trip() {
     let sum: Span = first.iter().copied().sum();
     assert!(sum.abs_diff(exact * 49) <= byte, "{sum}");
     // with a limit of 20 Mb/s, which is slower than 50 · 1,538 B in 20 ms
-    let limited = run(FlowRate::Dynamic { limit: Some(Rate::from_mbps(20)) });
+    let limited = run(FlowRate::Dynamic { limit: Some(Rate::from_mbps(20)), round_trip: RoundTrip::Smoothed });
     let gap = transmission(Rate::from_mbps(20), FULL);
     assert!(arrivals(&limited).iter().all(|&between| between == gap));
+}
+
+/// A window that has grown in slow start faster than its own pace waits in the card. The smoothed round trip has that wait
+/// in it, so the rate that it gives never works it off; the shortest round trip's does, and the window goes out in each.
+#[test]
+fn the_shortest_round_trip_works_off_what_waits_in_the_card() {
+    let net = line(&[wire(gigabit(), Span::from_micros(5)), wire(gigabit(), Span::from_millis(10))]);
+    let delivered = |round_trip| {
+        let rate = FlowRate::Dynamic { limit: None, round_trip };
+        let grows = Profile { initial_window: 2, initial_ssthresh: None, ..window(200) };
+        arrivals(&run(&net, grows, card(Release::Gap, rate), Span::from_secs(2))).len() as f64
+    };
+    let most = 200.0 * 2.0 / 0.02001;
+    let (smoothed, least) = (delivered(RoundTrip::Smoothed), delivered(RoundTrip::Least));
+    assert!(least > 0.9 * most && smoothed < 0.75 * most, "{smoothed} {least} of {most}");
 }
 
 /// Bursts of k, and k gaps: at a quarter of the rate, eight frames back to back and the time of 24.

@@ -11,7 +11,8 @@ use headway_engine::Streams;
 use headway_fabric::{Graph, Limit, LinkId, NodeId, PortCounters, QueueSpec, Wire};
 use headway_transport::{
     CardClass, CardCounters, CardModel, DelayedAck, Failure, FlowEnd, FlowRate, FlowStart, HostCounters, HostModel,
-    Measure, Multipath, Profile, Recovery, Release, Sample, SampleKind, SampleOf, Simulation, Totals, Traced,
+    Measure, Multipath, Profile, Recovery, Release, RoundTrip, Sample, SampleKind, SampleOf, Simulation, Totals,
+    Traced,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -462,7 +463,7 @@ pub fn any_card() -> impl Strategy<Value = CardModel> {
         prop_oneof![
             Just(FlowRate::Unpaced),
             rate().prop_map(FlowRate::Static),
-            prop::option::of(rate()).prop_map(|limit| FlowRate::Dynamic { limit }),
+            prop::option::of(rate()).prop_map(|limit| FlowRate::Dynamic { limit, round_trip: RoundTrip::Smoothed }),
         ]
     };
     let limit = move || prop::option::of((rate(), 1u32..5).prop_map(|(rate, burst)| PaceLimit { rate, burst }));
