@@ -43,6 +43,13 @@ pub(super) fn check(
             return Err(PlanError::new(&["measure", "series"], format!("{of} of namespaces are not sampled")));
         }
     }
+    for (index, claim) in scenario.claim.iter().enumerate() {
+        if let Some((place, _)) = claim.operand_places().into_iter().find(|(_, operand)| operand.value == "drops") {
+            let index = index.to_string();
+            let path: Vec<&str> = ["claim", &index].into_iter().chain(place).chain(["value"]).collect();
+            return Err(PlanError::new(&path, "drops of namespaces are not counted"));
+        }
+    }
     // Settings of a namespace begin with `net`; all others are the whole machine's.
     let own = |name: &str| name.starts_with("net.") || name.starts_with("net/");
     let mut names = policy.linux.iter().flat_map(|linux| linux.sysctl.iter().map(|(name, _)| name));

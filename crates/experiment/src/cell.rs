@@ -193,7 +193,7 @@ impl CellPlan {
             joined = KernelOutcome::new(kernels, &started.sent, &ideal, &outputs, &self.network, wants)
                 .map_err(|what| Failure::Kernels(KernelError::Report(what)))?;
         }
-        let ports = self.ports(&mut simulation);
+        let ports = (self.place() != Some(Where::Namespaces)).then(|| self.ports(&mut simulation));
         let (mut ends, samples, totals) = simulation.finish();
         ends.extend(workload.finish());
         let outcome = self.outcome(job, ends, samples, totals, joined, &work);
@@ -287,17 +287,7 @@ impl CellPlan {
             down: totals.down,
             astray: work.astray,
         };
-        Outcome {
-            job,
-            flows,
-            samples,
-            ports: Vec::new(),
-            commands: joined.commands,
-            failed,
-            counters,
-            digest,
-            end: self.end,
-        }
+        Outcome { job, flows, samples, ports: None, commands: joined.commands, failed, counters, digest, end: self.end }
     }
 
     /// What the queues of ports dropped, of those that did.

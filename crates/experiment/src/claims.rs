@@ -45,8 +45,6 @@ struct Claim {
     text: String,
     rule: Rule,
     printed: Vec<Printed>,
-    /// What is printed is doubtful.
-    suspect: bool,
     known: Option<String>,
     /// Sweep points it is about, by index; for each, those that its operands are taken at.
     cases: Vec<(usize, [usize; 2])>,
@@ -61,7 +59,7 @@ impl Claim {
     fn new(record: &ClaimRecord, rule: Rule) -> Claim {
         let (text, known) = (record.text.clone(), record.known.clone());
         let (printed, printed_at, cases) = (Vec::new(), Vec::new(), Vec::new());
-        Claim { text, rule, printed, suspect: false, known, cases, printed_at, skipped: 0 }
+        Claim { text, rule, printed, known, cases, printed_at, skipped: 0 }
     }
 }
 
@@ -123,7 +121,8 @@ impl Claims {
                         }
                     } else {
                         match printed(0) {
-                            Ok(one) => (claim.printed, claim.suspect) = one,
+                            Ok((printed, false)) => claim.printed = printed,
+                            Ok((_, true)) => note(0, never_judged(&number)),
                             Err(fault) => note(0, fault),
                         }
                     }
@@ -159,7 +158,7 @@ impl Claims {
             .enumerate()
             .map(|(index, claim)| {
                 let cases: Vec<Case> = (0..claim.cases.len()).map(|place| self.case(index, claim, place)).collect();
-                let held = !cases.is_empty() && cases.iter().all(|case| case.held || !case.is_judged());
+                let held = cases.iter().any(Case::is_judged) && cases.iter().all(|case| case.held || !case.is_judged());
                 let (text, known, printed) = (claim.text.clone(), claim.known.clone(), claim.printed.clone());
                 Verdict { text, held, known, printed, skipped: claim.skipped, cases }
             })
@@ -188,11 +187,7 @@ impl Claims {
             ours: operands[0].show(&case.first),
             suspect: *suspect,
         };
-        let published = match claim.printed_at.get(place) {
-            Some(own) => Some(cell(own)),
-            None => claim.suspect.then(|| cell(&(claim.printed.clone(), true))),
-        };
-        Case { published, ..case }
+        Case { published: claim.printed_at.get(place).map(cell), ..case }
     }
 
     fn compared(&self, index: usize, claim: &Claim, place: usize) -> Case {
@@ -255,6 +250,14 @@ impl Rule {
             Rule::Between { operand, .. } | Rule::Near { operand, .. } => vec![operand],
         }
     }
+}
+
+/// A claim that has nothing but a doubtful number.
+fn never_judged(number: &str) -> PlanError {
+    let message = "the published number is suspect, so nothing would judge this claim";
+    let help =
+        "a sweep whose values are in `row` is judged by its other cells; leave `suspect` out to be judged by this one";
+    PlanError::new(&["claim", number, "published"], message).help(help)
 }
 
 /// The rule of claim number `index`.

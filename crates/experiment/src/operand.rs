@@ -2,7 +2,7 @@
 
 use headway_results::{Estimate, Metric, Outcome, Statistic, Subject};
 use headway_scenario::plan::{Network, PlanError};
-use headway_scenario::schema::{ClaimRecord, OperandRecord, ScenarioRecord, Series, TrafficRecord};
+use headway_scenario::schema::{OperandRecord, ScenarioRecord, Series, TrafficRecord};
 use headway_units::{Span, Time};
 
 /// A value that a claim is about, in one repeat of one cell.
@@ -43,7 +43,11 @@ impl Operand {
                 format!("{} [{}, {}]", show(value), show(low), show(high))
             }
             (Some(value), ..) => self.metric.display(value),
-            _ => "no value (no flows, or unfinished ones)".to_owned(),
+            _ => match self.metric {
+                Metric::Reach(_) => "no value (never reached, or no flows)".to_owned(),
+                Metric::Recovery(_) => "no value (not back by the end, or never reached)".to_owned(),
+                _ => "no value (no flows, or unfinished ones)".to_owned(),
+            },
         }
     }
 }
@@ -65,7 +69,7 @@ pub(crate) fn operand(record: &OperandRecord, path: &[&str], scenario: &Scenario
     let reported: Vec<(String, &TrafficRecord)> = reported.collect();
     let traffic = match (&record.traffic, &reported[..]) {
         // It is of the network.
-        _ if metric == Metric::Drops => "",
+        _ if metric.is_of_network() => "",
         (Some(name), _) => name.as_str(),
         (None, [(only, _)]) => only.as_str(),
         (None, []) => return Err(PlanError::new(path, "this scenario has no flows that a claim could be about")),
@@ -102,12 +106,12 @@ fn describe(record: &OperandRecord, metric: Metric, traffic: &str) -> String {
 /// Keys that say nothing of a metric are mistakes.
 fn check_keys(record: &OperandRecord, metric: Metric, path: &[&str]) -> Result<(), PlanError> {
     let of_rates = matches!(metric, Metric::Reach(_) | Metric::Recovery(_));
-    let of_network = metric == Metric::Drops;
+    let of_network = metric.is_of_network();
     let wrong = |key: &str, of: &str| {
         let message = format!("`{key}` says nothing of `{metric}`");
         Err(PlanError::new(&[path, &[key]].concat(), message).help(format!("it is for {of}")))
     };
-    if record.port.is_some() && !of_rates && !of_network {
+    if record.port.is_some() && !of_rates && metric != Metric::Drops {
         return wrong("port", "`drops`, `reach.RATE` and `recovery.RATE`");
     }
     if record.over.is_some() && !of_rates {
@@ -117,7 +121,7 @@ fn check_keys(record: &OperandRecord, metric: Metric, path: &[&str]) -> Result<(
         [("from", record.from.is_some()), ("to", record.to.is_some()), ("traffic", record.traffic.is_some())]
     {
         if of_network && given {
-            return wrong(key, "metrics of flows; ports count for all traffic and the whole run");
+            return wrong(key, "metrics of flows; ports and cards count for all traffic and the whole run");
         }
     }
     Ok(())
@@ -158,6 +162,10 @@ fn check_series(
         let message = format!("`over` = {over} is shorter than the {interval} between two samples");
         return Err(PlanError::new(&at("over"), message).help("sample more often with `measure.intervals`"));
     }
+    if let Some(over) = record.over.filter(|over| over.picos() % interval.picos() != 0) {
+        let message = format!("`over` = {over} is no multiple of the {interval} between two samples");
+        return Err(PlanError::new(&at("over"), message).help("rates are means over whole intervals of the series"));
+    }
     if matches!(metric, Metric::Stall(_)) && scenario.failure.is_empty() {
         let fault = PlanError::new(&at("value"), format!("`{metric}` is of failures, which this scenario has none of"));
         return Err(fault.help("add a [[failure]]: flows stand still only while something is down"));
@@ -170,7 +178,7 @@ pub(crate) fn check_ports(scenario: &ScenarioRecord, network: &Network) -> Vec<P
     let mut faults = Vec::new();
     for (index, claim) in scenario.claim.iter().enumerate() {
         let index = index.to_string();
-        for (place, record) in operands(claim) {
+        for (place, record) in claim.operand_places() {
             let Some(port) = &record.port else { continue };
             let path: Vec<&str> = ["claim", &index].into_iter().chain(place).chain(["port"]).collect();
             let links = network.links_called(port);
@@ -178,6 +186,9 @@ pub(crate) fn check_ports(scenario: &ScenarioRecord, network: &Network) -> Vec<P
             if links.is_empty() {
                 let fault = PlanError::new(&path, format!("there is no link `{port}`"));
                 faults.push(fault.help(network.suggest_link(port)));
+            } else if !drops && links.len() > 1 {
+                let message = format!("{} parallel cables are `{port}`, and each has arrivals of its own", links.len());
+                faults.push(PlanError::new(&path, message).help("`drops` counts them together; no other metric does"));
             } else if !drops
                 && !match &scenario.measure.links {
                     Some(names) => names.contains(port),
@@ -190,15 +201,4 @@ pub(crate) fn check_ports(scenario: &ScenarioRecord, network: &Network) -> Vec<P
         }
     }
     faults
-}
-
-/// The operands of a claim and their places in it.
-fn operands(claim: &ClaimRecord) -> Vec<(Vec<&'static str>, &OperandRecord)> {
-    let mut all = Vec::new();
-    for (key, pair) in [("less", &claim.less), ("greater", &claim.greater)] {
-        all.extend(pair.iter().flatten().zip(["0", "1"]).map(|(one, nth)| (vec![key, nth], one)));
-    }
-    all.extend(claim.between.iter().map(|between| (vec!["between"], &between.operand)));
-    all.extend(claim.near.iter().map(|near| (vec!["near"], &near.operand)));
-    all
 }

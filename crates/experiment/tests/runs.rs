@@ -686,6 +686,8 @@ published = { file = "mine.csv", row = { delay_ms = "$delay" }, column = "mean_m
     let suspect = verdict(&format!("0.01,{},0\n1,1,1\n", ours[0]), &[]);
     assert!(suspect.held && !suspect.cases[1].held && !suspect.cases[1].is_judged());
     assert_eq!(Verdict::from_json(&suspect.to_json()).as_ref(), Some(&suspect), "as it is kept");
+    let doubtful = verdict(&format!("0.01,{},1\n1,1,1\n", ours[0]), &[]);
+    assert!(!doubtful.held && !doubtful.failed() && !doubtful.is_judged(), "nothing judges it");
     let one = verdict(&format!("0.01,{},0\n", ours[0]), &["sweep.delay=[\"10us\"]"]);
     assert!(one.held && one.cases.len() == 1 && one.skipped == 1);
     // a row that is missing is said at its point

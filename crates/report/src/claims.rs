@@ -26,6 +26,7 @@ pub fn claims(verdicts: &[Verdict], left_out: &[String], layout: Layout) -> Stri
     let _ = writeln!(text, "{}", layout.bold(&tally(verdicts, left_out)));
     for verdict in verdicts {
         let word = match (verdict.held, &verdict.known) {
+            _ if !verdict.is_judged() => layout.dim("not evaluated"),
             (true, _) => layout.good("held    "),
             (false, None) => layout.bad("not held"),
             // Nobody is to be alarmed.
@@ -45,13 +46,15 @@ pub fn claims(verdicts: &[Verdict], left_out: &[String], layout: Layout) -> Stri
 /// `3 of 5 claims held (1 known not to), 2 not evaluated`.
 pub fn tally(verdicts: &[Verdict], left_out: &[String]) -> String {
     let held = verdicts.iter().filter(|verdict| verdict.held).count();
-    let known = verdicts.iter().filter(|verdict| !verdict.held && verdict.known.is_some()).count();
-    let mut text = format!("{held} of {} held", counted(verdicts.len(), "claim"));
+    let judged = || verdicts.iter().filter(|verdict| verdict.is_judged());
+    let known = judged().filter(|verdict| !verdict.held && verdict.known.is_some()).count();
+    let mut text = format!("{held} of {} held", counted(judged().count(), "claim"));
     if known > 0 {
         let _ = write!(text, " ({known} known not to)");
     }
-    if !left_out.is_empty() {
-        let _ = write!(text, ", {} not evaluated", left_out.len());
+    let not_evaluated = left_out.len() + verdicts.len() - judged().count();
+    if not_evaluated > 0 {
+        let _ = write!(text, ", {not_evaluated} not evaluated");
     }
     text
 }
@@ -67,6 +70,7 @@ fn remarks(verdict: &Verdict) -> Vec<String> {
         lines.push(format!("not evaluated at {}, which were not run", counted(verdict.skipped, "further point")));
     }
     match &verdict.known {
+        _ if !verdict.is_judged() => {}
         Some(reason) if verdict.held => lines.push(format!("known not to hold, but it does: {reason}")),
         Some(reason) => lines.push(format!("known not to hold: {reason}")),
         None => {}
@@ -134,7 +138,16 @@ fn table(verdict: &Verdict) -> Vec<String> {
     };
     let sources = verdict.cases.iter().filter_map(|case| case.published.as_ref());
     let source = sources.flat_map(|cell| &cell.printed).find_map(|printed| source(&printed.text));
-    rows.iter().map(line).chain(source.map(|source| format!("published in {source}"))).collect()
+    // Of a comparison the table has one of the two numbers.
+    let failing: Vec<&Case> =
+        verdict.cases.iter().filter(|case| case.second.is_some() && case.is_judged() && !case.held).collect();
+    let mut lines: Vec<String> = rows.iter().map(line).collect();
+    lines.extend(source.map(|source| format!("published in {source}")));
+    lines.extend(failing.iter().take(MAX_FAILURES).map(|case| format!("fails at {}", with_point(verdict, case))));
+    if failing.len() > MAX_FAILURES {
+        lines.push(format!("and at {} more", failing.len() - MAX_FAILURES));
+    }
+    lines
 }
 
 /// A printed number is followed by its source in brackets.
@@ -260,6 +273,36 @@ held      As in table 3
 ";
         let text = claims(&[verdict], &[], Layout::PLAIN);
         assert_eq!(text, expected, "\n{text}");
+    }
+
+    /// A cell with a published number beside it.
+    fn cell(point: &str, held: bool, suspect: bool) -> Case {
+        let printed = vec![Printed { text: "2 ms (table 3)".into(), value: Some(2.0) }];
+        Case { published: Some(PublishedCell { printed, ours: "1 ms".into(), suspect }), ..case(point, held, 1.0, 2.0) }
+    }
+
+    #[test]
+    fn a_claim_that_nothing_judges_is_neither_held_nor_failed() {
+        let mut doubtful =
+            verdict("All cells are suspect", vec![cell("n = 1", true, true), cell("n = 2", false, true)]);
+        doubtful.held = false;
+        assert!(!doubtful.failed());
+        let verdicts = [doubtful, verdict("One point", vec![case("", true, 1.0, 2.0)])];
+        assert_eq!(tally(&verdicts, &["left out".into()]), "1 of 1 claim held, 2 not evaluated");
+        let text = claims(&verdicts, &[], Layout::PLAIN);
+        assert!(text.contains("not evaluated  All cells are suspect\n"), "{text}");
+        assert!(text.contains("n = 1  2 ms       1 ms  0.500             suspect, not judged\n"), "{text}");
+    }
+
+    #[test]
+    fn both_numbers_of_a_comparison_stand_with_cells_that_fail() {
+        let text =
+            claims(&[verdict("x", vec![cell("n = 1", true, false), cell("n = 2", false, false)])], &[], Layout::PLAIN);
+        let expected = "\
+          published in table 3
+          fails at n = 2: lanes fct.mean = 1 ms < tcp fct.mean = 2 ms; 0.500 × published
+";
+        assert!(text.ends_with(expected), "{text}");
     }
 
     #[test]

@@ -139,8 +139,10 @@ pub enum Metric {
     /// one with a lower one between, the mean over the flows that reached the rate, in seconds; 0 if it never came down.
     /// None if the longest such time of a flow is one at whose end the rate was not back.
     Recovery(Rate),
-    /// `drops`: frames that the queues of ports dropped, whoever sent them.
+    /// `drops`: frames that the queues of ports dropped, whoever sent them. None where nobody counted.
     Drops,
+    /// `card-drops`: frames that found the queue of a card that paces full.
+    CardDrops,
     /// `flows`: how many there were.
     Flows,
     /// `unfinished`: how many of those with a size did not finish.
@@ -185,12 +187,13 @@ pub struct Subject<'a> {
     pub over: Option<Span>,
 }
 
-const NAMED: [(&str, Metric); 13] = [
+const NAMED: [(&str, Metric); 14] = [
     ("goodput.mean", Metric::GoodputMean),
     ("goodput.sum", Metric::GoodputSum),
     ("fairness", Metric::Fairness),
     ("throughput", Metric::Throughput),
     ("drops", Metric::Drops),
+    ("card-drops", Metric::CardDrops),
     ("flows", Metric::Flows),
     ("unfinished", Metric::Unfinished),
     ("retransmissions", Metric::Retransmissions),
@@ -245,9 +248,11 @@ impl Metric {
             Metric::Reach(rate) => reaching::reach(outcome, subject, rate),
             Metric::Recovery(rate) => reaching::recovery(outcome, subject, rate),
             Metric::Drops => {
-                let own = outcome.ports.iter().filter(|one| subject.port.is_none_or(|port| *one.port == *port));
+                let Some(ports) = &outcome.ports else { return Scalar::Missing };
+                let own = ports.iter().filter(|one| subject.port.is_none_or(|port| *one.port == *port));
                 Scalar::Value(own.map(|one| u128::from(one.drops)).sum::<u128>() as f64)
             }
+            Metric::CardDrops => Scalar::Value(outcome.counters.card_drops as f64),
             _ => self.scalar(outcome, subject.traffic, subject.window),
         }
     }
@@ -307,10 +312,15 @@ impl Metric {
                 let missed = flows().filter_map(FlowRecord::missed).map(|missed| if missed { 1.0 } else { 0.0 });
                 Statistic::Mean.of(missed.collect(), 0)
             }
-            Metric::Throughput | Metric::Reach(_) | Metric::Recovery(_) | Metric::Drops => {
-                unreachable!("taken from samples and ports above")
+            Metric::Throughput | Metric::Reach(_) | Metric::Recovery(_) | Metric::Drops | Metric::CardDrops => {
+                unreachable!("taken from samples, ports and counters above")
             }
         }
+    }
+
+    /// Whether it is of the network in the whole run, whatever the traffic.
+    pub fn is_of_network(self) -> bool {
+        matches!(self, Metric::Drops | Metric::CardDrops)
     }
 
     /// The unit of the value: `s`, `bit/s`, `ratio` or `count`.
@@ -322,6 +332,7 @@ impl Metric {
                 "ratio"
             }
             Metric::Drops
+            | Metric::CardDrops
             | Metric::Flows
             | Metric::Unfinished
             | Metric::Retransmissions
@@ -338,6 +349,7 @@ impl Metric {
                 format!("{} %", three_digits(value * 100.0))
             }
             Metric::Drops
+            | Metric::CardDrops
             | Metric::Flows
             | Metric::Unfinished
             | Metric::Retransmissions

@@ -29,8 +29,8 @@ struct Header {
     samples: u64,
     commands: u64,
     failed: Vec<Failed>,
-    /// Names of ports and what their queues dropped.
-    ports: Vec<(u32, u64)>,
+    /// Names of ports and what their queues dropped, if that was counted.
+    ports: Option<Vec<(u32, u64)>>,
 }
 
 /// A [`FlowRecord`]; strings are places in the header's table.
@@ -97,7 +97,7 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
         samples: outcome.samples.len() as u64,
         commands: outcome.commands.len() as u64,
         failed: outcome.failed.clone(),
-        ports: outcome.ports.iter().map(|one| (place(&one.port), one.drops)).collect(),
+        ports: outcome.ports.as_ref().map(|all| all.iter().map(|one| (place(&one.port), one.drops)).collect()),
     };
     encode(&header, &mut buffer, &mut frames)?;
     for flow in &outcome.flows {
@@ -207,7 +207,7 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
     }
     let end = Time::from_picos(header.end_ps);
     let port = |&(port, drops): &(u32, u64)| Ok(PortRecord { port: text(port)?, drops });
-    let ports = header.ports.iter().map(port).collect::<io::Result<_>>()?;
+    let ports = header.ports.as_ref().map(|all| all.iter().map(port).collect::<io::Result<_>>()).transpose()?;
     let Header { job, counters, digest, failed, .. } = header;
     Ok(Outcome { job, flows, samples, ports, commands, failed, counters, digest, end })
 }
@@ -218,7 +218,7 @@ fn strings(outcome: &Outcome) -> BTreeMap<&str, u32> {
     let of_samples = outcome.samples.iter().flat_map(|sample| [&sample.entity, &sample.metric]);
     let mut strings = BTreeMap::new();
     let of_commands = outcome.commands.iter().flat_map(|command| [&command.traffic, &command.host]);
-    let of_ports = outcome.ports.iter().map(|one| &one.port);
+    let of_ports = outcome.ports.iter().flatten().map(|one| &one.port);
     for text in of_flows.chain(of_samples).chain(of_commands).chain(of_ports) {
         let next = strings.len() as u32;
         strings.entry(&**text).or_insert(next);
@@ -305,7 +305,7 @@ pub(crate) mod tests {
             samples in vec(sample(), 0..20),
             (events, packet_hops, drops, marks) in any::<(u64, u64, u64, u64)>(),
             (digest, end) in any::<(u64, u64)>(),
-            ports in vec((text(), any::<u64>()).prop_map(|(port, drops)| PortRecord { port, drops }), 0..3),
+            ports in prop::option::of(vec((text(), any::<u64>()).prop_map(|(port, drops)| PortRecord { port, drops }), 0..3)),
         ) -> Outcome {
             let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3, card_drops: drops / 7, gap_frames: marks / 5, gap_bytes: marks / 7, down: drops / 5 };
             let (commands, failed) = (Vec::new(), Vec::new());

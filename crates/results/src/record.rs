@@ -325,8 +325,8 @@ pub struct Outcome {
     pub flows: Vec<FlowRecord>,
     /// The samples, in the order the files shall have.
     pub samples: Vec<Sample>,
-    /// Ports whose queues dropped frames, in the order of the network's links.
-    pub ports: Vec<PortRecord>,
+    /// Ports whose queues dropped frames, in the order of the network's links; `None` if nobody counted, as in namespaces.
+    pub ports: Option<Vec<PortRecord>>,
     /// What became of programs, in the order of the scenario's traffic and then of hosts.
     pub commands: Vec<CommandRecord>,
     /// Flows that could not be sent, in order of traffic and reason.

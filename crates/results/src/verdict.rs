@@ -9,7 +9,7 @@ use crate::stats::Estimate;
 pub struct Verdict {
     /// The claim in words.
     pub text: String,
-    /// Whether it holds at every point that it is about.
+    /// Whether it holds at every point that it is about and that judges it, of which there has to be one.
     pub held: bool,
     /// Why it is known not to hold, if it is.
     pub known: Option<String>,
@@ -67,9 +67,14 @@ impl Case {
 }
 
 impl Verdict {
+    /// Whether anything judges it: not if the published cells of all its points are suspect.
+    pub fn is_judged(&self) -> bool {
+        self.cases.is_empty() || self.cases.iter().any(Case::is_judged)
+    }
+
     /// Whether it does not hold, and is not known not to: what a check fails by.
     pub fn failed(&self) -> bool {
-        !self.held && self.known.is_none()
+        self.is_judged() && !self.held && self.known.is_none()
     }
 
     /// As in `manifest.json`.

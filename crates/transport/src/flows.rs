@@ -6,6 +6,10 @@ use headway_units::{Bytes, Span, Time};
 use crate::failures::FailureState;
 use crate::slots::{SlotPool, put};
 
+/// The kind of traffic of connections that are of no flow of the user's, such as those that relays keep: no class of a card
+/// and no series names it.
+pub(crate) const NO_TRAFFIC: u16 = u16::MAX;
+
 /// A flow to be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowStart {

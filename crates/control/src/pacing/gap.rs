@@ -34,6 +34,8 @@ pub struct Line {
 pub const FASTEST: Rate = Rate::from_gbps(8_000);
 /// The largest frame's data.
 pub const LARGEST_MTU: u32 = 65_500;
+/// The most bytes of the line between frames.
+pub const LARGEST_BETWEEN: u32 = 65_535;
 
 impl Line {
     /// A line of `rate` with data of up to `mtu` bytes in a frame. Sizes are those of frames handed to the card, without
@@ -56,10 +58,10 @@ impl Line {
     /// As [`of_wire`](Line::of_wire), for a wire that has so many bytes between frames.
     ///
     /// # Panics
-    /// As [`of_host`](Line::of_host).
+    /// If that is more than [`LARGEST_BETWEEN`].
     #[must_use]
     pub const fn between(mut self, overhead: u32) -> Line {
-        assert!(overhead <= LARGEST_MTU, "a line has room between frames");
+        assert!(overhead <= LARGEST_BETWEEN, "a line has room between frames");
         self.overhead = overhead;
         self
     }
@@ -235,10 +237,34 @@ mod tests {
         assert_eq!(gap.runs().collect::<Vec<_>>(), [(1, 1455), (1, 84)]);
     }
 
+    /// Frames far apart: a gap frame of 1,518 B takes 67,053 B of the line.
+    #[test]
+    fn a_line_may_have_much_between_frames() {
+        let line = Line::of_wire(GIGABIT, 1500).between(LARGEST_BETWEEN);
+        assert_eq!((line.most(), line.least()), (1518 + 65_535, 64 + 65_535));
+        let gap = line.fill(3 * line.most()).unwrap();
+        assert_eq!((gap.count(), gap.bytes()), (3, 3 * 1518));
+    }
+
     proptest! {
+        /// Frames of nearly one size do not make every gap: what is left is less than a frame, and no more would fit.
+        #[test]
+        fn small_frames_leave_less_than_a_frame(ipg in 0_u64..1 << 40, mtu in 46_u32..129) {
+            let line = Line::of_host(GIGABIT, mtu);
+            let Some(gap) = line.gap_frames(ipg) else {
+                prop_assert!(ipg < 24 + 84);
+                return Ok(());
+            };
+            let runs: Vec<_> = gap.runs().collect();
+            prop_assert_eq!(runs.iter().map(|run| run.0).sum::<u64>(), gap.count());
+            let made = runs.iter().map(|run| run.0 * run.1).sum::<u64>();
+            prop_assert!(made <= ipg - 24 && ipg - 24 - made < 84, "{} of {}", made, ipg - 24);
+            prop_assert!(runs.iter().all(|run| (84..=u64::from(mtu) + 38).contains(&run.1)));
+        }
+
         /// Every gap that can be made of frames is, to the byte, with the number of frames that eqs. 4 and 5 agree on.
         #[test]
-        fn gaps_are_exact(ipg in 0_u64..1 << 40, mtu in 200_u32..9000) {
+        fn gaps_are_exact(ipg in 0_u64..1 << 40, mtu in 129_u32..9000) {
             let line = Line::of_host(GIGABIT, mtu);
             let Some(gap) = line.gap_frames(ipg) else {
                 prop_assert!(ipg < 24 + 84);

@@ -22,7 +22,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-pub use gap::{FASTEST, GapFrames, LARGEST_MTU, Line};
+pub use gap::{FASTEST, GapFrames, LARGEST_BETWEEN, LARGEST_MTU, Line};
 pub use pacer::Burst;
 pub use schedule::{Choice, ClassSpec, FlowIndex, Limit, Pace, Schedule};
 pub use target::Target;

@@ -17,7 +17,7 @@ words! {
     pub enum By {
         /// By gap frames that fill the line (PSPacer); what they take is computed.
         "gap" => Gap,
-        /// The same, and the gap frames are sent: the same results, more slowly.
+        /// The same, and the gap frames are sent: the same results where the host's cable loses nothing, more slowly.
         "gap-frames" => GapFrames,
         /// By a timer: what is due leaves at its next tick.
         "timer" => Timer,

@@ -23,13 +23,12 @@ pub(super) fn reach(outcome: &Outcome, subject: &Subject<'_>, rate: Rate) -> Sca
 pub(super) fn recovery(outcome: &Outcome, subject: &Subject<'_>, rate: Rate) -> Scalar {
     let (mut longest, mut open) = (Vec::new(), false);
     for (_, rates) in flows(outcome, subject) {
-        let high = rates.iter().filter(|(_, value)| *value >= rate.bps() as f64).map(|(time, _)| *time);
-        let high: Vec<Time> = high.collect();
+        // Between two that follow each other it did not come down.
+        let high: Vec<usize> = (0..rates.len()).filter(|&place| rates[place].1 >= rate.bps() as f64).collect();
         let (Some(&last_high), Some(&(last, _))) = (high.last(), rates.last()) else { continue };
-        let fell = |one: Time, next: Time| rates.iter().any(|(time, _)| one < *time && *time < next);
-        let back = high.windows(2).filter(|pair| fell(pair[0], pair[1])).map(|pair| pair[1].since(pair[0]));
-        let back = back.max().unwrap_or_default();
-        open |= last.since(last_high) > back;
+        let fell = high.windows(2).filter(|pair| pair[1] - pair[0] > 1);
+        let back = fell.map(|pair| rates[pair[1]].0.since(rates[pair[0]].0)).max().unwrap_or_default();
+        open |= last.since(rates[last_high].0) > back;
         longest.push(back.as_secs_f64());
     }
     if open { Scalar::Censored } else { Statistic::Mean.of(longest, 0) }
@@ -51,7 +50,10 @@ fn flows(outcome: &Outcome, subject: &Subject<'_>) -> Vec<(Time, Vec<(Time, f64)
     let inside = |time: Time| subject.window.is_none_or(|(from, to)| from < time && time <= to);
     let of_flow = |flow: &crate::record::FlowRecord| {
         let owner = if subject.port.is_some() { String::new() } else { flow.id.to_string() };
-        let own = samples.get(owner.as_str()).map_or(&[][..], Vec::as_slice);
+        let all = samples.get(owner.as_str()).map_or(&[][..], Vec::as_slice);
+        // A port is there after the flow, too: what passes it then is none of the flow's.
+        let end = flow.end.filter(|_| subject.port.is_some()).unwrap_or(Time::NEVER);
+        let own = &all[..all.partition_point(|(time, _)| *time <= end)];
         let rates = means(own, flow.start, subject.over.unwrap_or_default());
         (flow.start, rates.into_iter().filter(|(time, _)| inside(*time)).collect())
     };
@@ -62,13 +64,21 @@ fn flows(outcome: &Outcome, subject: &Subject<'_>) -> Vec<(Time, Vec<(Time, f64)
 /// `over` the samples themselves.
 fn means(samples: &[(Time, f64)], start: Time, over: Span) -> Vec<(Time, f64)> {
     let (mut first, mut means) = (0, Vec::new());
-    for (index, &(time, _)) in samples.iter().enumerate() {
+    // The sum of those from `first` on. It is formed anew when none of those that it was last formed of is left: that
+    // costs one addition a sample, and roundings do not pile up.
+    let (mut sum, mut formed) = (0.0, 0);
+    for (index, &(time, value)) in samples.iter().enumerate() {
+        sum += value;
         while first < index && time.since(samples[first].0) >= over {
+            sum -= samples[first].1;
             first += 1;
         }
+        if first >= formed {
+            sum = samples[first..=index].iter().map(|(_, value)| value).sum();
+            formed = index + 1;
+        }
         if time > start && time.since(start) >= over {
-            let own = &samples[first..=index];
-            means.push((time, own.iter().map(|(_, value)| value).sum::<f64>() / own.len() as f64));
+            means.push((time, sum / (index + 1 - first) as f64));
         }
     }
     means

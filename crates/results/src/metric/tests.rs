@@ -39,7 +39,7 @@ fn outcome(flows: Vec<FlowRecord>) -> Outcome {
         job,
         flows,
         samples: Vec::new(),
-        ports: Vec::new(),
+        ports: Some(Vec::new()),
         commands: Vec::new(),
         failed: Vec::new(),
         counters: Counters::default(),
@@ -240,12 +240,89 @@ fn a_recovery_is_the_longest_time_below_a_rate_that_was_reached() {
     assert_eq!(of("recovery.60kbps", None), None, "not back for 200 ms");
 }
 
+/// Three flows: of `rates`, of one that starts later and ends, and of one that never has the rate.
+#[test]
+fn times_of_several_flows_are_their_mean() {
+    let mut outcome = rates();
+    outcome.flows.push(flow(1, Some(1), 200, Some(500)));
+    let sample = |entity: &str, ms, kbps: f64| Sample {
+        time: at(ms),
+        entity: Arc::from(entity),
+        metric: Arc::from("goodput_bps"),
+        value: kbps * 1e3,
+    };
+    for (ms, kbps) in [(250, 50.0), (300, 10.0), (350, 10.0), (400, 10.0), (450, 60.0), (500, 50.0)] {
+        outcome.samples.push(sample("short/1", ms, kbps));
+    }
+    let of = |outcome: &Outcome, metric: &str| value(metric, outcome);
+    // 150 ms, and 50 ms
+    assert_near(of(&outcome, "reach.50kbps"), 0.1);
+    // 150 ms, and from 250 to 450 ms
+    assert_near(of(&outcome, "recovery.50kbps"), 0.175);
+    outcome.flows.push(flow(2, None, 0, None));
+    outcome.samples.push(sample("short/2", 50, 10.0));
+    assert_eq!(of(&outcome, "reach.50kbps"), None, "one never reached it");
+    assert_near(of(&outcome, "recovery.50kbps"), 0.175);
+}
+
+/// What passes a port when the flow is over is not the flow's: it neither reaches a rate nor leaves one open.
+#[test]
+fn rates_at_a_port_are_those_of_the_flows_life() {
+    let of = |end, metric: &str, over: Option<u64>| {
+        let mut outcome = rates();
+        outcome.flows[0].end = end;
+        let over = over.map(Span::from_millis);
+        let subject = Subject { traffic: "short", port: Some("a>b"), over, ..Subject::default() };
+        metric.parse::<Metric>().unwrap().evaluate_of(&outcome, &subject)
+    };
+    // at the port 20, 80, 120, 120, 40, 60, 100, 20 kb/s
+    assert_near(of(None, "reach.120kbps", None), 0.15);
+    assert_eq!(of(Some(at(240)), "reach.120kbps", None), None, "it ended before");
+    assert_eq!(of(None, "recovery.120kbps", None), None, "not back for 200 ms");
+    assert_eq!(of(Some(at(300)), "recovery.120kbps", None), Some(0.0), "it ended at the rate");
+    // means over 100 ms: 50, 100, 120
+    assert_near(of(None, "reach.100kbps", Some(100)), 0.15);
+    assert_eq!(of(Some(at(240)), "reach.100kbps", Some(100)), None);
+}
+
+/// A million samples are no work; with pairs of samples compared it took hours, with windows summed minutes.
+#[test]
+fn long_series_take_a_time_in_proportion() {
+    let mut outcome = outcome(vec![flow(0, None, 0, None)]);
+    let (entity, metric): (Arc<str>, Arc<str>) = ("short/0".into(), "goodput_bps".into());
+    let sample = |n: u64| {
+        let (entity, metric) = (Arc::clone(&entity), Arc::clone(&metric));
+        Sample { time: Time::ZERO + Span::from_micros(n), entity, metric, value: if n % 2 == 0 { 2e3 } else { 0.0 } }
+    };
+    outcome.samples = (1..=1_000_000).map(sample).collect();
+    let of = |metric: &str, over| {
+        let subject = Subject { traffic: "short", over, ..Subject::default() };
+        metric.parse::<Metric>().unwrap().evaluate_of(&outcome, &subject)
+    };
+    assert_near(of("recovery.2kbps", None), 2e-6);
+    let half = Some(Span::from_millis(500));
+    assert_near(of("reach.1kbps", half), 0.5);
+    assert_eq!(of("recovery.1kbps", half), Some(0.0));
+}
+
+#[test]
+fn drops_of_cards_are_counted_apart() {
+    let mut outcome = outcome(Vec::new());
+    outcome.counters = Counters { drops: 9, card_drops: 5, ..Counters::default() };
+    assert_eq!(value("card-drops", &outcome), Some(5.0));
+    assert_eq!(value("drops", &outcome), Some(0.0));
+    assert_eq!(Metric::CardDrops.display(5.0), "5");
+}
+
 #[test]
 fn drops_are_of_the_network_or_of_one_port() {
     let mut outcome = outcome(Vec::new());
-    outcome.ports = [("a>b", 3), ("b>a", 4)].map(|(port, drops)| PortRecord { port: port.into(), drops }).into();
-    let of = |port| Metric::Drops.evaluate_of(&outcome, &Subject { port, ..Subject::default() });
-    assert_eq!([of(None), of(Some("b>a")), of(Some("c>a"))], [Some(7.0), Some(4.0), Some(0.0)]);
+    outcome.ports = Some([("a>b", 3), ("b>a", 4)].map(|(port, drops)| PortRecord { port: port.into(), drops }).into());
+    let of = |outcome: &Outcome, port| Metric::Drops.evaluate_of(outcome, &Subject { port, ..Subject::default() });
+    assert_eq!(of(&outcome, None), Some(7.0));
+    assert_eq!([of(&outcome, Some("b>a")), of(&outcome, Some("c>a"))], [Some(4.0), Some(0.0)]);
+    outcome.ports = None;
+    assert_eq!([of(&outcome, None), of(&outcome, Some("b>a"))], [None, None], "nobody counted");
     assert_eq!("drops".parse(), Ok(Metric::Drops));
 }
 
@@ -318,8 +395,8 @@ fn other_names_are_refused_with_the_nearest() {
         error.to_string(),
         "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC, \
          stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, \
-         recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sum, fairness, throughput, drops, flows, \
-         unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets"
+         recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sum, fairness, throughput, drops, card-drops, \
+         flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
 }

@@ -44,7 +44,7 @@ fn outcome(cell: u32, repeat: u32, fcts: &[Option<u64>]) -> Outcome {
         job,
         flows,
         samples: Vec::new(),
-        ports: Vec::new(),
+        ports: Some(Vec::new()),
         commands: Vec::new(),
         failed: Vec::new(),
         counters: Counters::default(),

@@ -59,7 +59,7 @@ fn outcome(cell: u32, flows: Vec<FlowRecord>, samples: Vec<Sample>) -> Outcome {
         job,
         flows,
         samples,
-        ports: Vec::new(),
+        ports: Some(Vec::new()),
         commands,
         failed,
         counters: Counters::default(),

@@ -15,7 +15,17 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         }
         for (index, policy) in kernels.policies.iter().enumerate() {
             let known = scenario.policy.iter().map(|policy| &*policy.name);
-            checker.known(&["kernel-hosts", "policies", &index.to_string()], policy, "policy", known);
+            let path = ["kernel-hosts", "policies", &index.to_string()];
+            checker.known(&path, policy, "policy", known);
+            let of = scenario.policy.iter().find(|one| *one.name == **policy);
+            let modelled = [
+                ("pacing", of.is_some_and(|one| one.pacing.is_some())),
+                ("relay", of.is_some_and(|one| one.relay.is_some())),
+            ];
+            if let Some((key, _)) = modelled.iter().find(|(_, has)| *has) {
+                let message = format!("policy `{policy}` has `{key}`, which only modelled hosts have");
+                checker.problem(&path, message, "not on kernel hosts", Some("take it off this list"));
+            }
         }
         sweep(scenario, &kernels.sweep, &["kernel-hosts"], checker);
         sweep(scenario, &kernels.quick.sweep, &["kernel-hosts", "quick"], checker);

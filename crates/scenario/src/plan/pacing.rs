@@ -6,9 +6,11 @@ use headway_control::pacing::{FASTEST, Limit};
 use headway_fabric::NodeId;
 use headway_levers::pacing::{By, ModelledPacingRecord, PaceRate, RoundTripOf};
 use headway_transport::{CardClass, CardModel, FlowRate, Release, RoundTrip};
+use headway_units::Rate;
 
 use super::error::PlanError;
 use super::network::Network;
+use super::traffic::FlowsPlan;
 use super::traffics::TrafficPlan;
 use crate::schema::ScenarioRecord;
 
@@ -33,7 +35,61 @@ pub(super) fn cards(
             return Err(PlanError::new(&["policy", &policy.to_string(), "pacing"], message));
         }
     }
+    let number = policy.to_string();
+    let at = ["policy", &number, "pacing"];
+    let links = hosts.iter().flat_map(|&host| graph.interfaces(host)).map(|&link| graph.link(link).wire.rate);
+    if let Some(fastest) = links.max() {
+        check_rates(record, fastest, &at)?;
+    }
+    if scenario.policy[policy].relay.is_none() {
+        check_classes(record, scenario, &hosts, traffic, &at)?;
+    }
     Ok(hosts.into_iter().map(|host| (host, model.clone())).collect())
+}
+
+/// Rates above the fastest link of all hosts with cards would never hold anything back.
+fn check_rates(record: &ModelledPacingRecord, fastest: Rate, at: &[&str]) -> Result<(), PlanError> {
+    let fixed = |rate| if let PaceRate::Static(rate) = rate { Some(rate) } else { None };
+    let common = &record.common;
+    let mut rates = vec![
+        (vec!["rate"], fixed(common.rate)),
+        (vec!["limit"], common.limit),
+        (vec!["interface-limit"], common.interface_limit),
+    ];
+    for (name, class) in record.classes.iter() {
+        rates.push((vec!["classes", name, "rate"], class.rate.and_then(fixed)));
+        rates.push((vec!["classes", name, "limit"], class.limit));
+    }
+    for (key, rate) in rates {
+        if let Some(rate) = rate.filter(|&rate| rate > fastest) {
+            let message = format!("{rate} is more than any link of a host with such a card has ({fastest})");
+            return Err(PlanError::new(&[at, &key].concat(), message).help("it would never hold anything back"));
+        }
+    }
+    Ok(())
+}
+
+/// Flows of a class pass a card where they are sent. (With relays they are sent by those as well.)
+fn check_classes(
+    record: &ModelledPacingRecord,
+    scenario: &ScenarioRecord,
+    hosts: &BTreeSet<NodeId>,
+    traffic: &TrafficPlan,
+    at: &[&str],
+) -> Result<(), PlanError> {
+    for (class, own) in record.classes.iter() {
+        for name in own.traffic(class) {
+            let of = |flows: &&FlowsPlan| scenario.traffic[usize::from(flows.index)].name.as_str() == name;
+            let Some(flows) = traffic.flows.iter().find(of) else { continue };
+            if !flows.sources.iter().any(|source| hosts.contains(source)) {
+                let message =
+                    format!("no host that sends `{name}` has such a card, so class `{class}` would do nothing");
+                let fault = PlanError::new(&[at, &["classes", class]].concat(), message);
+                return Err(fault.help("`hosts` names the groups that have cards: add those that send it"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The card that `record`, which has been checked, describes.

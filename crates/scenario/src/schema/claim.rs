@@ -43,6 +43,17 @@ impl ClaimRecord {
         let near = self.near.as_ref().map(|near| &near.operand);
         [self.between.as_ref().map(|between| &between.operand).or(near), None]
     }
+
+    /// Its operands with their places in it, as keys: `less`, `0`.
+    pub fn operand_places(&self) -> Vec<(Vec<&'static str>, &OperandRecord)> {
+        let mut all = Vec::new();
+        for (key, pair) in [("less", &self.less), ("greater", &self.greater)] {
+            all.extend(pair.iter().flatten().zip(["0", "1"]).map(|(one, nth)| (vec![key, nth], one)));
+        }
+        all.extend(self.between.iter().map(|between| (vec!["between"], &between.operand)));
+        all.extend(self.near.iter().map(|near| (vec!["near"], &near.operand)));
+        all
+    }
 }
 
 record! {

@@ -5,13 +5,16 @@
 //!
 //! **How frames are held** ([`Release`]). With gap frames the line is never idle while something waits: PAUSE frames that
 //! stop nobody fill it, and the first switch port drops them. They cost no events: the time they take is added up, in
-//! exactly the frames that would be sent ([`Line::fill`]). [`Release::GapFrames`] sends them, to prove it. With a timer a
+//! exactly the frames that would be sent ([`Line::fill`]). [`Release::GapFrames`] sends them, to prove it. The runs are the
+//! same but for what the host's own cable does to gap frames: random damage strikes them as well, and so other frames than
+//! without them; those on a cable that fails are counted among the frames lost with it. With a timer a
 //! frame leaves at the first tick at which it is due, and all that is due leaves back to back.
 //!
 //! **What is paced.** Data of TCP, MPTCP subflows, two-way connections and datagrams wait for their flow's pace
-//! ([`FlowRate`]); SYN and FIN without data only for what their flow has before them. Acknowledgements are of a class of
-//! their own with half of the shares: they wait for no pace, as packets without a class do in PSPacer. Limits of a class
-//! count its data, that of the interface everything.
+//! ([`FlowRate`]); SYN and FIN without data have no pace, but wait for what their flow has before them and for the limits of
+//! class and interface. Acknowledgements are of a class of their own with half of the shares: they wait for no pace, as
+//! packets without a class do in PSPacer. Limits of a class count all that its flows send but acknowledgements, that of the
+//! interface everything.
 //!
 //! **The dynamic rate** is the sender's window over its smoothed round trip when the frame leaves, as PSPacer reads them
 //! through the packet (the paper, §2.4). Without an estimate, before the first round trip and for datagrams, the limit

@@ -22,7 +22,7 @@ use headway_fabric::NoPath;
 use headway_units::Time;
 
 use crate::environment::Environment;
-use crate::flows::{Flow, FlowStart, Flows};
+use crate::flows::{Flow, FlowStart, Flows, NO_TRAFFIC};
 use crate::measure::{Round, SampleKind, SampleOf};
 use crate::slots::{SlotPool, put};
 use crate::socket::{End, Owner, Socket, SocketEvent};
@@ -140,7 +140,7 @@ impl Relays {
         let start = FlowStart {
             time: rest.now,
             id: session.flow.map_or(u64::from(session.serial), |flow| rest.env.flows[flow].start.id),
-            traffic: session.flow.map_or(0, |flow| rest.env.flows[flow].start.traffic),
+            traffic: session.flow.map_or(NO_TRAFFIC, |flow| rest.env.flows[flow].start.traffic),
             source: chain.stops[at],
             destination: chain.stops[at + 1],
             size: None,

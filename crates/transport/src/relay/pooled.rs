@@ -6,7 +6,7 @@ use super::plan::{Party, RelayOpen, direction};
 use super::pool::{CLOSE, OPEN};
 use super::session::{Passage, Records, Segment, Way, at};
 use super::{Relays, Rest};
-use crate::flows::FlowStart;
+use crate::flows::{FlowStart, NO_TRAFFIC};
 use crate::socket::{End, Owner, Socket, SocketEvent};
 
 impl Relays {
@@ -46,7 +46,7 @@ impl Relays {
             time: rest.now,
             // no flow of the user is called like that
             id: u64::MAX - self.pools.opened,
-            traffic: 0,
+            traffic: NO_TRAFFIC,
             source: from,
             destination: to,
             size: None,

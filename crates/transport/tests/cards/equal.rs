@@ -44,6 +44,13 @@ fn compare(model: &CardModel, rate: Rate, seed: u64) -> Outcome {
     assert_eq!(differ, None);
     assert_eq!(computed.ends, sent.ends);
     assert_eq!(computed.cards, sent.cards);
+    let lost = |outcome: &Outcome| {
+        let own = &outcome.totals;
+        (own.drops, own.lost, own.marks, own.card_drops, own.gap_frames, own.gap_bytes)
+    };
+    assert_eq!(lost(&computed), lost(&sent));
+    // gap frames are on the cable that fails, too
+    assert!(computed.totals.down <= sent.totals.down);
     assert!(computed.totals.gap_frames > 0, "{:?}", computed.totals);
     assert!(computed.totals.events < sent.totals.events);
     computed

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use headway_control::pacing::Burst;
 use headway_engine::Streams;
 use headway_fabric::{Limit, LinkId, NodeId, Wire};
 use headway_transport::{
-    Costs, Crash, CrashKind, Failure, FlowEnd, FlowStart, HostModel, Measure, Profile, Relay, RelayCost, RelayOpen,
-    Relayed, Sample, SampleKind, SampleOf, Simulation, Totals, Transport,
+    CardClass, CardModel, Costs, Crash, CrashKind, Failure, FlowEnd, FlowRate, FlowStart, HostModel, Measure, Profile,
+    Relay, RelayCost, RelayOpen, Relayed, Release, Sample, SampleKind, SampleOf, Simulation, Totals, Transport,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -313,6 +314,30 @@ fn a_warm_connection_saves_the_long_handshake() {
     let least = first + second + third;
     assert!(out.fct(0) >= least && out.fct(0) <= least + bytes(3 * EMPTY), "{} {least}", out.fct(0));
     assert_eq!((out.ends[0].subflows, out.ends.len()), (3, 1), "the pool's own connections are no flows");
+}
+
+/// Warm connections are of no traffic: a class of the traffic with number 0 does not hold them back, not even before a flow
+/// of traffic 1 takes one.
+#[test]
+fn a_warm_connection_is_in_no_class_of_a_card() {
+    let sides = plain();
+    let start = [FlowStart { traffic: 1, ..flow(0, SECOND, sides.ends, Some(1_000_000)) }];
+    let time = |of: u16| {
+        let slow = Some(FlowRate::Static(Rate::from_mbps(1)));
+        let card = CardModel {
+            release: Release::Gap,
+            rate: FlowRate::Unpaced,
+            burst: Burst::Packets(1),
+            limit: None,
+            classes: vec![CardClass { traffics: vec![of], limit: None, share: 1, rate: slow }],
+            queue: 10_000,
+            mtu: 1500,
+        };
+        let own = Relay { open: RelayOpen::AtOnce, warm: 1, ..relay(&sides.relays) };
+        let set = |simulation: &mut Simulation| simulation.pace_host(sides.relays[0], &card);
+        run_with(&sides, profile(), own, &start, SECOND * 20, set).fct(0)
+    };
+    assert_eq!(time(0), time(7), "traffic 7 is not there");
 }
 
 /// From end to end the destination is asked all the same, by records: one round trip.
