@@ -130,6 +130,7 @@ impl Profile {
             delayed_ack: other.delayed_ack,
             receive_window: other.receive_window,
             autotuning: other.autotuning,
+            first_buffer: other.first_buffer,
             ecn: self.ecn && other.ecn,
             multipath: None,
             replicate: None,

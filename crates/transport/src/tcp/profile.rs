@@ -311,6 +311,10 @@ pub struct Profile {
     /// The window offered first, which then follows what arrives (Linux: `tcp_rcv_space_adjust`); `None`: all of it
     /// from the start, since receivers read at once.
     pub autotuning: Option<Bytes>,
+    /// Up to this the window of `autotuning` grows with every segment that arrives, before it follows what is read
+    /// (Linux: `tcp_grow_window`): what the receive buffer has room for at first, if that is more than the window offered
+    /// first.
+    pub first_buffer: Bytes,
     /// The most bytes that an application may have written without an acknowledgement; `None` is no limit.
     pub send_buffer: Option<Bytes>,
     /// Bursts, as a card with segmentation offload makes them; without, segments are sent one by one.
@@ -361,6 +365,7 @@ impl Default for Profile {
             },
             receive_window: Bytes::from_kb(6_000),
             autotuning: None,
+            first_buffer: Bytes::ZERO,
             send_buffer: None,
             offload: None,
             pacing: Pacing::Control,

@@ -6,7 +6,7 @@ use headway_engine::Streams;
 use headway_fabric::{Limit, NodeId, Wire};
 use headway_transport::{
     Application, DelayedAck, End, Failure, FlowEnd, FlowStart, HostModel, Measure, Profile, Simulation, Socket,
-    SocketEvent, Sockets, Totals,
+    SocketEvent, Sockets, Stack, Totals,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -291,6 +291,27 @@ fn a_late_reader_slows_its_writer() {
         let took = talk.heard(0, End::Opener, SocketEvent::Closed).unwrap().since(Time::ZERO).as_secs_f64();
         assert!((1.8..2.1).contains(&took), "{took} (Linux: {linux})");
         assert_eq!(flows[0].retransmissions, 0, "a closed window is no loss (Linux: {linux})");
+    }
+}
+
+/// Linux' window follows what the program reads in a round trip, in both directions, and lets its sender go as fast as
+/// that. 20 MB are read at 80 Mb/s, every millisecond or all of a round trip at once: 2 s, and up to ten round trips
+/// of 20 ms until the window has grown. A window that stays at 5,840 bytes gives 2.3 Mb/s.
+#[test]
+fn a_growing_window_follows_a_late_reader() {
+    let slow = wire(Rate::from_mbps(100), Span::from_millis(10));
+    let (net, ends) = pair(slow, slow);
+    for stack in [Stack::Linux26, Stack::Linux] {
+        for every in [1, 20] {
+            // 80 Mb/s
+            let late = Some((10_000 * every, Span::from_millis(every)));
+            let plan = Plan { writes: [20_000_000; 2], answers: false, reads: [late; 2] };
+            let own = Profile { control: profile().control, mss: MSS, ..stack.profile() };
+            let (talk, flows, _) = run(&net, own, vec![(start(1, Span::ZERO, ends, 0), plan)], 60);
+            let took = flows[0].end.expect("both are closed").since(Time::ZERO).as_secs_f64();
+            assert!((2.0..2.3).contains(&took), "{took} s ({stack:?}, every {every} ms)");
+            assert_eq!(talk.end(0, End::Acceptor).read, 20_000_000);
+        }
     }
 }
 
