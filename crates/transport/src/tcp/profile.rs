@@ -308,6 +308,8 @@ pub struct Profile {
     pub delayed_ack: DelayedAck,
     /// The largest window that a receiver offers.
     pub receive_window: Bytes,
+    /// Windows are scaled if both ends of a connection have this (RFC 7323 §2.2).
+    pub window_scaling: bool,
     /// The window offered first, which then follows what arrives (Linux: `tcp_rcv_space_adjust`); `None`: all of it
     /// from the start, since receivers read at once.
     pub autotuning: Option<Bytes>,
@@ -364,6 +366,7 @@ impl Default for Profile {
                 compression: false,
             },
             receive_window: Bytes::from_kb(6_000),
+            window_scaling: true,
             autotuning: None,
             first_buffer: Bytes::ZERO,
             send_buffer: None,

@@ -139,6 +139,7 @@ fn windows_xp() -> Profile {
         },
         // TcpWindowSize: 16 KiB rounded up to whole segments on links of 1 to 100 Mb/s
         receive_window: Bytes::new(12 * 1460),
+        window_scaling: Stack::WindowsXp.window_scaling(),
         autotuning: None,
         send_buffer: None,
         offload: None,
