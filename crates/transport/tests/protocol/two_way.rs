@@ -11,7 +11,7 @@ use headway_transport::{
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
-use crate::common::{EMPTY, FULL, GAP, MSS, Net, OVERHEAD, any_card, limited, lossy, profile, wire};
+use crate::common::{EMPTY, FULL, GAP, MSS, Net, OVERHEAD, any_card, assert_near, limited, lossy, profile, wire};
 
 /// What the two ends of a connection do. Each end writes its bytes, and closes when they are all taken and, if it
 /// `answers`, only after all of the other end's have been read.
@@ -312,6 +312,26 @@ fn a_growing_window_follows_a_late_reader() {
             assert!((2.0..2.3).contains(&took), "{took} s ({stack:?}, every {every} ms)");
             assert_eq!(talk.end(0, End::Acceptor).read, 20_000_000);
         }
+    }
+}
+
+/// A send buffer that is less than the path holds, of 91 segments over 40 ms. By the letter a writer hears of room for a
+/// segment and the buffer is always full: 91 segments a round trip. Linux' hears of it when a third is free, and three
+/// writes of a bit more than a third do not fit: each round trip has two of them, 62 segments, and the rest of the buffer waits
+/// for the first acknowledgements of the next one.
+#[test]
+fn a_send_buffer_is_a_window_or_two_thirds_of_it() {
+    const SEGMENTS: u64 = 91;
+    let (wire, round) = (wire(Rate::from_gbps(1), Span::from_millis(20)), 0.04);
+    let (net, ends) = pair(wire, wire);
+    let linux = Profile { offload: None, mss: MSS, ..Profile::linux() };
+    for (base, share, tolerance) in [(profile(), 1.0, 0.03), (linux, 62.0 / 91.0, 0.03)] {
+        let own = Profile { send_buffer: Some(Bytes::new(SEGMENTS * u64::from(MSS))), ..base };
+        let plan = Plan { writes: [u64::MAX / 2, 0], answers: false, reads: AT_ONCE };
+        let (talk, ..) = run(&net, own, vec![(start(1, Span::ZERO, ends, 0), plan)], 20);
+        let rate = talk.end(0, End::Acceptor).read as f64 / 20.0;
+        // a buffer's worth of segments is sent in 1.1 ms, and slow start takes a few round trips
+        assert_near("share", rate, share * SEGMENTS as f64 * f64::from(MSS) / round, tolerance);
     }
 }
 
