@@ -266,6 +266,7 @@ pub fn profile(record: &TransportRecord) -> Profile {
         reduces_cwnd: record.reduces.map_or(own.reduces_cwnd, |what| what == Reduces::Cwnd),
         delayed_ack: record.delayed_ack.as_ref().map_or(own.delayed_ack, |rules| delayed_ack(rules, &own.delayed_ack)),
         receive_window: scaled(most),
+        window_scaling: scaling,
         autotuning: first.map(scaled),
         send_buffer: record.send_buffer.map_or(own.send_buffer, Limit::get),
         offload,

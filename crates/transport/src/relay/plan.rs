@@ -9,6 +9,8 @@ use crate::tcp::profile::{Profile, Recovery, Reduction};
 
 /// The most relays on the way of a flow.
 pub const MOST_RELAYS: usize = 2;
+/// The largest window that is not scaled.
+const UNSCALED: Bytes = Bytes::new(65_535);
 /// What timestamps take of a segment (RFC 7323 appendix A).
 const TIMESTAMPS: u32 = 12;
 
@@ -104,9 +106,9 @@ impl Relayed {
 impl Profile {
     /// What a connection's direction is set up with whose sender is `self` and whose receiver is `other`: the sender's half
     /// of one, the receiver's of the other, and what both have of what they negotiate (selective acknowledgements,
-    /// timestamps, ECN, the size of a segment).
+    /// timestamps, window scaling, ECN, the size of a segment).
     ///
-    /// Leaves out: the time-out for SYN-ACK is the sender's, and window scaling is one of the receiver's settings.
+    /// Leaves out: the time-out for SYN-ACK is the sender's.
     #[must_use]
     pub fn towards(&self, other: &Profile) -> Profile {
         let timestamps = self.timestamps && other.timestamps;
@@ -115,6 +117,9 @@ impl Profile {
         let room = |profile: &Profile| profile.mss + options(profile);
         let rest = |profile: &Profile| profile.overhead - options(profile);
         let blocks = (self.sack_blocks, other.sack_blocks);
+        // RFC 7323 §2.2: both send the option in their SYN, or neither end scales
+        let scaling = self.window_scaling && other.window_scaling;
+        let scaled = |window: Bytes| if scaling { window } else { window.min(UNSCALED) };
         Profile {
             recovery: match self.recovery {
                 Recovery::Linux(linux) if !other.recovery.uses_sack() => {
@@ -128,8 +133,10 @@ impl Profile {
             timestamps,
             sack_blocks: if timestamps { blocks.0.min(blocks.1) } else { blocks.0.max(blocks.1) },
             delayed_ack: other.delayed_ack,
-            receive_window: other.receive_window,
-            autotuning: other.autotuning,
+            receive_window: scaled(other.receive_window),
+            window_scaling: scaling,
+            autotuning: other.autotuning.map(scaled),
+            first_buffer: other.first_buffer,
             ecn: self.ecn && other.ecn,
             multipath: None,
             replicate: None,
@@ -156,10 +163,25 @@ mod tests {
         assert_eq!((forth.rto_rule, forth.send_buffer), (linux.rto_rule, linux.send_buffer));
         let back = windows.towards(&linux);
         assert_eq!((back.mss, back.overhead, back.timestamps), (1460, 58, false));
-        assert_eq!((back.receive_window, back.autotuning), (linux.receive_window, linux.autotuning));
         assert_eq!((back.initial_window, back.min_rto), (windows.initial_window, windows.min_rto));
         let alike = linux.towards(&linux);
         assert_eq!((alike.mss, alike.overhead, alike.timestamps), (1448, 70, true));
+    }
+
+    /// RFC 7323 §2.2: "This option is an offer, not a promise; both sides MUST send Window Scale options in their <SYN>
+    /// segments to enable window scaling in either direction."
+    #[test]
+    fn windows_are_scaled_by_both_ends_or_none() {
+        let [linux, windows] = [Stack::Linux, Stack::WindowsXp].map(Stack::profile);
+        let large = Profile { receive_window: Bytes::from_kb(1_000), ..windows.clone() };
+        assert_eq!(linux.towards(&linux).receive_window, linux.receive_window);
+        for direction in [windows.towards(&linux), large.towards(&linux), linux.towards(&large)] {
+            assert_eq!((direction.receive_window, direction.window_scaling), (Bytes::new(65_535), false));
+        }
+        assert_eq!(windows.towards(&linux).autotuning, Some(Bytes::new(65_160)));
+        assert_eq!(linux.towards(&windows).receive_window, windows.receive_window);
+        let first = Profile { autotuning: Some(Bytes::from_kb(100)), ..linux };
+        assert_eq!(windows.towards(&first).autotuning, Some(Bytes::new(65_535)));
     }
 
     #[test]

@@ -308,9 +308,15 @@ pub struct Profile {
     pub delayed_ack: DelayedAck,
     /// The largest window that a receiver offers.
     pub receive_window: Bytes,
+    /// Windows are scaled if both ends of a connection have this (RFC 7323 §2.2).
+    pub window_scaling: bool,
     /// The window offered first, which then follows what arrives (Linux: `tcp_rcv_space_adjust`); `None`: all of it
     /// from the start, since receivers read at once.
     pub autotuning: Option<Bytes>,
+    /// Up to this the window of `autotuning` grows with every segment that arrives, before it follows what is read
+    /// (Linux: `tcp_grow_window`): what the receive buffer has room for at first, if that is more than the window offered
+    /// first.
+    pub first_buffer: Bytes,
     /// The most bytes that an application may have written without an acknowledgement; `None` is no limit.
     pub send_buffer: Option<Bytes>,
     /// Bursts, as a card with segmentation offload makes them; without, segments are sent one by one.
@@ -360,7 +366,9 @@ impl Default for Profile {
                 compression: false,
             },
             receive_window: Bytes::from_kb(6_000),
+            window_scaling: true,
             autotuning: None,
+            first_buffer: Bytes::ZERO,
             send_buffer: None,
             offload: None,
             pacing: Pacing::Control,

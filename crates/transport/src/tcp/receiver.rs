@@ -297,7 +297,8 @@ impl Receiver {
             }
             Answer::Delayed | Answer::Now => self.acknowledge(now, flag::ACK, inflow, profile, net),
         }
-        if self.linux.as_ref().is_some_and(|linux| linux.delivered) {
+        // the program of a two-way connection reads by itself: `after_reading`
+        if !self.two_way && self.linux.as_ref().is_some_and(|linux| linux.delivered) {
             self.read(now, inflow, profile, net);
         }
     }

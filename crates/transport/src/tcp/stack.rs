@@ -95,6 +95,8 @@ fn linux_26() -> Profile {
         receive_window: Bytes::new(3 << 20),
         // tcp_output.c: tcp_select_initial_window, four segments of 1460 bytes; ten since 2.6.38
         autotuning: Some(Bytes::new(4 * 1460)),
+        // tcp.c: tcp_rmem[1] of 87,380 bytes, of which three quarters
+        first_buffer: Bytes::new(65_535),
         send_buffer: Some(Bytes::new(4 << 20)),
         // TCP small queues came with 3.6
         offload: Some(Offload { most: 65_160, small_queues: false }),
@@ -137,6 +139,7 @@ fn windows_xp() -> Profile {
         },
         // TcpWindowSize: 16 KiB rounded up to whole segments on links of 1 to 100 Mb/s
         receive_window: Bytes::new(12 * 1460),
+        window_scaling: Stack::WindowsXp.window_scaling(),
         autotuning: None,
         send_buffer: None,
         offload: None,

@@ -292,11 +292,16 @@ impl Tcp {
         self.sockets.note(now, self.socket(forth, true), SocketEvent::Connected, &mut env.net.queue);
     }
 
-    /// Tells the writer that its send buffer has room again: a third of it, as Linux does (`sk_stream_is_writeable`).
+    /// Tells the writer that its send buffer has room again: a third of it with Linux (`sk_stream_is_writeable`), else for
+    /// a segment. Writers here take no time, so with Linux three writes of more than a third do not fit, and a buffer that
+    /// is less than the path holds gives two thirds of itself in a round trip (docs/model.md).
     fn tell_of_room(&mut self, now: Time, place: u32, env: &mut Environment) {
         let connection = &mut self.connections[place as usize];
         let profile = &self.profiles[usize::from(connection.profile)];
-        let least = profile.send_buffer.map_or(0, |buffer| buffer.get() / 3);
+        let least = profile.send_buffer.map_or(0, |buffer| {
+            let third = buffer.get() / 3;
+            if profile.recovery.is_linux() { third } else { third.min(u64::from(profile.mss)) }
+        });
         if connection.stream().waits && connection.space(profile) >= least {
             connection.stream_mut().waits = false;
             self.sockets.note(now, self.socket(place, true), SocketEvent::Writable, &mut env.net.queue);

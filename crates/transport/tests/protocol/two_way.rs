@@ -6,12 +6,12 @@ use headway_engine::Streams;
 use headway_fabric::{Limit, NodeId, Wire};
 use headway_transport::{
     Application, DelayedAck, End, Failure, FlowEnd, FlowStart, HostModel, Measure, Profile, Simulation, Socket,
-    SocketEvent, Sockets, Totals,
+    SocketEvent, Sockets, Stack, Totals,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
-use crate::common::{EMPTY, FULL, GAP, MSS, Net, OVERHEAD, any_card, limited, lossy, profile, wire};
+use crate::common::{EMPTY, FULL, GAP, MSS, Net, OVERHEAD, any_card, assert_near, limited, lossy, profile, wire};
 
 /// What the two ends of a connection do. Each end writes its bytes, and closes when they are all taken and, if it
 /// `answers`, only after all of the other end's have been read.
@@ -291,6 +291,47 @@ fn a_late_reader_slows_its_writer() {
         let took = talk.heard(0, End::Opener, SocketEvent::Closed).unwrap().since(Time::ZERO).as_secs_f64();
         assert!((1.8..2.1).contains(&took), "{took} (Linux: {linux})");
         assert_eq!(flows[0].retransmissions, 0, "a closed window is no loss (Linux: {linux})");
+    }
+}
+
+/// Linux' window follows what the program reads in a round trip, in both directions, and lets its sender go as fast as
+/// that. 20 MB are read at 80 Mb/s, every millisecond or all of a round trip at once: 2 s, and up to ten round trips
+/// of 20 ms until the window has grown. A window that stays at 5,840 bytes gives 2.3 Mb/s.
+#[test]
+fn a_growing_window_follows_a_late_reader() {
+    let slow = wire(Rate::from_mbps(100), Span::from_millis(10));
+    let (net, ends) = pair(slow, slow);
+    for stack in [Stack::Linux26, Stack::Linux] {
+        for every in [1, 20] {
+            // 80 Mb/s
+            let late = Some((10_000 * every, Span::from_millis(every)));
+            let plan = Plan { writes: [20_000_000; 2], answers: false, reads: [late; 2] };
+            let own = Profile { control: profile().control, mss: MSS, ..stack.profile() };
+            let (talk, flows, _) = run(&net, own, vec![(start(1, Span::ZERO, ends, 0), plan)], 60);
+            let took = flows[0].end.expect("both are closed").since(Time::ZERO).as_secs_f64();
+            assert!((2.0..2.3).contains(&took), "{took} s ({stack:?}, every {every} ms)");
+            assert_eq!(talk.end(0, End::Acceptor).read, 20_000_000);
+        }
+    }
+}
+
+/// A send buffer that is less than the path holds, of 91 segments over 40 ms. By the letter a writer hears of room for a
+/// segment and the buffer is always full: 91 segments a round trip. Linux' hears of it when a third is free, and three
+/// writes of a bit more than a third do not fit: each round trip has two of them, 62 segments, and the rest of the buffer waits
+/// for the first acknowledgements of the next one.
+#[test]
+fn a_send_buffer_is_a_window_or_two_thirds_of_it() {
+    const SEGMENTS: u64 = 91;
+    let (wire, round) = (wire(Rate::from_gbps(1), Span::from_millis(20)), 0.04);
+    let (net, ends) = pair(wire, wire);
+    let linux = Profile { offload: None, mss: MSS, ..Profile::linux() };
+    for (base, share, tolerance) in [(profile(), 1.0, 0.03), (linux, 62.0 / 91.0, 0.03)] {
+        let own = Profile { send_buffer: Some(Bytes::new(SEGMENTS * u64::from(MSS))), ..base };
+        let plan = Plan { writes: [u64::MAX / 2, 0], answers: false, reads: AT_ONCE };
+        let (talk, ..) = run(&net, own, vec![(start(1, Span::ZERO, ends, 0), plan)], 20);
+        let rate = talk.end(0, End::Acceptor).read as f64 / 20.0;
+        // a buffer's worth of segments is sent in 1.1 ms, and slow start takes a few round trips
+        assert_near("share", rate, share * SEGMENTS as f64 * f64::from(MSS) / round, tolerance);
     }
 }
 

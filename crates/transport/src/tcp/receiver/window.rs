@@ -5,9 +5,10 @@
 //! RFC 9293 §3.8.6 (the right edge never goes back).
 //!
 //! All is counted in bytes of payload. Of the memory that buffers take beyond it (`truesize`) only that is modelled that
-//! Linux takes half of a buffer for payload until the first full segment shows that it is more (`scaling_ratio`); the
-//! largest window belongs to the settings. Receivers of one-way flows read at once, so that only data beyond a hole takes room. Leaves
-//! out: memory pressure, data that finds no room, and the rounding to the window's scale (128 bytes for 6 MB).
+//! Linux takes half of a buffer for payload until the first full segment shows that it is more (`scaling_ratio`), and
+//! that 2.6 offers less than its first buffer takes; the largest window belongs to the settings. Receivers of one-way
+//! flows read at once, so that only data beyond a hole takes room; those of two-way connections when their program does.
+//! Leaves out: memory pressure, data that finds no room, and the rounding to the window's scale (128 bytes for 6 MB).
 //!
 //! MPTCP: the window is the connection's, see [`Shared`]. Without (stacks other than Linux), each subflow's receiver
 //! follows the connection's data over its own round trip, and the sender takes the furthest edge, so that the subflow
@@ -86,7 +87,7 @@ impl Offer {
         let initial = initial(profile)?;
         let space = initial.min(INITIAL_SEGMENTS * announced(profile)).max(1);
         Some(Offer {
-            window_clamp: initial,
+            window_clamp: initial.max(profile.first_buffer.min(profile.receive_window).get()),
             // of MPTCP's connections `Shared` decides
             unmeasured: profile.recovery.is_linux() && profile.multipath.is_none(),
             rcv_ssthresh: initial,
