@@ -183,6 +183,34 @@ fn an_empty_flow_ends() {
     }
 }
 
+/// Two cables at each host: segments take the pair that is asked for, whichever of the chain they are. Relays have the same
+/// addresses on both sides, so only their first segment would have it if the others counted as copies.
+#[test]
+fn every_segment_takes_the_wanted_interfaces() {
+    let mut net = Net::default();
+    let ends = (net.host(), net.host());
+    let relays = [net.host(), net.host()];
+    let switches = [net.switch(), net.switch()];
+    let places = [(ends.0, switches[0]), (relays[0], switches[0]), (relays[1], switches[1]), (ends.1, switches[1])];
+    let cables = places.map(|(host, switch)| [0; 2].map(|_| net.cable(host, switch, gigabit(ACCESS))));
+    net.cable(switches[0], switches[1], gigabit(LONG));
+    for wanted in [0, 1] {
+        for warm in [0, 1] {
+            let own = Profile { interface: Some(wanted), ..profile() };
+            let relay = Relay { access: own.clone(), long: own.clone(), warm, ..relay(&relays) };
+            let relayed = Transport::from(Relayed { hosts: own, relay: Arc::new(relay) });
+            let mut simulation = Simulation::new(net.graph.clone(), vec![relayed], Measure::default(), Streams::new(1));
+            let mut starts = (0..8).map(|id| flow(id, SECOND, ends, Some(100_000)));
+            simulation.run(Time::ZERO + SECOND * 3, &mut starts).expect("all are connected");
+            for cables in cables {
+                let used =
+                    cables.map(|link| [link, link.reverse()].map(|one| simulation.port(one).0.delivered.frames > 0));
+                assert_eq!(used, [0, 1].map(|at| [at == wanted; 2]), "{wanted} {warm} {cables:?}");
+            }
+        }
+    }
+}
+
 // ---- windows -----------------------------------------------------------------------------------------------------
 
 /// The paper's tables 5 and 6: a window of 64 KB over 28.6 ms gives 18.3 Mb/s; with relays only the access segment has
