@@ -103,16 +103,29 @@ impl Relays {
         session.opened += 1;
         session.segments[stop] = Some(segment);
         if free.is_some() {
-            self.begin_records(place, stop, rest);
+            self.write_open(place, stop, End::Opener, rest);
             self.forward(place, stop, Way::Forth, rest);
         }
     }
 
-    /// The opener of a pooled connection says where to go.
-    pub(super) fn begin_records(&mut self, place: u32, segment: usize, rest: &mut Rest<'_>) {
-        let Some(own) = &self.sessions[place as usize].segments[segment] else { return };
-        let taken = rest.tcp.write(rest.now, own.socket(End::Opener), OPEN, &mut rest.env.net);
-        assert_eq!(taken, OPEN, "a connection that nobody has is empty");
+    /// Writes the record before the data, as far as there is room: what the session before wrote may not be acknowledged.
+    pub(super) fn write_open(&mut self, place: u32, segment: usize, writer: End, rest: &mut Rest<'_>) {
+        let Some(own) = self.sessions[place as usize].segments[segment].as_mut() else { return };
+        if let Some(records) = own.records.as_mut() {
+            records.unsent[at(writer.other())] = OPEN;
+            self.write_head(place, segment, writer, rest);
+        }
+    }
+
+    /// Writes what the send buffer takes of the record before the data; says whether that is all of it, or there is none.
+    pub(super) fn write_head(&mut self, place: u32, segment: usize, writer: End, rest: &mut Rest<'_>) -> bool {
+        let Some(own) = self.sessions[place as usize].segments[segment].as_mut() else { return false };
+        let (socket, Some(records)) = (own.socket(writer), own.records.as_mut()) else { return true };
+        let left = &mut records.unsent[at(writer.other())];
+        if *left > 0 {
+            *left -= rest.tcp.write(rest.now, socket, *left, &mut rest.env.net);
+        }
+        *left == 0
     }
 
     /// Reads what is there of the record before the data; says whether that is all of it.

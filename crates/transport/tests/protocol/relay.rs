@@ -399,6 +399,24 @@ fn a_pool_grows_with_what_is_needed() {
     }
 }
 
+/// Send buffers that take less than the record before the data, which is 32 bytes: the rest follows when there is room.
+/// Loss makes that happen with larger ones: what the last session wrote may be read and not acknowledged.
+#[test]
+fn a_record_that_finds_no_room_waits_for_it() {
+    let sides = plain();
+    for open in [RelayOpen::AtOnce, RelayOpen::EndToEnd] {
+        for size in [0, 200] {
+            let own = Relay { open, warm: 1, buffer: Bytes::new(20), ..relay(&sides.relays) };
+            let starts = [0, 1].map(|id| flow(id, SECOND * (1 + 5 * id), sides.ends, Some(size)));
+            let out = run(&sides, profile(), own, &starts, SECOND * 20);
+            for end in &out.ends {
+                assert!(end.end.is_some() && end.delivered == size, "{open:?} {size}: {end:?}");
+            }
+            assert_eq!(out.totals.in_flight, 0);
+        }
+    }
+}
+
 // ---- crashes -----------------------------------------------------------------------------------------------------
 
 /// Flows of one segment that start at these times, in milliseconds, while relay number `which` is down from 500 ms to
