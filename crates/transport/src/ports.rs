@@ -29,7 +29,8 @@ impl Ports {
     }
 
     /// Which of `pairs` pairs of interfaces a connection of plain TCP takes: the `wanted` one, else the hash that
-    /// switches use chooses the interface too; copies take the next ones.
+    /// switches use chooses the interface too; copies take the next ones. Segments of a flow over relays are told apart
+    /// like copies, and are none: who wants a pair has it for all of them, and calls this with copy 0.
     pub fn pair(self, id: u64, copy: u8, pairs: usize, wanted: Option<usize>) -> usize {
         (wanted.unwrap_or_else(|| usize::from(self.port(id, 0, 0))) + usize::from(copy)) % pairs
     }

@@ -61,6 +61,9 @@ pub(super) fn build(
             return Err(PlanError::new(&at, message).help(help));
         }
         check_sides(name, own, &relay, &at)?;
+        for &(_, sources, destinations) in ends.iter().filter(|(own, ..)| *own == &**name) {
+            check_interfaces((policy, index), (name, own), [sources, destinations], &relay, network)?;
+        }
     }
     Ok(Some(RelayPlan { relay: Arc::new(relay), traffic: relayed }))
 }
@@ -172,6 +175,42 @@ fn check_sides(name: &str, hosts: &Profile, relay: &Relay, at: &[&str]) -> Resul
                 return Err(PlanError::new(&[at, &[key]].concat(), message).help("recovery = \"rack\" at both ends"));
             }
         }
+    }
+    Ok(())
+}
+
+/// Interfaces that are asked for must be there at both ends of every segment whose opener asks: the hosts' at the relays
+/// (at both, each may be the first), `access` and `long` at the relays and at who they open connections to.
+fn check_interfaces(
+    (policy, index): (&PolicyRecord, usize),
+    (name, hosts): (&str, &Profile),
+    ends: [&[NodeId]; 2],
+    relay: &Relay,
+    network: &Network,
+) -> Result<(), PlanError> {
+    let fewest = |hosts: &[NodeId]| hosts.iter().map(|&host| network.built.graph.interfaces(host).len()).min();
+    let [Some(sources), Some(destinations), Some(relays)] = [ends[0], ends[1], &relay.hosts].map(fewest) else {
+        return Ok(());
+    };
+    let own = if policy.traffic.get(name).is_some() { vec!["traffic", name] } else { vec!["transport"] };
+    let (ours, theirs) = (sources.min(relays), destinations.min(relays));
+    // a single relay opens all its connections to destinations
+    let long = if relay.hosts.len() == 1 { theirs } else { relays };
+    let sides = [
+        (hosts, own, ours, "sources"),
+        (&relay.access, vec!["relay", "access"], theirs, "destinations"),
+        (&relay.long, vec!["relay", "long"], long, if relay.hosts.len() == 1 { "destinations" } else { "" }),
+    ];
+    for (profile, keys, fewest, who) in sides {
+        let Some(wanted) = profile.interface.filter(|&wanted| wanted >= fewest) else { continue };
+        let who = if who.is_empty() { "relays".to_owned() } else { format!("{who} or relays") };
+        let message = format!(
+            "policy `{}` wants interface {wanted} for traffic `{name}`, whose {who} have {fewest}",
+            policy.name
+        );
+        let index = index.to_string();
+        let path = [&["policy", &index], &keys[..], &["interface"]].concat();
+        return Err(PlanError::new(&path, message).help("interfaces count from 0"));
     }
     Ok(())
 }

@@ -110,6 +110,9 @@ impl Relays {
         if !sink.open[at(writer)] || sink.shut[at(writer)] || rest.tcp.is_gone(sink.socket(writer)) {
             return Movable::Nothing;
         }
+        if sink.records.is_some_and(|records| records.unsent[at(writer.other())] > 0) {
+            return Movable::Nothing;
+        }
         let unread = rest.tcp.unread(input);
         let there = match &source.records {
             Some(records) => unread.min(records.total[at(reader)] - records.read[at(reader)]),

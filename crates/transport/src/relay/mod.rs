@@ -220,6 +220,9 @@ impl Relays {
 
     /// An end may write again.
     fn on_room(&mut self, place: u32, (segment, end): (usize, End), rest: &mut Rest<'_>) {
+        if !self.write_head(place, segment, end, rest) {
+            return;
+        }
         if self.sessions[place as usize].segments[segment]
             .as_ref()
             .is_some_and(|own| own.pooled.is_some() && own.shut[at(end)])
@@ -278,7 +281,7 @@ impl Relays {
             End::Opener if segment == 0 => self.feed(place, rest),
             End::Opener => {
                 if pooled {
-                    self.begin_records(place, segment, rest);
+                    self.write_open(place, segment, End::Opener, rest);
                 } else {
                     self.answer_before(place, segment, rest);
                 }
@@ -305,7 +308,7 @@ impl Relays {
             return;
         }
         if before.records.is_some() {
-            rest.tcp.write(rest.now, socket, pool::OPEN, &mut rest.env.net);
+            self.write_open(place, segment - 1, End::Acceptor, rest);
         } else if rest.tcp.is_asked(before.connection) {
             rest.tcp.accept(rest.now, before.connection, rest.env);
         }

@@ -137,6 +137,7 @@ impl Profile {
             window_scaling: scaling,
             autotuning: other.autotuning.map(scaled),
             first_buffer: other.first_buffer,
+            linux_receiver: Some(other.has_linux_receiver()),
             ecn: self.ecn && other.ecn,
             multipath: None,
             replicate: None,
@@ -182,6 +183,23 @@ mod tests {
         assert_eq!(linux.towards(&windows).receive_window, windows.receive_window);
         let first = Profile { autotuning: Some(Bytes::from_kb(100)), ..linux };
         assert_eq!(windows.towards(&first).autotuning, Some(Bytes::new(65_535)));
+    }
+
+    /// What comes to Linux is received by Linux, whoever sends: with selective acknowledgements its duplicates are reported.
+    #[test]
+    fn receivers_are_of_the_end_that_receives() {
+        let linux = Profile::linux();
+        let letter = Profile { recovery: Recovery::Sack, ..Profile::default() };
+        let without = Profile { recovery: Recovery::NEW_RENO, ..Profile::default() };
+        let kinds = |sender: &Profile, receiver: &Profile| {
+            let own = sender.towards(receiver);
+            (own.has_linux_receiver(), own.reports_duplicates())
+        };
+        assert_eq!(kinds(&letter, &linux), (true, true));
+        assert_eq!(kinds(&linux, &letter), (false, false));
+        assert_eq!(kinds(&without, &linux), (true, false));
+        assert_eq!(kinds(&linux, &linux), (true, true));
+        assert_eq!(kinds(&letter, &letter), (false, false));
     }
 
     #[test]

@@ -80,7 +80,8 @@ impl Segment {
 /// end that reads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Records {
-    /// Bytes of the record before the data that are not read.
+    /// Bytes of the record before the data that have found no room, and that are not read.
+    pub unsent: [u64; 2],
     pub head: [u64; 2],
     /// Data written to this end so far, and in all once that is known.
     pub written: [u64; 2],
@@ -95,7 +96,15 @@ pub(super) struct Records {
 impl Records {
     /// Before `head` bytes of records and `tail` behind the data.
     pub fn new(head: [u64; 2], tail: u64) -> Records {
-        Records { head, written: [0; 2], total: [UNLIMITED; 2], read: [0; 2], unwritten: [tail; 2], tail: [tail; 2] }
+        Records {
+            unsent: [0; 2],
+            head,
+            written: [0; 2],
+            total: [UNLIMITED; 2],
+            read: [0; 2],
+            unwritten: [tail; 2],
+            tail: [tail; 2],
+        }
     }
 
     /// Everything has been written and read, both ways.

@@ -60,6 +60,7 @@ impl Tcp {
         let (number, (own, far)) = if let Some(multipath) = &profile.multipath {
             multipath.pair(nth + usize::from(c.skipped), usize::from(c.first), ours.len(), theirs.len())
         } else {
+            let copy = if profile.interface.is_some() && c.stream.is_some() { 0 } else { copy };
             let pair = env.with_carrier(ours, self.ports.pair(start.id, copy, pairs, profile.interface), pairs);
             (0, (pair, pair))
         };

@@ -89,7 +89,7 @@ impl Offer {
         Some(Offer {
             window_clamp: initial.max(profile.first_buffer.min(profile.receive_window).get()),
             // of MPTCP's connections `Shared` decides
-            unmeasured: profile.recovery.is_linux() && profile.multipath.is_none(),
+            unmeasured: profile.has_linux_receiver() && profile.multipath.is_none(),
             rcv_ssthresh: initial,
             edge: 0,
             space,
