@@ -162,7 +162,7 @@ fn check_series(
         let message = format!("`over` = {over} is shorter than the {interval} between two samples");
         return Err(PlanError::new(&at("over"), message).help("sample more often with `measure.intervals`"));
     }
-    if let Some(over) = record.over.filter(|over| over.picos() % interval.picos() != 0) {
+    if let Some(over) = record.over.filter(|over| !over.picos().is_multiple_of(interval.picos())) {
         let message = format!("`over` = {over} is no multiple of the {interval} between two samples");
         return Err(PlanError::new(&at("over"), message).help("rates are means over whole intervals of the series"));
     }

@@ -292,7 +292,12 @@ fn long_series_take_a_time_in_proportion() {
     let (entity, metric): (Arc<str>, Arc<str>) = ("short/0".into(), "goodput_bps".into());
     let sample = |n: u64| {
         let (entity, metric) = (Arc::clone(&entity), Arc::clone(&metric));
-        Sample { time: Time::ZERO + Span::from_micros(n), entity, metric, value: if n % 2 == 0 { 2e3 } else { 0.0 } }
+        Sample {
+            time: Time::ZERO + Span::from_micros(n),
+            entity,
+            metric,
+            value: if n.is_multiple_of(2) { 2e3 } else { 0.0 },
+        }
     };
     outcome.samples = (1..=1_000_000).map(sample).collect();
     let of = |metric: &str, over| {
