@@ -130,6 +130,7 @@ impl Profile {
             delayed_ack: other.delayed_ack,
             receive_window: other.receive_window,
             autotuning: other.autotuning,
+            linux_receiver: Some(other.has_linux_receiver()),
             ecn: self.ecn && other.ecn,
             multipath: None,
             replicate: None,
@@ -160,6 +161,23 @@ mod tests {
         assert_eq!((back.initial_window, back.min_rto), (windows.initial_window, windows.min_rto));
         let alike = linux.towards(&linux);
         assert_eq!((alike.mss, alike.overhead, alike.timestamps), (1448, 70, true));
+    }
+
+    /// What comes to Linux is received by Linux, whoever sends: with selective acknowledgements its duplicates are reported.
+    #[test]
+    fn receivers_are_of_the_end_that_receives() {
+        let linux = Profile::linux();
+        let letter = Profile { recovery: Recovery::Sack, ..Profile::default() };
+        let without = Profile { recovery: Recovery::NEW_RENO, ..Profile::default() };
+        let kinds = |sender: &Profile, receiver: &Profile| {
+            let own = sender.towards(receiver);
+            (own.has_linux_receiver(), own.reports_duplicates())
+        };
+        assert_eq!(kinds(&letter, &linux), (true, true));
+        assert_eq!(kinds(&linux, &letter), (false, false));
+        assert_eq!(kinds(&without, &linux), (true, false));
+        assert_eq!(kinds(&linux, &linux), (true, true));
+        assert_eq!(kinds(&letter, &letter), (false, false));
     }
 
     #[test]

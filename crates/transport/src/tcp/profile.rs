@@ -311,6 +311,9 @@ pub struct Profile {
     /// The window offered first, which then follows what arrives (Linux: `tcp_rcv_space_adjust`); `None`: all of it
     /// from the start, since receivers read at once.
     pub autotuning: Option<Bytes>,
+    /// The receiver is Linux', which reports duplicates where acknowledgements are selective (RFC 2883), and finds out at the
+    /// first full segment how much its buffer holds. `None`: it is what `recovery` says that the sender is.
+    pub linux_receiver: Option<bool>,
     /// The most bytes that an application may have written without an acknowledgement; `None` is no limit.
     pub send_buffer: Option<Bytes>,
     /// Bursts, as a card with segmentation offload makes them; without, segments are sent one by one.
@@ -366,6 +369,7 @@ impl Default for Profile {
             pacing: Pacing::Control,
             max_pacing_rate: None,
             ecn: false,
+            linux_receiver: None,
             multipath: None,
             interface: None,
             replicate: None,
@@ -374,6 +378,16 @@ impl Default for Profile {
 }
 
 impl Profile {
+    /// Whether the receiver is Linux'.
+    pub(crate) fn has_linux_receiver(&self) -> bool {
+        self.linux_receiver.unwrap_or(self.recovery.is_linux())
+    }
+
+    /// Whether the receiver reports duplicates (RFC 2883): Linux' does where acknowledgements are selective.
+    pub(crate) fn reports_duplicates(&self) -> bool {
+        self.has_linux_receiver() && self.recovery.uses_sack()
+    }
+
     /// Sender and receiver as in Linux 6.12 with its defaults, but NewReno for the control and without timestamps'
     /// bytes: set `control`, `mss` and `overhead`.
     pub fn linux() -> Profile {

@@ -37,7 +37,7 @@ impl LinuxReceiver {
         let needed = profile.delayed_ack.adaptive
             || profile.autotuning.is_some()
             || profile.timestamps
-            || profile.recovery.is_linux();
+            || profile.has_linux_receiver();
         needed.then(|| {
             Box::new(LinuxReceiver {
                 acks: Adaptive::new(profile, first_window(profile)),
@@ -95,7 +95,7 @@ impl Receiver {
         }
         linux.duplicate = None;
         linux.delivered = place == Place::Next;
-        if profile.recovery.is_linux() {
+        if profile.reports_duplicates() {
             let known = self.ranges.overlap(seq.max(self.next), end);
             linux.duplicate = if seq < self.next { Some((seq, end.min(self.next))) } else { known };
         }

@@ -88,7 +88,7 @@ impl Offer {
         Some(Offer {
             window_clamp: initial,
             // of MPTCP's connections `Shared` decides
-            unmeasured: profile.recovery.is_linux() && profile.multipath.is_none(),
+            unmeasured: profile.has_linux_receiver() && profile.multipath.is_none(),
             rcv_ssthresh: initial,
             edge: 0,
             space,
