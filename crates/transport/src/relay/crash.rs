@@ -3,7 +3,8 @@
 //! A *host* that crashes is silent: its peers repeat what is not acknowledged, and are answered with resets once it is
 //! back. A new connection's SYN is repeated, too, and then answered; one that the relay had not answered before the crash
 //! is like a new one. When the *process* crashes its kernel resets all its connections at once, and refuses new ones until
-//! the process is back. A relay that comes back opens the warm connections of its pool again.
+//! the process is back. A connection whose SYN has not come is none of its own yet. A relay that comes back, from all
+//! crashes that overlap, opens what its pool has lost of its warm connections.
 //!
 //! Cables are the fabric's: who makes a host crash lets them fail at the same time ([`Failure`](crate::Failure)).
 //!
@@ -50,8 +51,8 @@ pub(super) struct Crashes {
     /// In order of time: the relay, what of it, and whether it is lost or back.
     changes: Vec<(Time, bool, NodeId, CrashKind)>,
     next: usize,
-    /// Relays whose process is down, and how often.
-    down: BTreeMap<NodeId, u32>,
+    /// Crashes that are not over, of relays: of their hosts, and of their processes.
+    down: BTreeMap<NodeId, [u32; 2]>,
 }
 
 /// The entity of crashes' events among changes: after those of links.
@@ -60,7 +61,19 @@ pub(crate) const ENTITY: u32 = 1;
 impl Crashes {
     /// Whether new connections to `host` are refused.
     pub fn refuses(&self, host: NodeId) -> bool {
-        self.down.get(&host).is_some_and(|&count| count > 0)
+        self.down.get(&host).is_some_and(|count| count[CrashKind::Process as usize] > 0)
+    }
+
+    /// One more crash of `host`.
+    fn begin(&mut self, host: NodeId, kind: CrashKind) {
+        self.down.entry(host).or_default()[kind as usize] += 1;
+    }
+
+    /// One of them is over; says whether that was the last.
+    fn end(&mut self, host: NodeId, kind: CrashKind) -> bool {
+        let count = self.down.get_mut(&host).expect("it has crashed");
+        count[kind as usize] -= 1;
+        *count == [0; 2]
     }
 }
 
@@ -96,9 +109,7 @@ impl Relays {
     }
 
     fn crash(&mut self, host: NodeId, kind: CrashKind, rest: &mut Rest<'_>) {
-        if kind == CrashKind::Process {
-            *self.crashes.down.entry(host).or_default() += 1;
-        }
+        self.crashes.begin(host, kind);
         self.work.clear(host);
         // sessions that it cuts in two are added behind
         for place in 0..self.sessions.len() as u32 {
@@ -125,7 +136,7 @@ impl Relays {
                 rest.tcp.forget_asking(before.connection);
             }
             self.cut_off(place, stop, rest);
-        } else if let Some(before) = sockets[0] {
+        } else if let Some(before) = sockets[0].filter(|&before| is_known(before, rest)) {
             lose(before, kind, rest);
         }
         if let Some(after) = sockets[1] {
@@ -183,17 +194,15 @@ impl Relays {
                 self.pools.withdraw(place);
             }
             let socket = Socket { connection: pooled.connection, end };
-            if rest.tcp.owner(socket) == Owner::Pool(place) {
+            if rest.tcp.owner(socket) == Owner::Pool(place) && is_known(socket, rest) {
                 lose(socket, kind, rest);
             }
         }
     }
 
     fn restore(&mut self, host: NodeId, kind: CrashKind, rest: &mut Rest<'_>) {
-        if kind == CrashKind::Process
-            && let Some(count) = self.crashes.down.get_mut(&host)
-        {
-            *count -= 1;
+        if !self.crashes.end(host, kind) {
+            return;
         }
         for relay in 0..self.settings.len() as u16 {
             if self.settings[usize::from(relay)].hosts.contains(&host) {
@@ -201,6 +210,12 @@ impl Relays {
             }
         }
     }
+}
+
+/// Whether an end knows its connection: the acceptor not before SYN has come.
+fn is_known(socket: Socket, rest: &Rest<'_>) -> bool {
+    let connection = socket.connection;
+    socket.end == End::Opener || !rest.tcp.is_unaccepted(connection) || rest.tcp.is_asked(connection)
 }
 
 /// One end of a connection is lost.

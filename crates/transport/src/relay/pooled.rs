@@ -8,6 +8,7 @@ use super::session::{Passage, Records, Segment, Way, at};
 use super::{Relays, Rest};
 use crate::flows::FlowStart;
 use crate::socket::{End, Owner, Socket, SocketEvent};
+use crate::tcp::Tcp;
 
 impl Relays {
     /// Opens the connections that are kept from the start on.
@@ -24,16 +25,37 @@ impl Relays {
         Ok(())
     }
 
-    /// Opens the connections of one relay to the other.
+    /// Opens what is missing of the connections of one relay to the other.
     pub(super) fn warm_up_from(&mut self, from: NodeId, relay: u16, rest: &mut Rest<'_>) -> Result<(), NoPath> {
         let own = &self.settings[usize::from(relay)];
         let Some(&to) = own.hosts.iter().find(|&&other| other != from) else { return Ok(()) };
-        for _ in 0..own.warm {
-            let pool = self.pools.of(from, to, relay);
+        let warm = own.warm;
+        if warm == 0 {
+            return Ok(());
+        }
+        let pool = self.pools.of(from, to, relay);
+        for _ in self.kept(pool, rest.tcp)..warm {
             let (connection, pooled) = self.open_pooled(pool, None, rest)?;
             rest.tcp.set_owner(connection, Owner::Pool(pooled));
         }
         Ok(())
+    }
+
+    /// Connections of a pool that its relay knows.
+    fn kept(&self, pool: u32, tcp: &Tcp) -> u32 {
+        let known = |place: u32| {
+            let pooled = self.pools.all[place as usize];
+            let opener = Socket { connection: pooled.connection, end: End::Opener };
+            pooled.pool == pool && !self.pools.slots.free.contains(&place) && !tcp.is_gone(opener)
+        };
+        (0..self.pools.all.len() as u32).filter(|&place| known(place)).count() as u32
+    }
+
+    /// … of all pools from `host`.
+    #[cfg(test)]
+    pub fn kept_by(&self, host: NodeId, tcp: &Tcp) -> u32 {
+        let own = (0..self.pools.each.len() as u32).filter(|&pool| self.pools.each[pool as usize].from == host);
+        own.map(|pool| self.kept(pool, tcp)).sum()
     }
 
     /// Opens a connection of a pool, for a session or for later ones.
@@ -65,6 +87,8 @@ impl Relays {
     /// Something has happened at a connection that no session has.
     pub(super) fn on_pooled_event(&mut self, place: u32, socket: Socket, event: SocketEvent, rest: &mut Rest<'_>) {
         match event {
+            // lost in a crash of this instant
+            SocketEvent::Asked | SocketEvent::Connected if rest.tcp.is_gone(socket) => {}
             SocketEvent::Asked => {
                 let pooled = self.pools.all[place as usize];
                 let host = self.pools.each[pooled.pool as usize].to;

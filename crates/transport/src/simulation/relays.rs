@@ -35,6 +35,7 @@ mod tests {
     use super::*;
     use crate::flows::FlowStart;
     use crate::measure::Measure;
+    use crate::relay::CrashKind;
     use crate::relay::plan::{Relay, RelayCost, RelayOpen, Relayed};
     use crate::tcp::profile::Profile;
 
@@ -106,6 +107,30 @@ mod tests {
             assert_eq!(simulation.relays.places(), 1);
             let ends = simulation.finish().0;
             assert_eq!(ends.iter().filter(|end| end.end.is_some()).count(), 100);
+        }
+    }
+
+    /// A relay crashes from 0.5 s to 1.5 s and from then, or from 1 s, to 2 s, once or twice, as host or process: while it is
+    /// down it has no connections, and then as many as at first. The other relay has its own again when it hears of their
+    /// loss, as far as flows need them.
+    #[test]
+    fn crashes_that_overlap_or_touch_leave_a_pool_of_one_size() {
+        let at = |millis| Time::ZERO + Span::from_millis(millis);
+        for kinds in [[CrashKind::Process; 2], [CrashKind::Host, CrashKind::Process], [CrashKind::Host; 2]] {
+            for second in [1000, 1500] {
+                let (graph, hosts) = network(Rate::from_gbps(1));
+                let profiles = vec![relayed(hosts, 3, RelayCost::default())];
+                let mut simulation = Simulation::new(graph, profiles, Measure::default(), Streams::new(1));
+                let crash = |kind, from, until| Crash { host: hosts[1], kind, at: at(from), until: Some(at(until)) };
+                simulation.set_crashes(&[crash(kinds[0], 500, 1500), crash(kinds[1], second, 2000)]);
+                let mut kept = |until| {
+                    simulation.run(at(until), &mut std::iter::empty()).unwrap();
+                    simulation.relays.kept_by(hosts[1], &simulation.tcp)
+                };
+                assert_eq!(kept(499), 3);
+                assert_eq!([501, 1250, 1501, 1999].map(&mut kept), [0; 4], "{kinds:?} {second}");
+                assert_eq!([2001, 3000, 30_000].map(&mut kept), [3; 3], "{kinds:?} {second}");
+            }
         }
     }
 

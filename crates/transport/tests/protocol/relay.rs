@@ -489,6 +489,71 @@ fn a_host_that_crashes_before_it_has_answered_begins_anew() {
     assert_eq!((out.ends[1].delivered, out.totals.in_flight), (u64::from(MSS), 0));
 }
 
+/// The times that these flows take while one relay crashes at `at` for `lasts`.
+fn crashing_at(
+    (which, kind): (usize, CrashKind),
+    (at, lasts): (Span, Span),
+    own: &dyn Fn(&Sides) -> Relay,
+    starts: &dyn Fn(&Sides) -> Vec<FlowStart>,
+) -> Run {
+    let sides = plain();
+    let (at, until) = (Time::ZERO + at, Time::ZERO + at + lasts);
+    run_with(&sides, profile(), own(&sides), &starts(&sides), SECOND * 10, |simulation| {
+        let link = sides.cables[if which == 0 { 1 } else { 3 }];
+        if kind == CrashKind::Host {
+            let links = vec![link, link.reverse()];
+            simulation.set_failures(&[Failure { links, at, until: Some(until), reroute: None, carrier: true }]);
+        }
+        simulation.set_crashes(&[Crash { host: sides.relays[which], kind, at, until: Some(until) }]);
+    })
+}
+
+/// A process that crashes and is back while SYN is on its way never hears of the connection before: nothing is reset, and
+/// nobody waits. The same with SYNs of the pool, which leave at once and are 14 ms on their way.
+#[test]
+fn a_process_that_is_back_before_syn_comes_is_not_missed() {
+    let millis = Span::from_millis;
+    // near: SYN is 50 µs on its way; far: 14 ms, behind the first handshake of at most 0.2 ms
+    let cases = [
+        (0, 0, millis(500) - Span::from_micros(20), millis(500), Span::from_micros(10)),
+        (1, 0, millis(500), millis(505), millis(1)),
+        (1, 1, Span::ZERO, millis(5), millis(1)),
+    ];
+    for open in [RelayOpen::EndToEnd, RelayOpen::AtOnce] {
+        for (which, warm, start, at, lasts) in cases {
+            let own = |sides: &Sides| Relay { open, warm, ..relay(&sides.relays) };
+            let starts = |sides: &Sides| {
+                let size = Some(u64::from(MSS));
+                vec![flow(0, start, sides.ends, size), flow(1, SECOND, sides.ends, size)]
+            };
+            let out = crashing_at((which, CrashKind::Process), (at, lasts), &own, &starts);
+            let sides = plain();
+            let free = run(&sides, profile(), own(&sides), &starts(&sides), SECOND * 10);
+            for id in [0, 1] {
+                assert_eq!(out.ends[id].resets, 0, "{open:?} {which} {warm}: {:?}", out.ends[id]);
+                assert_eq!(out.fct(id), free.fct(id), "{open:?} {which} {warm}");
+            }
+        }
+    }
+}
+
+/// A relay crashes in the instant in which SYN-ACK of a connection of its pool arrives, before its process hears of it. No
+/// flow gets that connection: two that begin when the relay is back open others.
+#[test]
+fn a_connection_that_is_lost_as_it_opens_is_given_to_nobody() {
+    let at = (LONG + bytes(3 * EMPTY)) * 2;
+    for kind in [CrashKind::Process, CrashKind::Host] {
+        let own = |sides: &Sides| Relay { warm: 1, ..relay(&sides.relays) };
+        // the relay is back at 29 ms; the other end hears of its loss by a reset, at 42 ms, or not at all
+        let start = Span::from_millis(35);
+        let starts = |sides: &Sides| [0, 1].map(|id| flow(id, start, sides.ends, Some(MSS.into()))).to_vec();
+        let out = crashing_at((0, kind), (at, Span::from_millis(1)), &own, &starts);
+        for end in &out.ends {
+            assert!(end.end.is_some() && end.resets == 0, "{kind:?}: {end:?}");
+        }
+    }
+}
+
 // ---- everything together -----------------------------------------------------------------------------------------
 
 /// Flows over relays with loss on all cables.
