@@ -61,6 +61,9 @@ pub(super) fn build(
             return Err(PlanError::new(&at, message).help(help));
         }
         check_sides(name, own, &relay, &at)?;
+        if traffic.flows.iter().any(|flows| usize::from(flows.index) == place && flows.deadline.is_some()) {
+            check_deadlines(name, own, &relay, &at)?;
+        }
         for &(_, sources, destinations) in ends.iter().filter(|(own, ..)| *own == &**name) {
             check_interfaces((policy, index), (name, own), [sources, destinations], &relay, network)?;
         }
@@ -174,6 +177,19 @@ fn check_sides(name: &str, hosts: &Profile, relay: &Relay, at: &[&str]) -> Resul
                 );
                 return Err(PlanError::new(&[at, &[key]].concat(), message).help("recovery = \"rack\" at both ends"));
             }
+        }
+    }
+    Ok(())
+}
+
+/// A control that paces itself by a flow's deadline must know how much of the flow is left, and segments have no size.
+fn check_deadlines(name: &str, hosts: &Profile, relay: &Relay, at: &[&str]) -> Result<(), PlanError> {
+    for own in [hosts, &relay.access, &relay.long] {
+        if own.control.name() == "d2tcp" {
+            let message = format!("traffic `{name}` has deadlines, and `d2tcp` does not hear of them over relays");
+            let help =
+                "leave the traffic out with `traffic`; or control = \"dctcp\", which `d2tcp` is without a deadline";
+            return Err(PlanError::new(at, message).help(help));
         }
     }
     Ok(())

@@ -26,7 +26,7 @@ pub struct FlowsPlan {
     traffic: Traffic,
     ends: Ends,
     /// When each flow should be complete, counted from its start.
-    deadline: Option<Span>,
+    pub(super) deadline: Option<Span>,
     /// Who sends.
     pub sources: Hosts,
     /// Who receives.

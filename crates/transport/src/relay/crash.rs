@@ -156,6 +156,12 @@ impl Relays {
         }
         let other = self.slots.take();
         self.serial = self.serial.wrapping_add(1);
+        let mut waiting = [[false; 2]; 2];
+        for stop in from + 1..session.count() {
+            waiting[stop - 1] = std::mem::take(&mut session.waiting[stop - 1]);
+            let (old, new) = ((place, session.serial), (other, self.serial));
+            self.work.hand_over((session.chain.stops[stop], stop), old, new);
+        }
         for own in segments.iter().flatten() {
             rest.tcp.set_owner(own.connection, Owner::Session(other));
         }
@@ -170,7 +176,7 @@ impl Relays {
             done: SenderCounters::default(),
             opened: 0,
             resets: 0,
-            waiting: [[false; 2]; 2],
+            waiting,
         };
         put(&mut self.sessions, other, session);
     }

@@ -398,6 +398,12 @@ impl Relays {
         self.sessions.len()
     }
 
+    /// Sessions that are not over.
+    #[cfg(test)]
+    pub fn open_sessions(&self) -> usize {
+        self.sessions.iter().filter(|session| session.segments.iter().any(Option::is_some)).count()
+    }
+
     /// Gives `push` what `measure` wants of a flow: goodput at the destination, window and round trip of each segment.
     pub fn sample(
         &self,

@@ -68,6 +68,14 @@ impl Processor {
         if sequence == self.number { self.current.take() } else { None }
     }
 
+    /// Work on a session at `stop` is another session's from now on.
+    pub fn hand_over(&mut self, stop: usize, from: (u32, u32), to: (u32, u32)) {
+        let current = self.current.as_mut().map(|(job, _)| job);
+        for job in self.line.iter_mut().chain(current).filter(|job| job.stop == stop && job.session == from) {
+            job.session = to;
+        }
+    }
+
     /// All its work is lost in a crash.
     pub fn clear(&mut self) {
         self.line.clear();

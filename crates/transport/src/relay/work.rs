@@ -22,9 +22,11 @@ impl Work {
     pub fn add(&mut self, relay: &Relay) {
         for &host in &relay.hosts {
             let next = self.processors.len() as u32;
-            if *self.by_host.entry(host).or_insert(next) == next {
+            let number = *self.by_host.entry(host).or_insert(next);
+            if number == next {
                 self.processors.push((host, relay.cost, Processor::default()));
             }
+            assert_eq!(self.processors[number as usize].1, relay.cost, "a host has one processor");
         }
     }
 
@@ -41,6 +43,13 @@ impl Work {
     pub fn add_job(&mut self, host: NodeId, job: Job) {
         let number = self.number(host);
         self.processors[number].2.add(job);
+    }
+
+    /// Work of `host` on a session at `stop` is another session's from now on.
+    pub fn hand_over(&mut self, (host, stop): (NodeId, usize), from: (u32, u32), to: (u32, u32)) {
+        if let Some(&number) = self.by_host.get(&host) {
+            self.processors[number as usize].2.hand_over(stop, from, to);
+        }
     }
 
     /// What waits and is under way at a host is lost.

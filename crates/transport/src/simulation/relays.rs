@@ -110,6 +110,25 @@ mod tests {
         }
     }
 
+    /// SYN comes to the near relay at 0.1 s, which takes it in for 30 ms; then the far one does so. The near one crashes
+    /// meanwhile and forgets both sides: what the far one takes in is a session of its own, and ends by a reset.
+    #[test]
+    fn what_a_crash_cuts_off_while_a_processor_has_it_ends() {
+        let at = |millis| Time::ZERO + Span::from_millis(millis);
+        let (graph, hosts) = network(Rate::from_gbps(1));
+        let cost = RelayCost { byte: Span::ZERO, connection: Span::from_millis(30) };
+        let own = relayed(hosts, 0, cost);
+        let relay = Arc::new(Relay { open: RelayOpen::EndToEnd, ..(*own.relay).clone() });
+        let profiles = vec![Relayed { relay, ..own }];
+        let mut simulation = Simulation::new(graph, profiles, Measure::default(), Streams::new(1));
+        simulation.set_crashes(&[Crash { host: hosts[1], kind: CrashKind::Host, at: at(145), until: Some(at(150)) }]);
+        simulation.run(at(149), &mut [start(0, hosts, Some(3000))].into_iter()).unwrap();
+        assert_eq!(simulation.relays.open_sessions(), 2);
+        simulation.run(at(20_000), &mut std::iter::empty()).unwrap();
+        assert_eq!(simulation.relays.open_sessions(), 0);
+        assert!(simulation.finish().0[0].end.is_some());
+    }
+
     /// A relay crashes from 0.5 s to 1.5 s and from then, or from 1 s, to 2 s, once or twice, as host or process: while it is
     /// down it has no connections, and then as many as at first. The other relay has its own again when it hears of their
     /// loss, as far as flows need them.
