@@ -56,8 +56,7 @@ fn what_is_shown_reads_back_equal_at_every_point() {
 #[test]
 fn sides_of_a_relay_have_defaults_of_their_own() {
     use headway_scenario::schema::{ReceiveWindow, Stack};
-    let (_, text) = ALL.iter().find(|(name, _)| *name == "relay.toml").unwrap();
-    let document = parse(text, &[]);
+    let document = parse(include_str!("valid/relay.toml"), &[]);
     let scenario = document.scenario(&document.points()[0]).unwrap();
     let most = |window: &Option<ReceiveWindow>| match window {
         Some(ReceiveWindow::Growing(window)) => window.most.unwrap(),
