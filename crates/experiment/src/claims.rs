@@ -13,6 +13,33 @@ use headway_scenario::plan::PlanError;
 use headway_scenario::schema::{ClaimRecord, OperandRecord, ScenarioRecord};
 use headway_scenario::{Document, SweepPoint};
 
+/// How near is near.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Nearness {
+    /// Within so much of the published number.
+    Share(f64),
+    /// Between the published number divided by this and multiplied by it.
+    Factor(f64),
+}
+
+impl Nearness {
+    fn has(self, own: f64, published: f64) -> bool {
+        match self {
+            Nearness::Share(share) => (own - published).abs() <= share * published.abs(),
+            Nearness::Factor(factor) => (published / factor..=published * factor).contains(&own),
+        }
+    }
+}
+
+impl std::fmt::Display for Nearness {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Nearness::Share(share) => write!(f, "{} %", share * 100.0),
+            Nearness::Factor(factor) => write!(f, "a factor of {factor}"),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 enum Rule {
     /// The first is less than `by` times the second.
@@ -35,7 +62,7 @@ enum Rule {
     /// The operand differs from what is printed by no more than the share `within` of that.
     Near {
         operand: Operand,
-        within: f64,
+        nearness: Nearness,
     },
 }
 
@@ -204,13 +231,13 @@ impl Claims {
                     format!("{} = {}, allowed {} to {}", operand.text, operand.show(&first), show(*low), show(*high));
                 return Case { point: point_text, held, numbers, first, second: None, published: None };
             }
-            Rule::Near { operand, within } => {
+            Rule::Near { operand, nearness } => {
                 let printed = claim.printed_at.get(place).map_or(&claim.printed, |(printed, _)| printed);
                 let value = printed.first().and_then(|printed| printed.value).unwrap_or(f64::NAN);
-                let held = first.value.is_some_and(|own| (own - value).abs() <= within * value.abs());
-                let (wanted, percent) = (operand.metric.display(value), within * 100.0);
+                let held = first.value.is_some_and(|own| nearness.has(own, value));
+                let wanted = operand.metric.display(value);
                 let own = operand.show(&first);
-                let numbers = format!("{} = {own}, wanted within {percent} % of {wanted}", operand.text);
+                let numbers = format!("{} = {own}, wanted within {nearness} of {wanted}", operand.text);
                 return Case { point: point_text, held, numbers, first, second: None, published: None };
             }
             Rule::Less { first, second, by } => (first, second, *by, 1.0, "<"),
@@ -288,7 +315,15 @@ fn rule(record: &ClaimRecord, index: usize, scenario: &ScenarioRecord) -> Result
     }
     if let Some(near) = &record.near {
         let operand = operand(&near.operand, &["claim", &number, "near"], scenario)?;
-        return Ok(Rule::Near { operand, within: near.within.get() });
+        let nearness = match (near.within, near.factor) {
+            (Some(within), None) => Nearness::Share(within.get()),
+            (None, Some(factor)) => Nearness::Factor(factor),
+            _ => {
+                let message = "`near` needs one of `within` and `factor`";
+                return Err(PlanError::new(&["claim", &number, "near"], message));
+            }
+        };
+        return Ok(Rule::Near { operand, nearness });
     }
     let Some(between) = &record.between else {
         let message = "a claim needs one of `less`, `greater`, `between` and `near`";

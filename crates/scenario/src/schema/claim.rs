@@ -97,7 +97,10 @@ record! {
     /// A result is near the number that the source printed.
     pub struct NearRecord {
         /// It differs from that by no more than this share of it.
-        pub within: Ratio,
+        pub within: Option<Ratio>,
+        /// It is at most so many times that, and at least that divided by so many.
+        #[range(above(1.0))]
+        pub factor: Option<f64>,
     }
     with /// The result.
     operand: OperandRecord
