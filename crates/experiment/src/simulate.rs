@@ -21,7 +21,7 @@ pub struct Results {
     /// The commands, in order of cells and repeats.
     pub commands: Vec<Ended>,
     /// Warnings of flows that did not finish, which go before all others.
-    pub(crate) unfinished: Vec<Warning>,
+    pub unfinished: Vec<Warning>,
     /// Reasons to look twice before trusting the results.
     pub warnings: Vec<Warning>,
 }
