@@ -17,7 +17,6 @@ use crate::experiment::{Experiment, KernelOptions, Options};
 use crate::files::Files;
 use crate::simulate::{Progress, Results};
 use crate::source::Source;
-use crate::tally::unfinished;
 
 /// The version that manifests carry. A run is gone on with by the same version only.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -257,7 +256,7 @@ impl Opened {
         let options = Options { seed: manifest.seed, threads, verify, kernel, abort };
         let stop = &interruption.stop;
         let mut results = experiment.simulate(&folder, &manifest, &completed, &options, stop, progress)?;
-        let mut all = unfinished(&results.summary);
+        let mut all = std::mem::take(&mut results.unfinished);
         all.extend(warnings);
         all.append(&mut results.warnings);
         all.extend(files.outside.into_iter().map(|name| Warning::NotKept { name }));

@@ -20,6 +20,8 @@ pub struct Results {
     pub verdicts: Vec<Verdict>,
     /// The commands, in order of cells and repeats.
     pub commands: Vec<Ended>,
+    /// Warnings of flows that did not finish, which go before all others.
+    pub unfinished: Vec<Warning>,
     /// Reasons to look twice before trusting the results.
     pub warnings: Vec<Warning>,
 }
@@ -78,8 +80,10 @@ impl Experiment {
         if done < total {
             return Err(RunError::Interrupted { done, total });
         }
+        let summary = builder.build();
+        let unfinished = tally.unfinished(&summary, &self.cells);
         let (commands, warnings) = tally.finish();
-        Ok(Results { summary: builder.build(), verdicts: claims.verdicts(), commands, warnings })
+        Ok(Results { summary, verdicts: claims.verdicts(), commands, unfinished, warnings })
     }
 
     /// Runs `jobs` into `folder`, spread over threads, until done, `stop` is set or one fails; `take` gets the outcomes

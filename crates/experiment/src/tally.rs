@@ -1,8 +1,9 @@
 //! Commands, failures and counters of all runs, and the warnings that follow from them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use headway_results::{CommandRecord, Counters, Job, Metric, Outcome, Output, Row, Summary, Warning};
+use headway_results::{Cell, CommandRecord, Counters, Job, Metric, Outcome, Output, Row, Summary, Warning};
 
 /// The outcome of a command, and its run.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +23,8 @@ pub(crate) struct Tally {
     commands: Vec<Ended>,
     /// Flows that failed, by traffic and reason.
     failed: BTreeMap<(String, String), u64>,
+    /// Flows that were reset and did not finish: of each run that has any, by cell and traffic.
+    reset: BTreeMap<(u32, Arc<str>), Vec<u64>>,
     /// Sums over all runs.
     counters: Counters,
 }
@@ -32,6 +35,13 @@ impl Tally {
         for failed in &outcome.failed {
             *self.failed.entry((failed.traffic.clone(), failed.reason.clone())).or_default() += failed.flows;
         }
+        let mut reset: BTreeMap<&Arc<str>, u64> = BTreeMap::new();
+        for flow in outcome.flows.iter().filter(|flow| flow.resets > 0 && flow.bytes.is_some() && flow.end.is_none()) {
+            *reset.entry(&flow.traffic).or_default() += 1;
+        }
+        for (traffic, flows) in reset {
+            self.reset.entry((outcome.job.cell, Arc::clone(traffic))).or_default().push(flows);
+        }
         for command in &outcome.commands {
             let line = if command.daemon().is_some() { last_lines(command) } else { first_line(command) };
             let mut command = command.clone();
@@ -39,6 +49,26 @@ impl Tally {
             command.stderr.kept = Vec::new();
             self.commands.push(Ended { job: outcome.job, command, line });
         }
+    }
+
+    /// The warnings of flows that did not finish: those for want of time, then those that were reset. `cells` are those
+    /// of `summary`.
+    pub fn unfinished(&self, summary: &Summary, cells: &[Cell]) -> Vec<Warning> {
+        let mut flows = ResetFlows::new();
+        // by traffic: flows and runs
+        let mut sums: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for ((cell, traffic), counts) in &self.reset {
+            let cell = &cells[*cell as usize];
+            let count: u64 = counts.iter().sum();
+            flows.insert((cell.policy.clone(), cell.sweep.to_string(), traffic.to_string()), count);
+            let sum = sums.entry(traffic).or_default();
+            *sum = (sum.0 + count, sum.1 + counts.len() as u64);
+        }
+        let of =
+            |(traffic, (flows, runs)): (&str, (u64, u64))| Warning::Reset { traffic: traffic.to_owned(), flows, runs };
+        let mut warnings = unfinished(summary, &flows);
+        warnings.extend(sums.into_iter().map(of));
+        warnings
     }
 
     pub fn finish(mut self) -> (Vec<Ended>, Vec<Warning>) {
@@ -131,23 +161,33 @@ fn last_lines(command: &CommandRecord) -> String {
     last.iter().map(|line| printable(line, 200)).collect::<Vec<_>>().join(" | ")
 }
 
-/// Warnings of flows that did not finish, by traffic.
-pub(crate) fn unfinished(summary: &Summary) -> Vec<Warning> {
+/// By policy, sweep point (as text) and traffic: flows that were reset and did not finish, in all repeats together.
+pub(crate) type ResetFlows = BTreeMap<(String, String, String), u64>;
+
+/// Warnings of flows that did not finish though they were not among those that were `reset`, by traffic.
+fn unfinished(summary: &Summary, reset: &ResetFlows) -> Vec<Warning> {
     let mut traffics: Vec<&str> = Vec::new();
     for row in &summary.rows {
         if !traffics.contains(&row.traffic.as_str()) {
             traffics.push(&row.traffic);
         }
     }
-    traffics.into_iter().filter_map(|traffic| unfinished_of(summary, traffic)).collect()
+    traffics.into_iter().filter_map(|traffic| unfinished_of(summary, reset, traffic)).collect()
 }
 
-fn unfinished_of(summary: &Summary, traffic: &str) -> Option<Warning> {
+fn unfinished_of(summary: &Summary, reset: &ResetFlows, traffic: &str) -> Option<Warning> {
     let value = |row: &Row| row.estimate.value.unwrap_or(0.0);
     let of = |metric| summary.rows.iter().filter(move |row| row.traffic == traffic && row.metric == metric);
+    // On average in a run. Counted in all repeats first: then none left over is exactly none.
+    let left = |row: &Row| {
+        let reset = reset.get(&(row.policy.clone(), row.sweep.to_string(), traffic.to_owned())).copied().unwrap_or(0);
+        let repeats = row.estimate.n.max(1) as f64;
+        if reset == 0 { value(row) } else { ((value(row) * repeats).round() - reset as f64).max(0.0) / repeats }
+    };
     let cells = of(Metric::Unfinished).count();
-    let touched: Vec<&Row> = of(Metric::Unfinished).filter(|row| value(row) > 0.0).collect();
-    let worst = *touched.iter().max_by(|a, b| value(a).total_cmp(&value(b)))?;
+    let touched: Vec<(&Row, f64)> =
+        of(Metric::Unfinished).map(|row| (row, left(row))).filter(|&(_, left)| left > 0.0).collect();
+    let &(worst, unfinished) = touched.iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let flows = of(Metric::Flows).find(|row| row.policy == worst.policy && row.sweep == worst.sweep).map_or(0.0, value);
     Some(Warning::Unfinished {
         traffic: traffic.to_owned(),
@@ -155,7 +195,7 @@ fn unfinished_of(summary: &Summary, traffic: &str) -> Option<Warning> {
         cells,
         policy: worst.policy.clone(),
         sweep: worst.sweep.clone(),
-        unfinished: value(worst),
+        unfinished,
         flows,
     })
 }
@@ -180,9 +220,19 @@ mod tests {
             rows.push(row(policy, n, "short", Metric::Flows, 240.0));
             rows.push(row(policy, n, "short", Metric::Unfinished, left));
         }
-        let warnings = unfinished(&Summary { sweep: vec!["n".into()], rows });
+        let summary = Summary { sweep: vec!["n".into()], rows };
+        let warnings = unfinished(&summary, &ResetFlows::new());
         let expected = "traffic short: not all flows finished in 2 of 3 cells, worst with policy tcp at n=2: 3.50 of \
                         240 flows in a run; a longer `drain` gives them time";
         assert_eq!(warnings.iter().map(headway_report::warning).collect::<Vec<_>>(), [expected]);
+
+        // More time would do nothing for those that were reset.
+        let key = |policy: &str| (policy.to_owned(), SweepPoint::new().with("n", 2).to_string(), "short".to_owned());
+        let mut reset = ResetFlows::from([(key("tcp"), 3)]);
+        let left = unfinished(&summary, &reset).iter().map(headway_report::warning).collect::<Vec<_>>();
+        assert!(left[0].contains("policy mptcp at n=2: 1 of 240 flows"), "{left:?}");
+        reset.insert(key("mptcp"), 1);
+        reset.insert(key("tcp"), 4);
+        assert_eq!(unfinished(&summary, &reset), []);
     }
 }

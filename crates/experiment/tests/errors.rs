@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use headway_experiment::Experiment;
-use headway_scenario::{Document, Problems};
+use headway_scenario::{Document, Overrides, Problems};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors")
@@ -50,6 +50,21 @@ fn a_full_mesh_has_a_long_lane_when_a_subflow_leaves_by_it() {
         assert_ne!(changed, text);
         problems(&changed, "test.toml").unwrap_or_else(|problems| panic!("{problems}"));
     }
+}
+
+/// `--policy` leaves the crash of a relay of another policy without effect; so does the text that is kept of it.
+#[test]
+fn a_crash_without_the_policies_that_relay_is_no_mistake() {
+    let text = fs::read_to_string(folder().join("../../../../scenarios/relay-beyond-crash.toml")).unwrap();
+    let overrides = Overrides { policies: vec!["direct".to_owned()], ..Overrides::default() };
+    let document = Document::parse_with(&text, "relay-beyond-crash.toml", &overrides).unwrap();
+    Experiment::new(&document, &folder()).unwrap_or_else(|problems| panic!("{problems}"));
+    let kept = document.show().unwrap();
+    problems(&kept, "kept.toml").unwrap_or_else(|problems| panic!("{problems}"));
+    // With a policy that relays, over other hosts, it remains one.
+    let wrong = text.replace("host = \"relay-a\"", "host = \"server\"");
+    assert_ne!(wrong, text);
+    assert!(problems(&wrong, "wrong.toml").unwrap_err().to_string().contains("no relay of any policy"));
 }
 
 #[test]

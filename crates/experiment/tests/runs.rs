@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use headway_experiment::{Experiment, Options, Results};
-use headway_results::{Folder, Manifest, Verdict};
+use headway_results::{Folder, Manifest, Verdict, Warning};
 use headway_scenario::Document;
 use proptest::prelude::*;
 
@@ -116,6 +116,8 @@ fn relays_forward_crash_and_come_back() {
     for verdict in &results.verdicts {
         assert!(verdict.held, "{verdict:?}");
     }
+    let is_reset = |warning: &Warning| matches!(warning, Warning::Reset { flows, .. } if *flows > 0);
+    assert!(!results.unfinished.is_empty() && results.unfinished.iter().all(is_reset), "{:?}", results.unfinished);
 }
 
 /// One after another on an idle path, where 50 KB take 20 ms and a handshake: at most ten in 200 ms. A pause

@@ -99,6 +99,9 @@ impl<'a> View<'a> {
             tables.push(self.by_point(traffic, Metric::GoodputMean, "mean goodput of a flow", &mut gap, layout));
             tables.push(self.by_point(traffic, Metric::GoodputSum, "goodput of all flows", &mut gap, layout));
         }
+        if !self.names.is_empty() && self.values(traffic, Metric::Resets).any(|value| value > 0.0) {
+            tables.push(self.by_point(traffic, Metric::Resets, "resets", &mut gap, layout));
+        }
         if !self.names.is_empty() && self.values(traffic, STALL).next().is_some() {
             tables.push(self.by_point(traffic, STALL, "longest stall", &mut gap, layout));
         }
@@ -154,7 +157,8 @@ impl<'a> View<'a> {
             });
             columns.push(Column::new(&[policy], Align::Right, cells.collect()));
         }
-        let title = format!("{}: {what} in {}, {}", harmless(traffic), scale.name, repeats(self.all(traffic, metric)));
+        let unit = if scale.name.is_empty() { "a run" } else { scale.name };
+        let title = format!("{}: {what} in {unit}, {}", harmless(traffic), repeats(self.all(traffic, metric)));
         format!("{}\n{}", layout.bold(&title), render(&columns, labels, layout))
     }
 
@@ -189,9 +193,11 @@ impl<'a> View<'a> {
         };
         let counts = [(Metric::Retransmissions, "retransmissions"), (Metric::Timeouts, "timeouts")];
         let unfinished: &[_] = if sized { &[(Metric::Unfinished, "unfinished")] } else { &[] };
+        let reset = self.values(traffic, Metric::Resets).any(|value| value > 0.0);
+        let resets: &[_] = if reset { &[(Metric::Resets, "resets")] } else { &[] };
         let failed = self.values(traffic, STALL).next().is_some();
         let stall: &[_] = if failed { &[(STALL, "longest stall")] } else { &[] };
-        for &(metric, name) in fct.iter().chain(stall).chain(goodput).chain(&counts).chain(unfinished) {
+        for &(metric, name) in fct.iter().chain(stall).chain(goodput).chain(&counts).chain(resets).chain(unfinished) {
             let scale = Scale::fitting(metric, self.values(traffic, metric));
             let cells = self.policies.iter().map(|policy| {
                 let (cell, nothing) = self.cell(policy, &none, traffic, metric, scale);

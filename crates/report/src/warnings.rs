@@ -20,6 +20,10 @@ pub fn warning(warning: &Warning) -> String {
                 count(*flows),
             )
         }
+        Warning::Reset { traffic, flows, runs } => {
+            let (flows, runs) = (counted(*flows as usize, "flow"), counted(*runs as usize, "run"));
+            format!("traffic {traffic}: {flows} in {runs} did not finish, reset because a relay crashed")
+        }
         Warning::Failed { traffic, reason, flows } => {
             format!("{} of `{traffic}` failed: {reason}", counted(*flows as usize, "flow"))
         }

@@ -208,7 +208,7 @@ const STATISTICS: [&str; 8] = ["mean", "sd", "p50", "p90", "p95", "p99", "p99.9"
 
 impl Metric {
     /// What a summary holds of every traffic, in its order.
-    pub const SUMMARY: [Metric; 14] = [
+    pub const SUMMARY: [Metric; 15] = [
         Metric::Fct(Statistic::Mean),
         Metric::Fct(Statistic::Percentile(Percentile::whole(95))),
         Metric::Fct(Statistic::Percentile(Percentile::whole(99))),
@@ -223,6 +223,7 @@ impl Metric {
         Metric::Stall(Statistic::Max),
         Metric::Fairness,
         Metric::Drops,
+        Metric::Resets,
     ];
 
     /// The value for the flows of `traffic` in one run, in the base unit of [`Metric::unit`]; a window is one of a
@@ -446,12 +447,23 @@ impl fmt::Display for Metric {
 
 /// A text that names no metric. The message lists the known ones.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("unknown metric `{text}`{}; known are {}", suggestion.as_ref().map(|s| format!(", did you mean `{s}`?")).unwrap_or_default(), known())]
+#[error("unknown metric `{text}`{}; known are {}", unlike(text, suggestion.as_deref()), known())]
 pub struct UnknownMetric {
     /// What was read.
     pub text: String,
     /// The nearest name, if one is near.
     pub suggestion: Option<String>,
+}
+
+/// How to mend `text`, if that can be told.
+fn unlike(text: &str, suggestion: Option<&str>) -> String {
+    let of_rate =
+        ["reach", "recovery"].into_iter().find(|of| text.strip_prefix(of).is_some_and(|r| r.starts_with('.')));
+    match (of_rate, suggestion) {
+        (Some(of), _) => format!(", write a rate with its unit, such as {of}.50Mbps"),
+        (None, Some(name)) => format!(", did you mean `{name}`?"),
+        (None, None) => String::new(),
+    }
 }
 
 /// The names as an error lists them.

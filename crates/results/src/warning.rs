@@ -7,7 +7,7 @@ use crate::record::SweepPoint;
 /// A reason to look twice before trusting results.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
-    /// Flows of a traffic did not finish.
+    /// Flows of a traffic did not finish, and none of their connections was reset.
     Unfinished {
         /// The traffic.
         traffic: String,
@@ -23,6 +23,15 @@ pub enum Warning {
         unfinished: f64,
         /// Flows in a run of that cell, on average.
         flows: f64,
+    },
+    /// Flows of a traffic did not finish because a relay crashed and their connections were reset.
+    Reset {
+        /// The traffic.
+        traffic: String,
+        /// How many, in all runs together.
+        flows: u64,
+        /// In how many runs.
+        runs: u64,
     },
     /// Flows of a traffic failed.
     Failed {

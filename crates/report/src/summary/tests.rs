@@ -87,6 +87,22 @@ fn how_long_flows_stood_still_is_a_column_or_a_table() {
     }
 }
 
+/// Only where a relay crashed.
+#[test]
+fn resets_are_a_column_or_a_table() {
+    for sweep in [SweepPoint::new(), SweepPoint::new().with("crash", "host")] {
+        for (resets, shown) in [(0.0, false), (13.0, true)] {
+            let mut rows = Vec::new();
+            sized(&mut rows, "relay", &sweep, 0.0123, 1.0);
+            rows.push(row("relay", &sweep, "short", "resets", estimate(resets, 0.0)));
+            let names = sweep.names().map(str::to_owned).collect();
+            let text = summary(&Summary { sweep: names, rows }, Layout::PLAIN);
+            assert_eq!(text.contains("resets") && text.contains("13 ± 0"), shown, "\n{text}");
+            assert_eq!(text.contains("resets"), shown, "\n{text}");
+        }
+    }
+}
+
 #[test]
 fn switches_get_a_table_of_their_own_if_there_are_any() {
     let mut all = swept();

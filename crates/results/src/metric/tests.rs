@@ -404,6 +404,11 @@ fn other_names_are_refused_with_the_nearest() {
          flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
+    for (text, such) in [("reach.50", "reach"), ("reach.", "reach"), ("recovery.450mbps", "recovery")] {
+        let error = text.parse::<Metric>().unwrap_err().to_string();
+        let wanted = format!("unknown metric `{text}`, write a rate with its unit, such as {such}.50Mbps; known are ");
+        assert!(error.starts_with(&wanted), "{error}");
+    }
 }
 
 #[test]

@@ -116,7 +116,8 @@ fn the_file_is_readable_text() {
                     tcp,1,short,unfinished,count,0,,,1\n\
                     tcp,1,short,retransmissions,count,0,,,1\n\
                     tcp,1,short,timeouts,count,0,,,1\n\
-                    tcp,1,short,drops,count,0,,,1\n";
+                    tcp,1,short,drops,count,0,,,1\n\
+                    tcp,1,short,resets,count,0,,,1\n";
     assert_eq!(text, expected);
 }
 
@@ -153,7 +154,7 @@ fn comparing_matches_rows_by_name() {
     assert_eq!(zero.change(), None);
     assert!(comparison.only_a.iter().all(|row| row.sweep.to_string() == "n=2"));
     assert!(comparison.only_b.iter().all(|row| row.policy == "mptcp"));
-    assert_eq!((comparison.both.len(), comparison.only_a.len(), comparison.only_b.len()), (10, 10, 10));
+    assert_eq!((comparison.both.len(), comparison.only_a.len(), comparison.only_b.len()), (11, 11, 11));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Failures: what the file alone can tell. Names are looked up where the network is built.
 
 use crate::checker::Checker;
-use crate::schema::{Direction, FailureRecord, ScenarioRecord};
+use crate::schema::{CrashRecord, Direction, FailureRecord, ScenarioRecord};
+use headway_language::OrOff;
 
 pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     let end = scenario.duration.checked_add(scenario.drain).unwrap_or(scenario.duration);
@@ -43,9 +44,21 @@ fn what(failure: &FailureRecord, index: &str, checker: &mut Checker) {
         if failure.host.is_none() {
             let message = "`crash` is of a `host`: a relay".to_owned();
             checker.problem(&path, message, "", Some("name the relay with `host`"));
-        } else if failure.interface.is_some() || failure.direction != Direction::Both {
-            let message = "a relay crashes as a whole".to_owned();
-            checker.problem(&path, message, "", Some("leave `interface` and `direction` out"));
+        }
+        let whole = "a relay crashes as a whole";
+        // A process takes no cable along, of which routing or hosts could learn.
+        let up = "the cables stay up when the process of a relay crashes";
+        let process = failure.crash == Some(CrashRecord::Process);
+        for (key, ignored, message) in [
+            ("interface", failure.interface.is_some(), whole),
+            ("direction", failure.direction != Direction::Both, whole),
+            ("reroute", process && failure.reroute != OrOff::Off, up),
+            ("carrier", process && !failure.carrier, up),
+        ] {
+            if ignored && failure.host.is_some() {
+                let help = format!("leave `{key}` out");
+                checker.problem(&["failure", index, key], message.to_owned(), "", Some(&help));
+            }
         }
     }
     if failure.interface.is_some() && failure.host.is_none() {

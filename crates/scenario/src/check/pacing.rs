@@ -66,9 +66,14 @@ fn hosts(
         let message = format!("policy `{name}` has cards that pace, and no host has one");
         checker.problem(&[at, &["hosts"]].concat(), message, "empty", Some("leave it out for all hosts"));
     }
-    for (place, group) in groups.iter().enumerate() {
-        let place = place.to_string();
+    for (index, group) in groups.iter().enumerate() {
+        let place = index.to_string();
         let path = [at, &["hosts", &place]].concat();
+        if groups[..index].contains(group) {
+            let message = format!("`policy.{name}.pacing.hosts` has `{group}` twice");
+            checker.problem(&path, message, "once more", None);
+            continue;
+        }
         if checker.known(&path, group, "host group", scenario.hosts.names()) && kind(group) != HostKind::Modelled {
             let message = format!("policy `{name}` gives `{group}` cards that pace, and its hosts are not modelled");
             checker.problem(&path, message, "for modelled hosts", Some(help));

@@ -34,15 +34,18 @@ pub fn build(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<Failure
 /// The crashes of relays that the scenario has, in the order of the file.
 ///
 /// # Errors
-/// If a host is not there, or no policy has it for a relay.
+/// If a host is not there, or policies have relays, and none has it for one.
 pub(super) fn crashes(scenario: &ScenarioRecord, network: &Network) -> Result<Vec<Crash>, PlanError> {
     let mut crashes = Vec::new();
     for (index, record) in scenario.failure.iter().enumerate() {
         let (Some(crash), Some(name)) = (record.crash, &record.host) else { continue };
         let index = index.to_string();
         let host = find(&network.built.graph, name, Some(NodeKind::Host), &key(&index, &["host"]))?;
-        let mut relays = scenario.policy.iter().filter_map(|policy| policy.relay.as_ref());
-        if !relays.any(|relay| relay.hosts.iter().any(|group| network.group(group).contains(&host))) {
+        let mut relays = scenario.policy.iter().filter_map(|policy| policy.relay.as_ref()).peekable();
+        // With no policy that relays there is nothing to mistake: so it is with `direct` alone of a file of both.
+        if relays.peek().is_some()
+            && !relays.any(|relay| relay.hosts.iter().any(|group| network.group(group).contains(&host)))
+        {
             let message = format!("host `{name}` cannot crash: it is no relay of any policy");
             let help = "only relays crash; leave `crash` out, and the host's cables go down";
             return Err(PlanError::new(&key(&index, &["crash"]), message).help(help));
