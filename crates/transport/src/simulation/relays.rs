@@ -154,7 +154,8 @@ mod tests {
     }
 
     /// A last cable of 10 Mb/s: at no time does a relay hold more than its buffer of what it has forwarded, nor more than its
-    /// window of what it has not, and both get full.
+    /// window of what it has not, and both get full: the window but for a segment and what is read in a round trip of 10 ms
+    /// between the relays, 12,500 bytes, since the sender hears of that room so late.
     #[test]
     fn a_relay_holds_no_more_than_its_buffer_and_its_window() {
         for cost in [RelayCost::default(), RelayCost { byte: Span::from_nanos(5), connection: Span::ZERO }] {
@@ -175,7 +176,10 @@ mod tests {
                 }
             }
             for (unread, unacknowledged) in most {
-                assert!((190_000..=200_000).contains(&unread), "{unread} bytes wait in the receive buffer");
+                assert!(
+                    (200_000 - 12_500 - 1_460..=200_000).contains(&unread),
+                    "{unread} bytes wait in the receive buffer"
+                );
                 assert!((98_000..=100_000).contains(&unacknowledged), "{unacknowledged} bytes are held");
             }
         }
