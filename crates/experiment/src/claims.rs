@@ -315,14 +315,8 @@ fn rule(record: &ClaimRecord, index: usize, scenario: &ScenarioRecord) -> Result
     }
     if let Some(near) = &record.near {
         let operand = operand(&near.operand, &["claim", &number, "near"], scenario)?;
-        let nearness = match (near.within, near.factor) {
-            (Some(within), None) => Nearness::Share(within.get()),
-            (None, Some(factor)) => Nearness::Factor(factor),
-            _ => {
-                let message = "`near` needs one of `within` and `factor`";
-                return Err(PlanError::new(&["claim", &number, "near"], message));
-            }
-        };
+        let factor = || Nearness::Factor(near.factor.expect("checked when it was read"));
+        let nearness = near.within.map_or_else(factor, |within| Nearness::Share(within.get()));
         return Ok(Rule::Near { operand, nearness });
     }
     let Some(between) = &record.between else {
@@ -342,4 +336,23 @@ fn rule(record: &ClaimRecord, index: usize, scenario: &ScenarioRecord) -> Result
     };
     let (low, high) = (bound("low", &between.low)?, bound("high", &between.high)?);
     Ok(Rule::Between { operand, low, high })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ends included; a share of all of it has no lower end, a factor has.
+    #[test]
+    fn near_is_by_a_share_or_by_a_factor() {
+        let cases = [
+            (Nearness::Share(0.5), [4.9, 5.0, 15.0, 15.1], [false, true, true, false]),
+            (Nearness::Factor(2.0), [4.9, 5.0, 20.0, 20.1], [false, true, true, false]),
+            (Nearness::Share(1.0), [0.0, 1.0, 20.0, 20.1], [true, true, true, false]),
+        ];
+        for (nearness, own, expected) in cases {
+            assert_eq!(own.map(|own| nearness.has(own, 10.0)), expected, "{nearness}");
+        }
+        assert_eq!(Nearness::Factor(2.0).to_string(), "a factor of 2");
+    }
 }

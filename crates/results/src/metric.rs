@@ -345,30 +345,14 @@ impl Metric {
     /// The value for people, in three significant digits (counts in all of theirs): `12.3 ms`,
     /// `94.9 Mb/s`, `37.5 %` of flows switched, `2.31` times the ideal FCT.
     pub fn display(self, value: f64) -> String {
-        match self {
-            Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed => {
+        match (self, self.unit()) {
+            (Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed, _) => {
                 format!("{} %", three_digits(value * 100.0))
             }
-            Metric::Drops
-            | Metric::CardDrops
-            | Metric::Flows
-            | Metric::Unfinished
-            | Metric::Retransmissions
-            | Metric::Timeouts
-            | Metric::Resets => {
-                if value.fract() == 0.0 || value.abs() >= 1000.0 {
-                    format!("{value:.0}")
-                } else {
-                    three_digits(value)
-                }
-            }
-            Metric::Slowdown(_) | Metric::Fairness => three_digits(value),
-            Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean | Metric::Reach(_) | Metric::Recovery(_) => {
-                scaled(value, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12)])
-            }
-            Metric::GoodputMean | Metric::GoodputSum | Metric::Throughput => {
-                scaled(value, &[("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)])
-            }
+            (_, "count") if value.fract() == 0.0 || value.abs() >= 1000.0 => format!("{value:.0}"),
+            (_, "s") => scaled(value, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12)]),
+            (_, "bit/s") => scaled(value, &[("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)]),
+            _ => three_digits(value),
         }
     }
 }

@@ -76,16 +76,15 @@ fn a_run_on_kernels_says_so_and_does_not_depend_on_threads() {
     assert_eq!(manifest["runs"], place.manifest("two")["runs"], "digests and counters, too");
 }
 
+/// The newest image, if there is one; otherwise says that the test is skipped.
+fn image() -> Option<headway_kernel::image::Image> {
+    headway_kernel::image::Image::find(None).inspect_err(|error| println!("skipped: {error}")).ok()
+}
+
 #[test]
 fn the_bundled_scenarios_for_kernels_give_what_they_claim() {
     let place = Place::new();
-    let image = match headway_kernel::image::Image::find(None) {
-        Ok(image) => image,
-        Err(error) => {
-            println!("skipped: {error}");
-            return;
-        }
-    };
+    let Some(image) = image() else { return };
     place.ok(&["check", "--run", "kernel-arithmetic"]);
     let has = |name: &str| image.about.programs.iter().any(|program| program.path.ends_with(&format!("/{name}")));
     if !has("nginx") || !has("wget") {
@@ -109,13 +108,7 @@ fn the_bundled_scenarios_for_kernels_give_what_they_claim() {
 #[test]
 fn haproxy_in_guests_relays_what_a_window_would_hold_back() {
     let place = Place::new();
-    let image = match headway_kernel::image::Image::find(None) {
-        Ok(image) => image,
-        Err(error) => {
-            println!("skipped: {error}");
-            return;
-        }
-    };
+    let Some(image) = image() else { return };
     if !image.about.programs.iter().any(|program| program.path.ends_with("/haproxy")) {
         println!("skipped relay-kernel: the image has no haproxy");
         return;

@@ -59,6 +59,13 @@ fn comparison(claim: &ClaimRecord, index: &str, checker: &mut Checker) {
         let message = format!("`claim.{index}.by` is for `less` and `greater`");
         checker.problem(&["claim", index, "by"], message, "", None);
     }
+    if let Some(near) = &claim.near
+        && near.within.is_some() == near.factor.is_some()
+    {
+        let message = format!("`claim.{index}.near` needs one of `within` and `factor`");
+        let label = if near.within.is_some() { "it has both" } else { "it has none" };
+        checker.problem(&["claim", index, "near"], message, label, Some("for example within = \"20%\", or factor = 2"));
+    }
 }
 
 /// What the source printed is one text, or a number for each operand.
