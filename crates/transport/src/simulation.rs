@@ -536,7 +536,10 @@ mod tests {
         let seen = priorities(&mut simulation, &mut Listed(starts.peekable()), Time::ZERO + Span::from_secs(1));
         let count = |link: usize, priority| seen[link].iter().filter(|&&seen| seen == priority).count();
         assert_eq!((count(0, 6), count(1, 6)), (4, 0), "3,000 B are 4 datagrams");
-        assert!(count(0, 0) >= 4 && count(0, 0) == count(0, 3) && count(1, 0) == count(1, 3) && count(1, 3) >= 2, "{seen:?}");
+        assert!(
+            count(0, 0) >= 4 && count(0, 0) == count(0, 3) && count(1, 0) == count(1, 3) && count(1, 3) >= 2,
+            "{seen:?}"
+        );
         assert_eq!(seen.map(|own| own.iter().all(|priority| [0, 3, 6].contains(priority))), [true; 2]);
     }
 
