@@ -25,6 +25,7 @@ mod ideal;
 mod measure;
 mod network;
 mod ports;
+mod priority;
 mod relay;
 mod sack_pool;
 mod segment;

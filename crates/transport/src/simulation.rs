@@ -245,6 +245,17 @@ impl Simulation {
         }
     }
 
+    /// Gives the flows of `traffic` a priority, 0 to 7, instead of 0: all frames of them, both ways. What external hosts
+    /// send has the priority that they give it.
+    ///
+    /// # Panics
+    /// If a flow has started, or there is no such priority.
+    pub fn set_priority(&mut self, traffic: u16, priority: u8) {
+        assert!(self.env.net.sent == 0 && self.env.now == Time::ZERO, "priorities are set before flows start");
+        self.env.net.priorities.set(traffic, priority);
+        self.env.net.slow_path = true;
+    }
+
     // ---- frames ----------------------------------------------------------------------------------------------
 
     #[inline]
@@ -471,6 +482,65 @@ mod tests {
             profile: 0,
         };
         (0..100).map(start).collect()
+    }
+
+    /// The priorities of the frames that arrive over each of the two links, until `end`.
+    fn priorities(simulation: &mut Simulation, application: &mut dyn Application, end: Time) -> [Vec<u32>; 2] {
+        let mut seen = [Vec::new(), Vec::new()];
+        simulation.run_application(Time::ZERO, application).unwrap();
+        while let Some((now, source, _)) = simulation.env.net.queue.peek().filter(|&(now, ..)| now <= end) {
+            if source.class() == EventClass::Arrival {
+                let packet = simulation.env.net.fabric.arriving(LinkId(source.entity()));
+                seen[source.entity() as usize].push(u32::from(packet.tos >> 5));
+            }
+            simulation.run_application(now, application).unwrap();
+        }
+        seen
+    }
+
+    /// Data, acknowledgements, handshakes and what the other end writes have the priority of the traffic, also at places
+    /// that flows of another one have had before; traffic without a priority has 0.
+    #[test]
+    fn all_frames_of_a_flow_have_its_priority() {
+        for (priority, traffic) in [(0, 0), (5, 1), (7, 2)] {
+            let (graph, hosts) = pair();
+            let starts = starts(&hosts, None).into_iter().take(2).rev();
+            let starts = starts.map(|start| FlowStart { traffic, ..start }).collect();
+            let mut talk = OneByOne { starts, closed: 0 };
+            let mut simulation = Simulation::new(graph, vec![Profile::default()], Measure::default(), Streams::new(1));
+            simulation.set_priority(1, 5);
+            simulation.set_priority(2, 7);
+            let seen = priorities(&mut simulation, &mut talk, Time::ZERO + Span::from_secs(1));
+            for own in seen {
+                assert!(own.len() > 4 && own.iter().all(|&seen| seen == priority), "{priority}: {own:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn flows_of_both_priorities_keep_their_own() {
+        let (graph, hosts) = pair();
+        let own = Datagram { rate: Rate::from_mbps(100), payload: 958, overhead: 42 };
+        let transports = vec![Transport::from(Profile::default()), own.into()];
+        let mut simulation = Simulation::new(graph, transports, Measure::default(), Streams::new(1));
+        simulation.set_priority(1, 3);
+        simulation.set_priority(2, 6);
+        let flow = |at: u16, profile| FlowStart {
+            id: u64::from(at),
+            time: Time::ZERO,
+            traffic: at,
+            profile,
+            ..starts(&hosts, Some(Bytes::new(3000)))[0]
+        };
+        let starts = [flow(0, 0), flow(1, 0), flow(2, 1)].into_iter();
+        let seen = priorities(&mut simulation, &mut Listed(starts.peekable()), Time::ZERO + Span::from_secs(1));
+        let count = |link: usize, priority| seen[link].iter().filter(|&&seen| seen == priority).count();
+        assert_eq!((count(0, 6), count(1, 6)), (4, 0), "3,000 B are 4 datagrams");
+        assert!(
+            count(0, 0) >= 4 && count(0, 0) == count(0, 3) && count(1, 0) == count(1, 3) && count(1, 3) >= 2,
+            "{seen:?}"
+        );
+        assert_eq!(seen.map(|own| own.iter().all(|priority| [0, 3, 6].contains(priority))), [true; 2]);
     }
 
     #[test]
