@@ -6,11 +6,13 @@
 //!
 //! * [`congestion`]: congestion controls of one connection, and coupled ones of several subflows.
 //! * [`lanes`]: which subflows of a multipath connection may send.
+//! * [`metering`]: limits on ports of a switch, found from what it sees.
 //! * [`throughput`]: formulae of throughput, by which a relay is planned.
 //! * [`pacing`]: when frames leave a host, so that they do not come in bursts.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 pub mod congestion;
 pub mod lanes;
+pub mod metering;
 pub mod pacing;
 pub mod throughput;
