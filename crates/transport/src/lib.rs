@@ -29,6 +29,7 @@ mod priority;
 mod relay;
 mod sack_pool;
 mod segment;
+mod server;
 mod simulation;
 mod slots;
 mod socket;
@@ -51,9 +52,10 @@ pub use measure::{Measure, Sample, SampleKind, SampleOf};
 pub use ports::Ports;
 pub use relay::plan::{Relay, RelayCost, RelayOpen, Relayed};
 pub use relay::{Crash, CrashKind};
+pub use server::{Exchange, ServerCost, ServerCounters, ServerModel};
 pub use simulation::{Simulation, Stopped};
 pub use socket::{End, Socket, SocketEvent};
-pub use sockets::Sockets;
+pub use sockets::{Sockets, Troubles};
 pub use tcp::profile::{
     AddressPairs, DelayedAck, HistoryPlan, IdleRestart, LanePlan, LinuxRecovery, Multipath, Offload, Pacing, Profile,
     Recovery, Reduction, RtoRule, Scheduler,

@@ -20,6 +20,7 @@ use crate::network::Network;
 use crate::relay::{CRASHES, Relays, Rest};
 use crate::segment::Frame;
 use crate::socket::{Owner, Socket, SocketEvent};
+use crate::server::Servers;
 use crate::sockets::Sockets;
 use crate::starting::Starting;
 use crate::tcp::Tcp;
@@ -33,6 +34,7 @@ mod failures;
 mod hosts;
 mod relays;
 mod sampling;
+mod servers;
 mod starting;
 
 /// One run: a network, its hosts' connections, and the time.
@@ -42,6 +44,7 @@ pub struct Simulation {
     tcp: Tcp,
     datagrams: Datagrams,
     relays: Relays,
+    servers: Servers,
     external: Option<ExternalHosts>,
     /// Who carries the flows of each profile.
     carriers: Vec<Carrier>,
@@ -107,6 +110,7 @@ impl Simulation {
             tcp: Tcp::new(tcp, streams),
             datagrams: Datagrams::new(datagrams, streams),
             relays,
+            servers: Servers::default(),
             external: None,
             carriers,
             rounds: measure.rounds(),
@@ -180,7 +184,7 @@ impl Simulation {
                     }
                 }
                 EventClass::Wake => self.tcp.on_wake(now, entity, sequence, &mut self.env),
-                EventClass::Host => self.on_host(now, entity, sequence),
+                EventClass::Host => self.on_host(now, entity, sequence, application),
                 EventClass::Change if entity == CRASHES => self.on_crash(now),
                 EventClass::Change => self.on_change(now),
                 EventClass::Emission => self.datagrams.on_emission(now, entity, &mut self.env),
@@ -204,6 +208,9 @@ impl Simulation {
         let mut programs = false;
         for (socket, event) in heard.drain(..) {
             match self.tcp.owner(socket) {
+                Owner::Program if self.servers.serves(socket) => {
+                    self.servers.on_event(now, socket, event, &mut self.tcp, &mut self.env);
+                }
                 Owner::Program => {
                     programs = true;
                     application.on_socket(now, socket, event, &mut self.sockets());
@@ -217,14 +224,24 @@ impl Simulation {
         self.heard = heard;
         self.tcp.let_go(closing, &mut self.env);
         if programs {
-            // what it now plans for this instant comes at the next one
-            let next = application.next().max(now.saturating_add(Span::from_picos(1)));
-            self.env.starting.attend_at(next, &mut self.env.net.queue);
+            self.attend_later(now, application);
         }
     }
 
+    /// Sets the event for what the application does next: what it plans for this instant comes at the next one.
+    fn attend_later(&mut self, now: Time, application: &mut dyn Application) {
+        let next = application.next().max(now.saturating_add(Span::from_picos(1)));
+        self.env.starting.attend_at(next, &mut self.env.net.queue);
+    }
+
     fn sockets(&mut self) -> Sockets<'_> {
-        Sockets { tcp: &mut self.tcp, env: &mut self.env, carriers: &self.carriers, measure: &self.measure }
+        Sockets {
+            tcp: &mut self.tcp,
+            env: &mut self.env,
+            servers: &mut self.servers,
+            carriers: &self.carriers,
+            measure: &self.measure,
+        }
     }
 
     fn start_flow(&mut self, now: Time, start: FlowStart) -> Result<(), NoPath> {

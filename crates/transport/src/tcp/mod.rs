@@ -31,6 +31,7 @@ use sender::{Context, Phase, Sender};
 
 pub(crate) mod connection;
 mod lanes;
+pub(crate) mod listen;
 mod opening;
 
 pub(crate) mod profile;
@@ -73,6 +74,8 @@ pub(crate) struct Tcp {
     closing: Vec<u32>,
     /// Ends of two-way connections were reset, or lost in a crash.
     resets: bool,
+    /// Hosts that listen.
+    pub listening: listen::Listening,
 }
 
 /// What a connection has left to do by when, if its flow has a deadline.
@@ -106,6 +109,7 @@ impl Tcp {
             sockets: SocketEvents::default(),
             closing: Vec::new(),
             resets: false,
+            listening: listen::Listening::default(),
         }
     }
 
