@@ -34,7 +34,6 @@ mod lanes;
 mod opening;
 
 pub(crate) mod profile;
-pub(crate) mod ranges;
 pub(crate) mod receiver;
 mod relayed;
 mod reset;
