@@ -181,7 +181,7 @@ impl Simulation {
                 }
                 EventClass::External => self.on_departure(now, LinkId(entity)),
                 EventClass::Departure => {
-                    self.env.net.fabric.departure(&mut self.env.net.queue, now, entity);
+                    self.env.net.fabric.departure(&mut self.env.net.queue, now, entity, sequence);
                     while let Some((end, frame)) = self.env.net.fabric.evicted() {
                         self.on_discard(end, &frame);
                     }
