@@ -1,7 +1,7 @@
 //! The loop: flows start, frames arrive, timers fire, samples are taken.
 //!
 //! The loop owns time and order. What endpoints do with a frame or a timer belongs to its tenants: TCP ([`Tcp`]),
-//! datagrams ([`Datagrams`]), and hosts outside ([`ExternalHosts`]). A tenant gets the frames of its endpoints
+//! datagrams ([`Datagrams`]), RoCE ([`QueuePairs`]), and hosts outside ([`ExternalHosts`]). A tenant gets the frames of its endpoints
 //! ([`Tenant`]) and the events of its classes ([`EventClass`]), with everything else lent to it ([`Environment`]).
 
 use headway_engine::{EventClass, Source, Streams};
@@ -18,6 +18,7 @@ use crate::ideal::ideal;
 use crate::measure::{Measure, Round, Sample};
 use crate::network::Network;
 use crate::relay::{CRASHES, Relays, Rest};
+use crate::roce::QueuePairs;
 use crate::segment::Frame;
 use crate::socket::{Owner, Socket, SocketEvent};
 use crate::server::Servers;
@@ -43,6 +44,7 @@ pub struct Simulation {
     env: Environment,
     tcp: Tcp,
     datagrams: Datagrams,
+    roce: QueuePairs,
     relays: Relays,
     servers: Servers,
     external: Option<ExternalHosts>,
@@ -75,7 +77,7 @@ impl Simulation {
     /// A simulation of `graph` at time zero. Flows name one of `profiles` by its index; what is sampled is in `measure`;
     /// ECMP hashes and random loss come from `streams`.
     pub fn new<T: Into<Transport>>(graph: Graph, profiles: Vec<T>, measure: Measure, streams: Streams) -> Simulation {
-        let (mut tcp, mut datagrams, mut relays) = (Vec::new(), Vec::new(), Relays::default());
+        let (mut tcp, mut datagrams, mut roce, mut relays) = (Vec::new(), Vec::new(), Vec::new(), Relays::default());
         let mut relayed = 0;
         let carriers = profiles.into_iter().map(|profile| match profile.into() {
             Transport::Tcp(profile) => {
@@ -85,6 +87,10 @@ impl Simulation {
             Transport::Datagram(profile) => {
                 datagrams.push(profile);
                 Carrier::Datagram((datagrams.len() - 1) as u16)
+            }
+            Transport::Roce(profile) => {
+                roce.push(profile);
+                Carrier::Roce((roce.len() - 1) as u16)
             }
             Transport::Relayed(own) => {
                 let first = tcp.len() as u16;
@@ -109,6 +115,7 @@ impl Simulation {
             },
             tcp: Tcp::new(tcp, streams),
             datagrams: Datagrams::new(datagrams, streams),
+            roce: QueuePairs::new(roce, streams),
             relays,
             servers: Servers::default(),
             external: None,
@@ -193,6 +200,7 @@ impl Simulation {
                     let rest = &mut Rest { now, tcp: &mut self.tcp, env: &mut self.env };
                     self.relays.on_work(entity, sequence, rest);
                 }
+                EventClass::Rdma => self.roce.on_event(now, entity, sequence, &mut self.env),
                 EventClass::Card => self.on_pace(now, entity, sequence),
             }
         }
@@ -249,12 +257,13 @@ impl Simulation {
         let sampled = self.measure.samples(start.traffic);
         let connections = match carrier {
             Carrier::Tcp(profile) => self.tcp.copies(profile, start.size),
-            Carrier::Datagram(_) | Carrier::Relayed(_) => 1,
+            Carrier::Datagram(_) | Carrier::Roce(_) | Carrier::Relayed(_) => 1,
         };
         let flow = self.env.flows.start(now, start, connections, sampled);
         match carrier {
             Carrier::Tcp(profile) => self.tcp.open(now, flow, profile, &mut self.env),
             Carrier::Datagram(profile) => self.datagrams.open(now, flow, profile, &mut self.env),
+            Carrier::Roce(profile) => self.roce.open(now, flow, profile, &mut self.env),
             Carrier::Relayed(profile) => {
                 let rest = &mut Rest { now, tcp: &mut self.tcp, env: &mut self.env };
                 self.relays.open(flow, profile, rest)
@@ -318,6 +327,7 @@ impl Simulation {
             Tenant::TwoWayTcp => self.deliver_two_way(now, link, number(end), frame),
             Tenant::External => self.deliver_external(now, interface(end), frame),
             Tenant::Datagram => self.datagrams.on_frame(now, number(end), frame, &mut self.env),
+            Tenant::Roce => self.roce.on_frame(now, number(end), frame, &mut self.env),
             Tenant::Gap => self.env.net.cards.gap_gone(number(end)),
         }
     }
@@ -344,6 +354,7 @@ impl Simulation {
             }
             Tenant::External => self.external_lost(frame),
             Tenant::Datagram => self.datagrams.frame_gone(self.env.now, number(end), &mut self.env),
+            Tenant::Roce => self.roce.frame_gone(self.env.now, number(end), &mut self.env),
             Tenant::Gap => self.env.net.cards.gap_gone(number(end)),
         }
     }
@@ -360,7 +371,7 @@ impl Simulation {
         net.fabric.assert_conserved();
         let inbound: u64 = net.inbound.iter().map(|&n| u64::from(n)).sum();
         let external = self.external.as_ref().map_or(0, |external| external.sent - external.gone);
-        let others = external + self.datagrams.in_flight() + net.cards.gaps_in_flight();
+        let others = external + self.datagrams.in_flight() + self.roce.in_flight() + net.cards.gaps_in_flight();
         assert_eq!(
             inbound + others,
             net.fabric.in_flight() + net.hosts.waiting() + net.cards.waiting(),
@@ -397,6 +408,7 @@ impl Simulation {
             match carrier {
                 Carrier::Tcp(_) => self.tcp.settle(connection, &mut self.env.flows),
                 Carrier::Datagram(_) => {}
+                Carrier::Roce(_) => self.roce.settle(connection, &mut self.env.flows),
                 Carrier::Relayed(_) => {
                     let rest = &mut Rest { now: self.env.now, tcp: &mut self.tcp, env: &mut self.env };
                     self.relays.settle(connection, rest);
@@ -579,6 +591,16 @@ mod tests {
         let mut starts = starts(&hosts, Some(Bytes::new(3000))).into_iter();
         simulation.run(Time::ZERO + Span::from_secs(1), &mut starts).unwrap();
         assert_eq!(simulation.datagrams.places(), 1);
+        assert_eq!(simulation.finish().0.iter().filter(|end| end.end.is_some()).count(), 100);
+    }
+
+    #[test]
+    fn queue_pairs_leave_their_places_to_the_next() {
+        let (graph, hosts) = pair();
+        let mut simulation = Simulation::new(graph, vec![crate::Roce::default()], Measure::default(), Streams::new(1));
+        let mut starts = starts(&hosts, Some(Bytes::new(3000))).into_iter();
+        simulation.run(Time::ZERO + Span::from_secs(1), &mut starts).unwrap();
+        assert_eq!(simulation.roce.places(), 1);
         assert_eq!(simulation.finish().0.iter().filter(|end| end.end.is_some()).count(), 100);
     }
 }

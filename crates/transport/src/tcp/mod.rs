@@ -35,7 +35,6 @@ pub(crate) mod listen;
 mod opening;
 
 pub(crate) mod profile;
-pub(crate) mod ranges;
 pub(crate) mod receiver;
 mod relayed;
 mod reset;
