@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::arrivals::{arrival, times};
-use super::tree;
+use super::{event_builder, tree};
 use crate::checker::Checker;
 use crate::schema::{
     AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord,
@@ -44,6 +44,7 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
                 arrival(scenario, name, &flows.arrival, &index, checker);
             }
             TrafficKind::PartitionAggregate(own) => tree::check(scenario, name, own, &index, checker),
+            TrafficKind::EventBuilder(own) => event_builder::check(scenario, name, own, &index, checker),
             TrafficKind::Command(own) => command(scenario, name, own, &index, checker),
         }
     }
@@ -66,7 +67,7 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         checker.problem(&["traffic"], message, "", None);
     }
     for (index, name) in scenario.measure.traffic.iter().flatten().enumerate() {
-        let flows = scenario.traffic.iter().filter(|traffic| traffic.flows().is_some());
+        let flows = scenario.traffic.iter().filter(|traffic| traffic.command().is_none());
         let known = flows.map(|traffic| traffic.name.as_str());
         checker.known(&["measure", "traffic", &index.to_string()], name, "traffic", known);
     }

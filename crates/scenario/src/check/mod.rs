@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod claims;
+mod event_builder;
 mod failures;
 mod flows;
 mod network;

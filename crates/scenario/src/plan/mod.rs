@@ -4,9 +4,11 @@
 
 mod combination;
 pub(crate) mod error;
+mod event_builder;
 mod failures;
 mod host;
 mod measure;
+mod messages;
 mod models;
 mod network;
 mod pacing;

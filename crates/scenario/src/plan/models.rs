@@ -57,6 +57,9 @@ impl ModelPlan {
             tree.check_interface(profile, network, record, policy)?;
             tree.check_lanes(profile, network, &policy.to_string())?;
         }
+        for own in &traffic.event_builders {
+            own.check_transport(&profiles[usize::from(own.index)], network, record, policy)?;
+        }
         let measure = measure::build(scenario, network)?;
         let cards = pacing::cards(scenario, policy, network, traffic)?;
         let relays = relay::build(scenario, (record, policy), network, traffic, &profiles, kernels)?;

@@ -8,6 +8,7 @@ use headway_transport::FlowStart;
 use headway_units::Bytes;
 
 use super::error::PlanError;
+use super::event_builder::EventBuilding;
 use super::network::Network;
 use super::traffic::FlowsPlan;
 use super::tree::Tree;
@@ -20,8 +21,9 @@ pub struct TrafficPlan {
     /// Traffic that is flows.
     pub flows: Vec<FlowsPlan>,
     pub(super) trees: Vec<Tree>,
-    /// Of all traffic, commands included, and behind them those by which the flows of trees, and of traffic that tells
-    /// sizes apart, are reported.
+    pub(super) event_builders: Vec<EventBuilding>,
+    /// Of all traffic, commands included, and behind them those by which the flows of trees and event building, and of
+    /// traffic that tells sizes apart, are reported.
     names: Vec<Arc<str>>,
     /// By traffic: flows of at most this size are reported by the name at this place, others by the one after it.
     classes: Vec<Option<(Bytes, usize)>>,
@@ -42,13 +44,18 @@ impl TrafficPlan {
             .collect::<Result<Vec<_>, _>>()?;
         let mut names: Vec<Arc<str>> =
             scenario.traffic.iter().map(|traffic| Arc::from(traffic.name.as_str())).collect();
-        let mut trees = Vec::new();
+        let (mut trees, mut event_builders) = (Vec::new(), Vec::new());
         let mut classes = vec![None; scenario.traffic.len()];
         for (index, one) in scenario.traffic.iter().enumerate() {
             let short = one.flows().and_then(|flows| flows.short);
             if let Some(record) = one.tree() {
                 if one.takes_part(scenario) {
                     trees.push(Tree::build(&one.name, record, (index, names.len()), scenario, network, folder)?);
+                }
+            } else if let Some(record) = one.event_builder() {
+                if one.takes_part(scenario) {
+                    let place = (index, names.len());
+                    event_builders.push(EventBuilding::build(&one.name, record, place, scenario, network, folder)?);
                 }
             } else if let Some(short) = short {
                 classes[index] = Some((short, names.len()));
@@ -57,7 +64,7 @@ impl TrafficPlan {
             }
             names.extend(one.reported().into_iter().map(Arc::from));
         }
-        let mut plan = TrafficPlan { flows, trees, names, classes, priorities: Vec::new() };
+        let mut plan = TrafficPlan { flows, trees, event_builders, names, classes, priorities: Vec::new() };
         let priorities = all().filter(|(_, one)| one.priority > 0);
         plan.priorities =
             priorities.flat_map(|(at, one)| plan.numbers(at).into_iter().map(|n| (n, one.priority))).collect();
@@ -67,7 +74,9 @@ impl TrafficPlan {
     /// The numbers that flows of the traffic at `place` of the file have.
     pub(super) fn numbers(&self, place: usize) -> Vec<u16> {
         let trees = self.trees.iter().filter(|tree| usize::from(tree.index) == place);
-        std::iter::once(place as u16).chain(trees.flat_map(Tree::numbers)).collect()
+        let own = self.event_builders.iter().filter(|own| usize::from(own.index) == place);
+        let others = trees.flat_map(Tree::numbers).chain(own.flat_map(EventBuilding::numbers));
+        std::iter::once(place as u16).chain(others).collect()
     }
 
     /// The names by which flows are reported, by the places that [`TrafficPlan::class`] gives.
@@ -94,6 +103,8 @@ impl TrafficPlan {
     pub fn of_models<'a>(&'a self, streams: Streams, kernels: &dyn Fn(u16) -> bool) -> Workload<'a> {
         let flows = self.flows.iter().filter(|flows| !kernels(flows.index));
         let flows = flows.map(|flows| Part::Flows(flows.starts(streams)));
-        Workload::new(flows.chain(self.trees.iter().map(|tree| Part::Tree(Box::new(tree.starts(streams))))))
+        let trees = self.trees.iter().map(|tree| Part::Tree(Box::new(tree.starts(streams))));
+        let events = self.event_builders.iter().map(|own| Part::Events(Box::new(own.starts(streams))));
+        Workload::new(flows.chain(trees).chain(events))
     }
 }

@@ -1,8 +1,9 @@
 //! All flows of a run in one order: by time, at equal times in the order of the file.
 
-use headway_transport::{Application, FlowEnd, FlowStart};
+use headway_transport::{Application, FlowEnd, FlowStart, Socket, SocketEvent, Sockets};
 use headway_units::Time;
 
+use super::event_builder::EventStarts;
 use super::traffic::Starts;
 use super::tree::TreeStarts;
 
@@ -10,12 +11,15 @@ use super::tree::TreeStarts;
 pub struct Workload<'a> {
     /// In the order of the file.
     parts: Vec<Part<'a>>,
+    /// Some of them use sockets.
+    sockets: bool,
 }
 
 /// One traffic.
 pub(super) enum Part<'a> {
     Flows(Starts<'a>),
     Tree(Box<TreeStarts<'a>>),
+    Events(Box<EventStarts<'a>>),
 }
 
 impl Part<'_> {
@@ -24,6 +28,7 @@ impl Part<'_> {
         match self {
             Part::Flows(starts) => starts.index(),
             Part::Tree(starts) => starts.index(),
+            Part::Events(starts) => starts.index(),
         }
     }
 
@@ -32,6 +37,7 @@ impl Part<'_> {
         match self {
             Part::Flows(starts) => starts.next_time(),
             Part::Tree(starts) => starts.next_time(),
+            Part::Events(starts) => starts.next_time(),
         }
     }
 
@@ -40,6 +46,15 @@ impl Part<'_> {
         match self {
             Part::Flows(starts) => starts.start(now),
             Part::Tree(starts) => starts.start(now),
+            Part::Events(starts) => starts.start(now),
+        }
+    }
+
+    /// Whether it sends over sockets, and not by flows.
+    fn uses_sockets(&self) -> bool {
+        match self {
+            Part::Flows(_) | Part::Tree(_) => false,
+            Part::Events(starts) => starts.uses_sockets(),
         }
     }
 }
@@ -48,7 +63,8 @@ impl<'a> Workload<'a> {
     pub(super) fn new(parts: impl Iterator<Item = Part<'a>>) -> Workload<'a> {
         let mut parts: Vec<Part> = parts.collect();
         parts.sort_by_key(Part::index);
-        Workload { parts }
+        let sockets = parts.iter().any(Part::uses_sockets);
+        Workload { parts, sockets }
     }
 
     /// The first to act, and when.
@@ -58,15 +74,15 @@ impl<'a> Workload<'a> {
         Some((time, &mut self.parts[place]))
     }
 
-    /// Requests, which are reported beside flows when the run is over.
-    pub fn finish(self) -> impl Iterator<Item = FlowEnd> {
-        self.parts
-            .into_iter()
-            .filter_map(|part| match part {
-                Part::Flows(_) => None,
-                Part::Tree(starts) => Some(starts.finish()),
-            })
-            .flatten()
+    /// Requests and events, which are reported beside flows when the run is over.
+    pub fn finish(self) -> impl Iterator<Item = FlowEnd> + 'a {
+        self.parts.into_iter().flat_map(|part| -> Box<dyn Iterator<Item = FlowEnd> + 'a> {
+            match part {
+                Part::Flows(_) => Box::new(std::iter::empty()),
+                Part::Tree(starts) => Box::new(starts.finish()),
+                Part::Events(starts) => Box::new(starts.finish()),
+            }
+        })
     }
 }
 
@@ -92,17 +108,43 @@ impl Application for Workload<'_> {
     fn listens(&self) -> bool {
         self.parts.iter().any(|part| match part {
             Part::Flows(starts) => starts.waits(),
-            Part::Tree(_) => true,
+            Part::Tree(_) | Part::Events(_) => true,
         })
     }
 
     fn completed(&mut self, at: Time, id: u64) {
         // as flows are named: traffic, generator, number
-        let (traffic, generator, number) = ((id >> 52) as u16, (id >> 32) as u32 & 0xf_ffff, id & 0xffff_ffff);
+        let (traffic, generator, number) = (traffic_of(id), (id >> 32) as u32 & 0xf_ffff, id & 0xffff_ffff);
         let Some(part) = self.parts.iter_mut().find(|part| part.index() == traffic) else { return };
         match part {
             Part::Flows(starts) => starts.completed(at, generator),
             Part::Tree(starts) => starts.completed(at, generator, number),
+            Part::Events(starts) => starts.completed(at, generator, number),
         }
     }
+
+    fn act_on_sockets(&mut self, now: Time, sockets: &mut Sockets<'_>) {
+        if !self.sockets {
+            return;
+        }
+        for part in &mut self.parts {
+            if let Part::Events(starts) = part {
+                starts.act_on_sockets(now, sockets);
+            }
+        }
+    }
+
+    fn on_socket(&mut self, now: Time, socket: Socket, event: SocketEvent, sockets: &mut Sockets<'_>) {
+        let traffic = traffic_of(sockets.flow(socket).id);
+        for part in self.parts.iter_mut().filter(|part| part.index() == traffic) {
+            if let Part::Events(starts) = part {
+                starts.on_socket(now, socket, event, sockets);
+            }
+        }
+    }
+}
+
+/// The place of the traffic whose flow is called `id`.
+fn traffic_of(id: u64) -> u16 {
+    (id >> 52) as u16
 }

@@ -1,6 +1,7 @@
 //! The records of a scenario file. Each is declared once; see `language` for what follows from that.
 
 mod claim;
+mod event_builder;
 mod failure;
 mod hosts;
 mod policy;
@@ -23,6 +24,7 @@ pub use crate::topology::{
     TreeRecord, TwoTierRecord, Vl2Record,
 };
 pub use claim::{BetweenRecord, ClaimRecord, NearRecord, NumberRecord, OperandRecord, Published};
+pub use event_builder::{Connections, EventBuilderRecord, Overflow, PullRecord, PushRecord, Reported, TransferRecord};
 pub use failure::{CrashRecord, Direction, FailureRecord};
 pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
 pub use policy::{LaneDaemonRecord, LinuxPolicyRecord, PolicyRecord, ReplicateRecord};

@@ -6,6 +6,7 @@ use super::{HostKind, ScenarioRecord};
 
 use headway_language::{Name, Ratio, above, choice, record, words};
 
+use super::event_builder::EventBuilderRecord;
 use crate::size::{SizeKind, SizeRecord};
 
 record! {
@@ -39,6 +40,7 @@ impl TrafficRecord {
             TrafficKind::Flows(flows) => &flows.to,
             TrafficKind::Command(command) => &command.on,
             TrafficKind::PartitionAggregate(tree) => &tree.root,
+            TrafficKind::EventBuilder(own) => &own.builders,
         };
         scenario.hosts.get(group).and_then(|group| group.kind).unwrap_or(scenario.host_kind)
     }
@@ -47,7 +49,7 @@ impl TrafficRecord {
     pub fn flows(&self) -> Option<&FlowsRecord> {
         match &self.kind {
             TrafficKind::Flows(flows) => Some(flows),
-            TrafficKind::Command(_) | TrafficKind::PartitionAggregate(_) => None,
+            _ => None,
         }
     }
 
@@ -55,13 +57,22 @@ impl TrafficRecord {
     pub fn tree(&self) -> Option<&PartitionAggregateRecord> {
         match &self.kind {
             TrafficKind::PartitionAggregate(tree) => Some(tree),
-            TrafficKind::Flows(_) | TrafficKind::Command(_) => None,
+            _ => None,
+        }
+    }
+
+    /// Its readers and builders, if it has them.
+    pub fn event_builder(&self) -> Option<&EventBuilderRecord> {
+        match &self.kind {
+            TrafficKind::EventBuilder(own) => Some(own),
+            _ => None,
         }
     }
 
     /// The names by which its flows are reported: its own, or `NAME/short` and `NAME/long` where sizes are told apart; of
     /// a tree `NAME/request`, and for each level with hosts
-    /// `GROUP` the answers, `NAME/GROUP`, and the queries, `NAME/GROUP/query`.
+    /// `GROUP` the answers, `NAME/GROUP`, and the queries, `NAME/GROUP/query`; of event building `NAME/event` and others, see
+    /// [`EventBuilderRecord::reported`].
     pub fn reported(&self) -> Vec<String> {
         match &self.kind {
             TrafficKind::Flows(flows) if flows.short.is_some() => {
@@ -74,6 +85,9 @@ impl TrafficRecord {
                 let all = std::iter::once(REQUEST.to_owned()).chain(levels);
                 all.map(|part| format!("{}/{part}", self.name)).collect()
             }
+            TrafficKind::EventBuilder(own) => {
+                own.reported().iter().map(|part| format!("{}/{}", self.name, part.as_str())).collect()
+            }
         }
     }
 
@@ -85,14 +99,15 @@ impl TrafficRecord {
             TrafficKind::PartitionAggregate(tree) => {
                 std::iter::once(&tree.query.0).chain(tree.levels.iter().map(|level| &level.answer.0)).collect()
             }
+            TrafficKind::EventBuilder(own) => vec![&own.fragment.0],
         }
     }
 
     /// Its program, if it is one.
     pub fn command(&self) -> Option<&CommandRecord> {
         match &self.kind {
-            TrafficKind::Flows(_) | TrafficKind::PartitionAggregate(_) => None,
             TrafficKind::Command(command) => Some(command),
+            _ => None,
         }
     }
 }
@@ -106,6 +121,8 @@ choice! {
         "command" => Command(CommandRecord),
         /// Requests that are split up among the hosts of a tree, whose answers are put together on the way back.
         "partition-aggregate" => PartitionAggregate(PartitionAggregateRecord),
+        /// Events of which every reader has a fragment, and one builder needs all.
+        "event-builder" => EventBuilder(EventBuilderRecord),
     }
 }
 
