@@ -246,7 +246,7 @@ fn daemon(policy: &PolicyRecord, index: &str, checker: &mut Checker) {
     let Some(record) = policy.linux.as_ref().and_then(|linux| linux.daemon.as_ref()) else { return };
     let path = ["policy", index, "linux", "daemon"];
     let of = |transport: &TransportRecord| match &transport.protocol {
-        Protocol::Tcp(_) => (false, false),
+        Protocol::Tcp(_) | Protocol::Roce(_) => (false, false),
         Protocol::Mptcp(mptcp) => (true, mptcp.lanes.is_some()),
     };
     let all = || std::iter::once(&policy.transport).chain(policy.traffic.iter().map(|(_, own)| own)).map(of);

@@ -14,6 +14,7 @@ mod network;
 mod pacing;
 mod profile;
 mod relay;
+mod roce;
 mod traffic;
 mod traffics;
 mod tree;

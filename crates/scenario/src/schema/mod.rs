@@ -8,6 +8,7 @@ mod policy;
 mod protocol;
 mod quick;
 mod relay;
+mod roce;
 mod traffic;
 mod transport;
 
@@ -31,6 +32,7 @@ pub use policy::{LaneDaemonRecord, LinuxPolicyRecord, PolicyRecord, ReplicateRec
 pub use protocol::{AddressPairs, MptcpRecord, Protocol, Scheduler, TcpRecord};
 pub use quick::{KernelHostsRecord, KernelQuickRecord, QuickRecord};
 pub use relay::{RelayCostRecord, RelayPolicyRecord, RelaySideRecord};
+pub use roce::{DcqcnRecord, Retransmission, RoceControl, RoceRecord};
 pub(crate) use traffic::REQUEST;
 pub use traffic::{
     ArrivalRecord, ClosedLoopRecord, CommandRecord, FlowsRecord, LoadRecord, OnceRecord, Pairs,
