@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::arrivals::{arrival, times};
-use super::tree;
+use super::{http, tree};
 use crate::checker::Checker;
 use crate::schema::{
     AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, HostsRecord, LinuxHostsRecord,
@@ -38,6 +38,7 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
                 arrival(scenario, name, &flows.arrival, &index, checker);
             }
             TrafficKind::PartitionAggregate(own) => tree::check(scenario, name, own, &index, checker),
+            TrafficKind::Http(own) => http::check(scenario, name, own, &index, checker),
             TrafficKind::Command(own) => command(scenario, name, own, &index, checker),
         }
     }
@@ -70,6 +71,9 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         }
         if let Some(model) = &group.model {
             cards(model, name, checker);
+        }
+        if let Some(server) = &group.server {
+            http::server(server, group, name, checker);
         }
     }
 }

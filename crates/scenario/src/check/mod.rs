@@ -7,6 +7,7 @@ mod arrivals;
 mod claims;
 mod failures;
 mod flows;
+mod http;
 mod network;
 mod pacing;
 mod quick;

@@ -85,6 +85,13 @@ fn combination(
                 );
                 checker.problem(&at, message, "", Some(help));
             }
+            TrafficKind::Http(_) => {
+                let message = format!(
+                    "policy `{name}` relays traffic `{}`, which is of web clients; only flows are relayed",
+                    traffic.name
+                );
+                checker.problem(&at, message, "", Some(help));
+            }
             TrafficKind::Command(_) => {
                 let message = format!(
                     "policy `{name}` relays traffic `{}`, which is a command on kernel hosts; only flows are relayed",

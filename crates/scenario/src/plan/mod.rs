@@ -15,6 +15,7 @@ mod relay;
 mod traffic;
 mod traffics;
 mod tree;
+mod web;
 mod workload;
 
 pub use error::PlanError;

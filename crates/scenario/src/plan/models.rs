@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use headway_fabric::NodeId;
-use headway_transport::{CardModel, Crash, HostModel, Measure, Profile, Relayed, Transport};
+use headway_transport::{CardModel, Crash, HostModel, Measure, Profile, Relayed, ServerModel, Transport};
 
 use super::error::PlanError;
 use super::network::Network;
@@ -24,6 +24,8 @@ pub struct ModelPlan {
     pub crashes: Vec<Crash>,
     /// Hosts that take time.
     pub hosts: Vec<(NodeId, HostModel)>,
+    /// Hosts that serve.
+    pub servers: Vec<(NodeId, ServerModel)>,
     /// Hosts with cards that pace.
     pub cards: Vec<(NodeId, CardModel)>,
     /// The quantities that are recorded over time.
@@ -57,13 +59,17 @@ impl ModelPlan {
             tree.check_interface(profile, network, record, policy)?;
             tree.check_lanes(profile, network, &policy.to_string())?;
         }
+        for web in &traffic.webs {
+            web.check(&profiles[usize::from(web.index)], network, record, policy)?;
+        }
         let measure = measure::build(scenario, network)?;
         let cards = pacing::cards(scenario, policy, network, traffic)?;
         let relays = relay::build(scenario, (record, policy), network, traffic, &profiles, kernels)?;
         let crashes = failures::crashes(scenario, network)?;
         let ours = |crash: &Crash| relays.as_ref().is_some_and(|own| own.relay.hosts.contains(&crash.host));
         let crashes = crashes.into_iter().filter(ours).collect();
-        Ok(ModelPlan { profiles, relays, crashes, hosts: host::models(scenario, network)?, cards, measure })
+        let (hosts, servers) = (host::models(scenario, network)?, host::servers(scenario, network));
+        Ok(ModelPlan { profiles, relays, crashes, hosts, servers, cards, measure })
     }
 
     /// How flows are carried, by the traffic's place.

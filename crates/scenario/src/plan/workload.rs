@@ -1,10 +1,11 @@
 //! All flows of a run in one order: by time, at equal times in the order of the file.
 
-use headway_transport::{Application, FlowEnd, FlowStart};
+use headway_transport::{Application, FlowEnd, FlowStart, Socket, SocketEvent, Sockets};
 use headway_units::Time;
 
 use super::traffic::Starts;
 use super::tree::TreeStarts;
+use super::web::WebStarts;
 
 /// The traffic of one run.
 pub struct Workload<'a> {
@@ -16,6 +17,7 @@ pub struct Workload<'a> {
 pub(super) enum Part<'a> {
     Flows(Starts<'a>),
     Tree(Box<TreeStarts<'a>>),
+    Web(Box<WebStarts<'a>>),
 }
 
 impl Part<'_> {
@@ -24,6 +26,7 @@ impl Part<'_> {
         match self {
             Part::Flows(starts) => starts.index(),
             Part::Tree(starts) => starts.index(),
+            Part::Web(starts) => starts.index(),
         }
     }
 
@@ -32,6 +35,7 @@ impl Part<'_> {
         match self {
             Part::Flows(starts) => starts.next_time(),
             Part::Tree(starts) => starts.next_time(),
+            Part::Web(starts) => starts.next_time(),
         }
     }
 
@@ -40,6 +44,7 @@ impl Part<'_> {
         match self {
             Part::Flows(starts) => starts.start(now),
             Part::Tree(starts) => starts.start(now),
+            Part::Web(_) => None, // acts on sockets
         }
     }
 }
@@ -58,15 +63,25 @@ impl<'a> Workload<'a> {
         Some((time, &mut self.parts[place]))
     }
 
+    /// The web clients that a connection called `id` is of.
+    fn web(&mut self, id: u64) -> Option<&mut WebStarts<'a>> {
+        let index = (id >> 52) as u16;
+        self.parts.iter_mut().find_map(|part| match part {
+            Part::Web(starts) if starts.index() == index => Some(&mut **starts),
+            _ => None,
+        })
+    }
+
     /// Requests, which are reported beside flows when the run is over.
     pub fn finish(self) -> impl Iterator<Item = FlowEnd> {
         self.parts
             .into_iter()
             .filter_map(|part| match part {
                 Part::Flows(_) => None,
-                Part::Tree(starts) => Some(starts.finish()),
+                Part::Tree(starts) => Some(starts.finish().collect()),
+                Part::Web(starts) => Some(starts.finish()),
             })
-            .flatten()
+            .flat_map(|ends: Vec<FlowEnd>| ends)
     }
 }
 
@@ -93,6 +108,7 @@ impl Application for Workload<'_> {
         self.parts.iter().any(|part| match part {
             Part::Flows(starts) => starts.waits(),
             Part::Tree(_) => true,
+            Part::Web(_) => false,
         })
     }
 
@@ -103,6 +119,28 @@ impl Application for Workload<'_> {
         match part {
             Part::Flows(starts) => starts.completed(at, generator),
             Part::Tree(starts) => starts.completed(at, generator, number),
+            Part::Web(_) => {}
+        }
+    }
+
+    fn act_on_sockets(&mut self, now: Time, sockets: &mut Sockets<'_>) {
+        for part in &mut self.parts {
+            if let Part::Web(starts) = part {
+                starts.act(now, sockets);
+            }
+        }
+    }
+
+    fn on_socket(&mut self, now: Time, socket: Socket, event: SocketEvent, sockets: &mut Sockets<'_>) {
+        let id = sockets.flow(socket).id;
+        if let Some(web) = self.web(id) {
+            web.on_socket(now, (socket, id), event, sockets);
+        }
+    }
+
+    fn worked(&mut self, now: Time, tag: u64, sockets: &mut Sockets<'_>) {
+        if let Some(web) = self.web(tag) {
+            web.worked(now, tag, sockets);
         }
     }
 }

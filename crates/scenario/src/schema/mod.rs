@@ -24,15 +24,15 @@ pub use crate::topology::{
 };
 pub use claim::{BetweenRecord, ClaimRecord, NearRecord, NumberRecord, OperandRecord, Published};
 pub use failure::{CrashRecord, Direction, FailureRecord};
-pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
+pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Overflow, Place, ServerRecord};
 pub use policy::{LaneDaemonRecord, LinuxPolicyRecord, PolicyRecord, ReplicateRecord};
 pub use protocol::{AddressPairs, MptcpRecord, Protocol, Scheduler, TcpRecord};
 pub use quick::{KernelHostsRecord, KernelQuickRecord, QuickRecord};
 pub use relay::{RelayCostRecord, RelayPolicyRecord, RelaySideRecord};
 pub(crate) use traffic::REQUEST;
 pub use traffic::{
-    ArrivalRecord, ClosedLoopRecord, CommandRecord, FlowsRecord, LoadRecord, OnceRecord, Pairs,
-    PartitionAggregateRecord, PeriodicRecord, PoissonRecord, TrafficKind, TrafficRecord,
+    ArrivalRecord, ClosedLoopRecord, CommandRecord, FlowsRecord, HttpClientsRecord, HttpRecord, LoadRecord, OnceRecord,
+    Pairs, PartitionAggregateRecord, PeriodicRecord, PoissonRecord, TrafficKind, TrafficRecord,
 };
 pub use transport::{
     DelayedAckRecord, IdleRestart, LinuxTransportRecord, Pacing, ReceiveWindow, Recovery, Reduces, Reduction, RtoRule,
