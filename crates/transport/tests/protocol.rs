@@ -19,6 +19,7 @@ mod protocol {
     mod recovery;
     mod relay;
     mod replication;
+    mod servers;
     mod stress;
     mod timeout;
     mod two_way;

@@ -61,6 +61,8 @@ pub struct Http {
     pub timeout: Option<Span>,
     /// No request begins before.
     pub start: Time,
+    /// The sessions of a client begin over this time, at equal distances.
+    pub ramp: Span,
     /// No request begins then or later.
     pub stop: Time,
 }
@@ -228,8 +230,10 @@ impl Http {
         for (group, own) in self.groups.iter().enumerate() {
             for nth in 0..own.clients {
                 let client = clients.len() as u32;
-                for _ in 0..own.concurrency {
-                    due.push(Reverse((self.start, sessions.len() as u32, Due::Begin, 0)));
+                for place in 0..own.concurrency {
+                    let late = u128::from(self.ramp.picos()) * u128::from(place) / u128::from(own.concurrency);
+                    let begin = self.start.saturating_add(Span::from_picos(late as u64));
+                    due.push(Reverse((begin, sessions.len() as u32, Due::Begin, 0)));
                     sessions.push(Session {
                         client,
                         state: State::Idle,
