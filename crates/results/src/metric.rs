@@ -160,7 +160,7 @@ pub enum Metric {
     DeadlineMissed,
     /// `resets`: connections of flows that were reset, because a relay crashed or a server refused them.
     Resets,
-    /// `rate`: flows that finished, by second; with a window those that finished in it, whenever they started.
+    /// `rate`: flows that finished, by second: in a window, whenever they started, or from the first start to the last end.
     Rate,
 }
 
@@ -379,17 +379,21 @@ fn is_of(own: &str, traffic: &str) -> bool {
     rest.is_empty() || whole && rest.strip_prefix('/').is_some_and(|part| !part.contains('/'))
 }
 
-/// Flows that finished in a window, or in the whole run, by second.
+/// Flows that finished in a window, by second; without one, from the first start to the last end.
 fn rate(outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Scalar {
-    let (from, to) = window.unwrap_or((Time::ZERO, Time::NEVER));
-    let to = to.min(outcome.end);
-    let inside = |end: Time| from <= end && (end < to || to == outcome.end);
-    let ended = outcome.flows.iter().filter(|flow| is_of(&flow.traffic, traffic)).filter_map(|flow| flow.end);
+    let flows = || outcome.flows.iter().filter(|flow| is_of(&flow.traffic, traffic));
+    let (from, to) = window.map_or_else(
+        || (flows().map(|flow| flow.start).min(), flows().filter_map(|flow| flow.end).max()),
+        |(from, to)| (Some(from), Some(to.min(outcome.end))),
+    );
+    let (Some(from), Some(to)) = (from, to) else { return Scalar::Missing };
     if to <= from {
-        Scalar::Missing
-    } else {
-        Scalar::Value(ended.filter(|&end| inside(end)).count() as f64 / to.since(from).as_secs_f64())
+        return Scalar::Missing;
     }
+    // the last instant of all belongs to the window before it
+    let inside = |end: Time| from <= end && (end < to || window.is_none() || to == outcome.end && end == to);
+    let ended = flows().filter_map(|flow| flow.end).filter(|&end| inside(end)).count();
+    Scalar::Value(ended as f64 / to.since(from).as_secs_f64())
 }
 
 /// The number of the flow of `traffic` whose samples have this entity, as text.
