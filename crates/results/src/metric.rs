@@ -390,7 +390,8 @@ impl Metric {
 /// reported both by its name and in parts, unless its name stands for all of them.
 fn is_of(own: &str, traffic: &str) -> bool {
     let Some(rest) = own.strip_prefix(traffic) else { return false };
-    rest.is_empty() || rest.strip_prefix('/').is_some_and(|part| !part.contains('/'))
+    let whole = !traffic.contains('/');
+    rest.is_empty() || whole && rest.strip_prefix('/').is_some_and(|part| !part.contains('/'))
 }
 
 /// Flows of `traffic` that ended in the window over its length; without a window over the time from the first start to the
