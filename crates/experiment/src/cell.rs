@@ -158,6 +158,9 @@ impl CellPlan {
         for (host, card) in &self.models.cards {
             simulation.pace_host(*host, card);
         }
+        for &(traffic, priority) in &self.traffic.priorities {
+            simulation.set_priority(traffic, priority);
+        }
         simulation.set_failures(&self.failures);
         simulation.set_crashes(&self.models.crashes);
         if trace.is_some() {

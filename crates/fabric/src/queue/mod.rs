@@ -13,13 +13,15 @@ mod drr;
 mod fifo;
 mod flows;
 mod fq_codel;
+#[cfg(test)]
+mod gate;
 mod limit;
 mod red;
 mod shared_buffer;
 #[cfg(test)]
 mod two_band;
 
-use headway_units::{Bytes, Span};
+use headway_units::{Bytes, Span, Time};
 
 pub use codel::CodelLaw;
 pub use discipline::Verdict;
@@ -121,6 +123,10 @@ macro_rules! disciplines {
                 match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.dequeue(waiting),)* }
             }
 
+            fn ready(&self, backlog: &Backlog) -> Time {
+                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.ready(backlog),)* }
+            }
+
             fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {
                 match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.flush(waiting),)* }
             }
@@ -147,6 +153,9 @@ disciplines! {
         /// A worked example.
         #[cfg(test)]
         TwoBand(two_band::TwoBandSpec);
+        /// Frames that wait for a gate.
+        #[cfg(test)]
+        Gate(gate::GateSpec);
     }
 }
 

@@ -6,7 +6,7 @@ use super::arrivals::{arrival, times};
 use super::{event_builder, tree};
 use crate::checker::Checker;
 use crate::schema::{
-    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, HostsRecord, LinuxHostsRecord,
+    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord,
     PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficKind, TransportRecord,
 };
 use crate::settings::queue_name;
@@ -29,6 +29,12 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     for (index, traffic) in scenario.traffic.iter().enumerate() {
         let index = index.to_string();
         let name = &*traffic.name;
+        if traffic.priority > 0 && traffic.takes_part(scenario) && traffic.host_kind(scenario) != HostKind::Modelled {
+            let message = format!("`traffic.{name}.priority` is for modelled hosts, and its hosts are not");
+            let help =
+                "programs of kernel hosts choose the DSCP of what they send; its upper three bits are the priority";
+            checker.problem(&["traffic", &index, "priority"], message, "cannot be set there", Some(help));
+        }
         match &traffic.kind {
             TrafficKind::Flows(flows) => {
                 endpoints(scenario, name, flows, &index, checker);

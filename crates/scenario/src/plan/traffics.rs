@@ -27,6 +27,8 @@ pub struct TrafficPlan {
     names: Vec<Arc<str>>,
     /// By traffic: flows of at most this size are reported by the name at this place, others by the one after it.
     classes: Vec<Option<(Bytes, usize)>>,
+    /// Priorities of flows by their traffic's number; 0 of all others.
+    pub priorities: Vec<(u16, u8)>,
 }
 
 impl TrafficPlan {
@@ -62,7 +64,11 @@ impl TrafficPlan {
             }
             names.extend(one.reported().into_iter().map(Arc::from));
         }
-        Ok(TrafficPlan { flows, trees, event_builders, names, classes })
+        let mut plan = TrafficPlan { flows, trees, event_builders, names, classes, priorities: Vec::new() };
+        let priorities = all().filter(|(_, one)| one.priority > 0);
+        plan.priorities =
+            priorities.flat_map(|(at, one)| plan.numbers(at).into_iter().map(|n| (n, one.priority))).collect();
+        Ok(plan)
     }
 
     /// The numbers that flows of the traffic at `place` of the file have.

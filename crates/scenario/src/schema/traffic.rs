@@ -16,6 +16,9 @@ record! {
         pub name: Name,
         /// The kinds of hosts that it is for: hosts of other kinds leave it out. All when left out.
         pub only: Option<Vec<HostKind>>,
+        /// The priority of its frames, in both directions.
+        #[range(..=7)]
+        pub priority: u8 = 0,
     }
     with /// Flows, or programs that send what they want.
     kind: TrafficKind
@@ -27,14 +30,19 @@ pub(crate) const REQUEST: &str = "request";
 impl TrafficRecord {
     /// Whether it is for hosts of the kind that its own are, in `scenario`.
     pub fn takes_part(&self, scenario: &ScenarioRecord) -> bool {
+        let kind = self.host_kind(scenario);
+        self.only.as_ref().is_none_or(|kinds| kinds.contains(&kind))
+    }
+
+    /// The kind of its hosts in `scenario`.
+    pub fn host_kind(&self, scenario: &ScenarioRecord) -> HostKind {
         let group = match &self.kind {
             TrafficKind::Flows(flows) => &flows.to,
             TrafficKind::Command(command) => &command.on,
             TrafficKind::PartitionAggregate(tree) => &tree.root,
             TrafficKind::EventBuilder(own) => &own.builders,
         };
-        let kind = scenario.hosts.get(group).and_then(|group| group.kind).unwrap_or(scenario.host_kind);
-        self.only.as_ref().is_none_or(|kinds| kinds.contains(&kind))
+        scenario.hosts.get(group).and_then(|group| group.kind).unwrap_or(scenario.host_kind)
     }
 
     /// Its flows, if it is of flows.
