@@ -14,9 +14,11 @@ mod network;
 mod pacing;
 mod profile;
 mod relay;
+mod roce;
 mod traffic;
 mod traffics;
 mod tree;
+mod web;
 mod workload;
 
 pub use error::PlanError;

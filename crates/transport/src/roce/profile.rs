@@ -55,7 +55,7 @@ impl Default for Roce {
 }
 
 /// Ethernet header and checksum, IPv4, UDP, base transport header (BTH) and invariant checksum (ICRC).
-pub const OVERHEAD: u32 = 14 + 4 + 20 + 8 + 12 + 4;
+pub(super) const OVERHEAD: u32 = 14 + 4 + 20 + 8 + 12 + 4;
 /// The RDMA extended transport header of a message's first packet: address, key, length.
 pub(super) const FIRST: u32 = 16;
 /// An acknowledgement: an extended header (AETH).
@@ -66,6 +66,8 @@ pub(super) const SELECTIVE_ACK: u16 = ACK + 4;
 pub(super) const CNP: u16 = (OVERHEAD + 16) as u16;
 
 impl Roce {
+    /// Bytes of headers and checksums in a packet, but for the extended header of a message's first.
+    pub const OVERHEAD: u32 = OVERHEAD;
     /// The most bytes of headers and checksums that a packet's IP datagram has beside its payload.
     pub const IP_OVERHEAD: u32 = OVERHEAD + FIRST - 18;
 
