@@ -57,7 +57,7 @@ pub struct PlanArgs {
     /// Of `dcb`: the card's name
     #[arg(long, value_name = "NAME", default_value = "eth0")]
     pub device: String,
-    /// Of `sonic`: the switch [default: the first]
+    /// Of `sonic`: the switch [default: the first with hosts]
     #[arg(long, value_name = "NAME")]
     pub switch: Option<String>,
     /// Of `sonic`: names of ports count in steps of this, as many as they have lanes

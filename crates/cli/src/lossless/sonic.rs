@@ -4,7 +4,7 @@
 //! is computed, and its YANG models (`sonic-pfcwd.yang`: times in ms). All values are text there. What depends on the
 //! memory of the device is not in it: sizes of `BUFFER_POOL`, profiles of lossy traffic and of what leaves.
 
-use headway_scenario::equipment::{Equipment, Port};
+use headway_scenario::equipment::{Equipment, NodeKind, Port};
 use serde_json::{Map, Value, json};
 
 use super::args::{Marks, PlanArgs};
@@ -24,7 +24,13 @@ pub fn text(equipment: &Equipment, args: &PlanArgs) -> Result<String, Failure> {
             let names: Vec<&str> = equipment.switches.iter().take(8).map(|(name, _)| name.as_str()).collect();
             Failure::usage(format!("there is no switch `{wanted}`")).help(format!("there are {}", names.join(", ")))
         })?,
-        None => equipment.switches.first().ok_or_else(|| Failure::usage("this topology has no switch"))?,
+        None => {
+            let with_hosts = |(_, ports): &&(String, Vec<Port>)| {
+                ports.iter().any(|port| equipment.links[port.link].from == NodeKind::Host)
+            };
+            let first = equipment.switches.iter().find(with_hosts).or(equipment.switches.first());
+            first.ok_or_else(|| Failure::usage("this topology has no switch"))?
+        }
     };
     for (place, port) in ports.iter().enumerate() {
         crate::terminal::say(&format!("{name}: {} is the cable to {}", ethernet(place, args.lanes), port.peer));

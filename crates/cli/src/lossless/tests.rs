@@ -1,5 +1,3 @@
-use std::process::Command;
-
 use headway_control::lossless::Chip;
 use headway_scenario::Document;
 use headway_scenario::equipment::{Equipment, Wanted};
@@ -69,38 +67,13 @@ fn commands_are_those_of_iproute2() {
     }
 }
 
-/// `dcb` itself reads them. No card here has DCB, so it says that the kernel does not support it; it shows its usage, or says
-/// what it does not know, when it cannot read a command.
-#[test]
-fn dcb_reads_the_commands() {
-    if Command::new("dcb").arg("-V").output().is_err() {
-        eprintln!("skipped: there is no `dcb` here (iproute2)");
-        return;
-    }
-    let text = linux::commands(&equipment(None), "lo").unwrap_or_else(|_| panic!("it has cards"));
-    let run = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().skip(1).collect();
-        let output = Command::new("dcb").args(&words).output().expect("it is there");
-        String::from_utf8_lossy(&output.stderr).into_owned()
-    };
-    let wrong = |message: &str| {
-        ["Usage", "What is", "Invalid", "invalid", "Unknown", "expected"].iter().any(|w| message.contains(w))
-    };
-    for line in text.lines().filter(|line| line.starts_with("dcb ")) {
-        let message = run(line);
-        assert!(!wrong(&message), "{line}: {message}");
-    }
-    // the test itself can fail
-    assert!(wrong(&run("dcb ets set dev lo tc-tsa 0:fast")), "{}", run("dcb ets set dev lo tc-tsa 0:fast"));
-}
-
 /// Every value is text, every name that is referred to is there, and the headroom is that of a published profile:
 /// `pg_lossless_10000_5m_profile` of Spectrum has 49,152 B, 19,456 of them XON (sonic-utilities, version 1.0.4; computed
 /// for packets of 9,100 B).
 #[test]
 fn the_fragment_is_whole() {
     let own = equipment(Some("spectrum"));
-    let (_, ports) = &own.switches[0];
+    let (_, ports) = own.switches.iter().find(|(name, _)| name == "leaf0").unwrap();
     for marks in [Marks::Dcqcn, Marks::Dctcp, Marks::None] {
         let all = sonic::fragment(&own, ports, 4, marks);
         only_text(&all);

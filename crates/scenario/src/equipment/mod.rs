@@ -205,10 +205,16 @@ fn link(
         chip_headroom,
         // a chip's formula counts its cells
         cells: chip_headroom.map_or_else(|| cells(headroom, cell), |bytes| bytes.get().div_ceil(cell.get().max(1))),
-        delay_bits: around.iter().map(|&span| rate.bytes_in(span).get().saturating_mul(8)).sum(),
+        delay_bits: bits_in(rate, around.into_iter().fold(Span::ZERO, |sum, span| sum + span)),
         dctcp: dctcp_mark(rate, rtt),
         dcqcn: dcqcn_ramp(rate),
     }
+}
+
+/// Bits that pass in `span`, rounded up.
+fn bits_in(rate: Rate, span: Span) -> u64 {
+    let bits = (u128::from(rate.bps()) * u128::from(span.picos())).div_ceil(1_000_000_000_000);
+    u64::try_from(bits).unwrap_or(u64::MAX)
 }
 
 /// A class for each priority that the traffic or `wanted` has, with equal shares.
