@@ -233,6 +233,11 @@ impl<B: Copy> Fabric<B> {
         self.ports[link.index()].scheduler()
     }
 
+    /// Frames of `priority` that wait at the port of `link`, if it has a queue for each priority; 0 at other ports.
+    pub fn waiting(&self, link: LinkId, priority: u8) -> u32 {
+        self.ports[link.0 as usize].waiting(priority)
+    }
+
     /// What passed the port of `link` so far.
     pub fn counters(&self, link: LinkId) -> PortCounters {
         self.ports[link.0 as usize].counters()

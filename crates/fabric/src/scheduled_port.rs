@@ -96,6 +96,16 @@ impl<B: Copy> Port<B> {
         matches!(&self.queue, Queue::SlowPath(slow) if slow.down)
     }
 
+    /// Frames of `priority` that wait, if it has a queue of its own.
+    pub(crate) fn waiting(&self, priority: u8) -> u32 {
+        match &self.queue {
+            Queue::SlowPath(slow) if let Discipline::Scheduled(scheduler) = &slow.discipline => {
+                scheduler.waiting(priority)
+            }
+            _ => 0,
+        }
+    }
+
     /// Takes the link down, if it is up. What is lost of what waited goes to `shared.evicted`.
     pub(crate) fn take_down(&mut self, now: Time, shared: &mut Shared<B>) {
         // A port that is down has a queue that is asked for every frame, also where drop-tail arithmetic would do.

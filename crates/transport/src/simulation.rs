@@ -20,8 +20,8 @@ use crate::network::Network;
 use crate::relay::{CRASHES, Relays, Rest};
 use crate::roce::QueuePairs;
 use crate::segment::Frame;
-use crate::socket::{Owner, Socket, SocketEvent};
 use crate::server::Servers;
+use crate::socket::{Owner, Socket, SocketEvent};
 use crate::sockets::Sockets;
 use crate::starting::Starting;
 use crate::tcp::Tcp;
@@ -188,6 +188,9 @@ impl Simulation {
                     self.env.net.fabric.departure(&mut self.env.net.queue, now, entity, sequence);
                     while let Some((end, frame)) = self.env.net.fabric.evicted() {
                         self.on_discard(end, &frame);
+                    }
+                    if self.roce.holds() {
+                        self.roce.let_go(now, Some(LinkId(entity)), &mut self.env);
                     }
                 }
                 EventClass::Wake => self.tcp.on_wake(now, entity, sequence, &mut self.env),

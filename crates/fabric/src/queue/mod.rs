@@ -127,6 +127,10 @@ macro_rules! disciplines {
                 match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.ready(backlog),)* }
             }
 
+            fn waiting(&self, priority: u8) -> u32 {
+                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.waiting(priority),)* }
+            }
+
             fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {
                 match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.flush(waiting),)* }
             }

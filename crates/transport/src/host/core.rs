@@ -209,13 +209,7 @@ impl Hosts {
 
     /// Gives the core that runs process `process` of `node` work of a program, after what it has already. Says whether the
     /// host has a model: work takes no time without.
-    pub fn add_task(
-        &mut self,
-        now: Time,
-        (node, process): (NodeId, u32),
-        task: Task,
-        events: &mut EventQueue,
-    ) -> bool {
+    pub fn add_task(&mut self, now: Time, (node, process): (NodeId, u32), task: Task, events: &mut EventQueue) -> bool {
         let Some(&host) = self.by_node.get(&node) else { return false };
         let Host { model, first_core, .. } = &self.models[host as usize];
         let core = first_core + process % model.cores;

@@ -68,6 +68,8 @@ struct QueuePair {
     routes: [u32; 2],
     /// Ways of before, on which frames may be.
     old_routes: Vec<u32>,
+    /// Bits of `tos` of its priority.
+    priority: u8,
     /// Bytes of the message.
     size: Option<u64>,
     requester: Requester,
@@ -111,6 +113,8 @@ pub(crate) struct QueuePairs {
     pairs: Vec<QueuePair>,
     slots: SlotPool,
     interfaces: Vec<Interface>,
+    /// Some interface holds queue pairs back.
+    held: bool,
     /// By link that leaves a host: its interface, if a queue pair has sent over it.
     by_link: Vec<Option<u32>>,
     ports: Ports,
@@ -143,6 +147,7 @@ impl QueuePairs {
             pairs: Vec::new(),
             slots: SlotPool::default(),
             interfaces: Vec::new(),
+            held: false,
             by_link: Vec::new(),
             ports: Ports::new(streams),
             sent: 0,
@@ -198,6 +203,7 @@ impl QueuePairs {
             interface: self.interface(leaving),
             routes,
             old_routes: Vec::new(),
+            priority: env.net.priorities.bits(start.traffic),
             size,
             requester: Requester::new(packets),
             responder: Responder::default(),
@@ -257,12 +263,19 @@ impl QueuePairs {
     fn emit(&mut self, now: Time, number: u32, env: &mut Environment) {
         while let Some(place) = self.interfaces[number as usize].take(now) {
             let pair = &mut self.pairs[place as usize];
-            pair.in_line = false;
             let profile = &self.profiles[usize::from(pair.profile)];
+            let first = env.net.fabric.routes.ports(pair.routes[End::Responder as usize]).next();
             if let Some(psn) = pair.requester.next(profile) {
+                if env.net.fabric.waiting(first.expect("a route has a link"), pair.priority >> 5) > 0 {
+                    self.interfaces[number as usize].hold(place);
+                    self.held = true;
+                    continue;
+                }
+                pair.in_line = false;
                 self.send(now, place, psn, env);
                 break;
             }
+            pair.in_line = false;
             self.settle_down(now, place, env);
         }
         self.interfaces[number as usize].rearm(now, &mut env.net.queue);
@@ -294,14 +307,14 @@ impl QueuePairs {
             pair.timer.set(now.saturating_add(profile.timeout), &mut env.net.queue, timeout_of(place));
         }
         let free = now.saturating_add(wire.rate.transmission(bytes));
-        let (interface, hop) = (pair.interface, pair.routes[End::Responder as usize]);
-        self.transmit(now, place, End::Responder, (size, 0, kind::DATA), body, env);
+        let (interface, hop, priority) = (pair.interface, pair.routes[End::Responder as usize], pair.priority);
+        self.transmit(now, place, End::Responder, (size, priority, kind::DATA), body, env);
         let left = env.net.fabric.leaves(hop).map_or(free, |left| left.max(free));
         self.interfaces[interface as usize].free = left;
         self.line_up(now, place, env);
     }
 
-    /// A frame with this size, priority and kind leaves for `end`.
+    /// A frame with this size, bits of `tos` for its priority, and kind leaves for `end`.
     fn transmit(
         &mut self,
         now: Time,
@@ -314,7 +327,7 @@ impl QueuePairs {
         let pair = &mut self.pairs[place as usize];
         // with DCQCN everything is ECN-capable, so that no queue drops what it could mark
         let ecn = if pair.control.is_some() { ecn::CAPABLE } else { 0 };
-        let frame = Packet { hop: pair.routes[end as usize], size, tos: priority << 5 | ecn, tag: kind, body };
+        let frame = Packet { hop: pair.routes[end as usize], size, tos: priority | ecn, tag: kind, body };
         pair.in_flight += 1;
         self.sent += 1;
         if env.net.fabric.send(&mut env.net.queue, now, frame).is_err() {
@@ -332,6 +345,26 @@ impl QueuePairs {
         let interface = &mut self.interfaces[pair.interface as usize];
         interface.join(now, pair.allowed, place);
         interface.arm(now, &mut env.net.queue);
+    }
+
+    /// Whether some queue pair waits for a port.
+    pub fn holds(&self) -> bool {
+        self.held
+    }
+
+    /// A frame has left the port of `link`, or its queue has been emptied: queue pairs behind it may go on. `None`: of
+    /// all ports.
+    pub fn let_go(&mut self, now: Time, link: Option<LinkId>, env: &mut Environment) {
+        let range = match link.map(|link| self.by_link.get(link.index()).copied().flatten()) {
+            None => 0..self.interfaces.len(),
+            Some(Some(own)) => own as usize..own as usize + 1,
+            Some(None) => return,
+        };
+        for interface in &mut self.interfaces[range] {
+            if interface.let_go() {
+                interface.arm(now, &mut env.net.queue);
+            }
+        }
     }
 
     fn on_timer(&mut self, now: Time, place: u32, sequence: u32, env: &mut Environment) {
@@ -369,7 +402,8 @@ impl QueuePairs {
         let notifies = marked && profile.control.is_some_and(|control| responder.point.on_marked(now, &control));
         let last = pair.requester.packets == Some(psn + 1);
         let answer = responder.on_packet(now, psn, last, profile);
-        let (flow, delivered, cnp_priority) = (pair.flow, pair.delivered(profile), profile.cnp_priority);
+        let (flow, delivered, priority) = (pair.flow, pair.delivered(profile), pair.priority);
+        let cnp_priority = profile.cnp_priority << 5;
         let selective = profile.retransmission == Retransmission::SelectiveRepeat;
         if notifies {
             let body = Segment { number: 0, data_number: 0, amount: 0, extra: NO_EXTRA };
@@ -383,7 +417,7 @@ impl QueuePairs {
         };
         if answer != Answer::Nothing {
             let body = Segment { number: number as u32, data_number: beyond as u32, amount: 0, extra: NO_EXTRA };
-            self.transmit(now, place, End::Requester, (size, 0, kind), body, env);
+            self.transmit(now, place, End::Requester, (size, priority, kind), body, env);
         }
         if env.flows.deliver(now, flow, delivered, env.failures.as_deref()) {
             env.complete(now, flow, None);

@@ -161,10 +161,7 @@ impl Servers {
         assert!(model.workers > 0 && model.connections > 0 && model.syn_queue > 0, "{model:?}");
         let number = self.servers.len() as u32;
         assert!(self.by_host.insert(host, number).is_none(), "a host has one server");
-        tcp.listening.add(
-            host,
-            Places { syn_queue: model.syn_queue, backlog: model.backlog, refuse: model.refuse },
-        );
+        tcp.listening.add(host, Places { syn_queue: model.syn_queue, backlog: model.backlog, refuse: model.refuse });
         self.servers.push(Server {
             node: host,
             model,

@@ -31,6 +31,9 @@ impl Simulation {
         while let Some((end, frame)) = self.env.net.fabric.evicted() {
             self.on_discard(end, &frame);
         }
+        if self.roce.holds() {
+            self.roce.let_go(now, None, &mut self.env);
+        }
         if made.learnt {
             self.tcp.reroute(&mut self.env);
             self.datagrams.reroute(&mut self.env);
