@@ -155,6 +155,9 @@ impl CellPlan {
         for &(host, model) in &self.models.hosts {
             simulation.model_host(host, model);
         }
+        for &(host, server) in &self.models.servers {
+            simulation.serve(host, server);
+        }
         for (host, card) in &self.models.cards {
             simulation.pace_host(*host, card);
         }

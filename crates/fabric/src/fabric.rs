@@ -3,7 +3,7 @@
 use std::ops::Add;
 
 use headway_engine::{EventClass, EventQueue, Source, Streams};
-use headway_units::{Bytes, Time};
+use headway_units::{Bytes, Rate, Time};
 
 use crate::counters::PortCounters;
 use crate::graph::{Graph, LinkId};
@@ -165,6 +165,31 @@ impl<B: Copy> Fabric<B> {
     pub fn wake(&mut self, queue: &mut EventQueue, now: Time, link: LinkId) {
         let due = self.ports[link.index()].wake(now, &mut self.shared);
         set(queue, link.0, due);
+    }
+
+    /// Sets, changes or lifts the limit of the port of `link`, whose queue is [`QueueSpec::Limited`](crate::QueueSpec).
+    ///
+    /// # Panics
+    /// If the link is not in the graph, its port has another queue, or the rate is zero.
+    pub fn limit(&mut self, queue: &mut EventQueue, now: Time, link: LinkId, rate: Option<Rate>) {
+        let due = self.ports[link.index()].limit(now, rate, &mut self.shared);
+        set(queue, link.0, due);
+    }
+
+    /// Says that what comes in over `link` may be limited, at its far end, with bursts of `burst`.
+    ///
+    /// # Panics
+    /// If the link is not in the graph.
+    pub fn allow_policing(&mut self, link: LinkId, burst: Bytes) {
+        self.ports[link.index()].allow_policing(burst);
+    }
+
+    /// Sets, changes or lifts the limit on what comes in over `link`: frames beyond it are dropped when they arrive.
+    ///
+    /// # Panics
+    /// If the link is not in the graph, no limit on it was [allowed](Self::allow_policing), or the rate is zero.
+    pub fn police(&mut self, now: Time, link: LinkId, rate: Option<Rate>) {
+        self.ports[link.index()].police(now, rate);
     }
 
     /// Takes out a frame that was dropped after a queue had accepted it, with its endpoint. Until it is taken it counts

@@ -8,13 +8,11 @@
 //! to move on. When the time moves earlier, because a port is woken, another event with the next sequence number is set,
 //! and the old one does nothing.
 
-use headway_units::Time;
+use headway_units::{Rate, Time};
 
 use crate::pool::FrameHandle;
 use crate::port::{Offered, Port, Queue};
-#[cfg(test)]
-use crate::queue::AnyScheduler;
-use crate::queue::{Admission, AnyAdmission, Backlog, Chosen, Discipline, Scheduler, Verdict, Waiting};
+use crate::queue::{Admission, AnyAdmission, AnyScheduler, Backlog, Chosen, Discipline, Scheduler, Verdict, Waiting};
 use crate::shared::Shared;
 use crate::slow_path::SlowPath;
 
@@ -63,7 +61,7 @@ impl<B: Copy> Port<B> {
         let slow = self.slow();
         let verdict = match &mut slow.discipline {
             Discipline::Admission(queue) => queue.offer(queued, frames, size, idle),
-            Discipline::Scheduled(_) => Verdict::Accept,
+            Discipline::Scheduled(queue) => queue.admit(now, (queued, frames), size),
         };
         let slot = slow.slot;
         let bytes = u64::from(size);
@@ -222,6 +220,15 @@ impl<B: Copy> Port<B> {
             Queue::SlowPath(slow) if matches!(slow.discipline, Discipline::Scheduled(_)) => self.proceed(now, shared),
             _ => Due::NOTHING,
         }
+    }
+
+    /// Sets, changes or lifts the limit of a port that may have one.
+    pub(crate) fn limit(&mut self, now: Time, rate: Option<Rate>, shared: &mut Shared<B>) -> Due {
+        let Discipline::Scheduled(AnyScheduler::Limited(queue)) = &mut self.slow().discipline else {
+            panic!("a port that may be limited has a queue for it");
+        };
+        queue.set(now, rate);
+        self.proceed(now, shared)
     }
 
     fn send_next(&mut self, now: Time, shared: &mut Shared<B>) -> Option<Time> {

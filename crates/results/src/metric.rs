@@ -166,8 +166,10 @@ pub enum Metric {
     /// `deadline-missed`: the share of flows that missed their deadline, see [`FlowRecord::missed`], of those that have
     /// one, 0 to 1.
     DeadlineMissed,
-    /// `resets`: connections of flows that were reset because a relay crashed.
+    /// `resets`: connections of flows that were reset, because a relay crashed or a server refused them.
     Resets,
+    /// `rate`: flows that finished, by second; with a window those that finished in it, whenever they started.
+    Rate,
 }
 
 /// A metric's value, with the two ways of having none told apart.
@@ -195,7 +197,7 @@ pub struct Subject<'a> {
     pub over: Option<Span>,
 }
 
-const NAMED: [(&str, Metric); 17] = [
+const NAMED: [(&str, Metric); 18] = [
     ("goodput.mean", Metric::GoodputMean),
     ("goodput.sd", Metric::GoodputDeviation),
     ("goodput.sum", Metric::GoodputSum),
@@ -213,6 +215,7 @@ const NAMED: [(&str, Metric); 17] = [
     ("switched", Metric::Switched),
     ("deadline-missed", Metric::DeadlineMissed),
     ("resets", Metric::Resets),
+    ("rate", Metric::Rate),
 ];
 
 const STATISTICS: [&str; 8] = ["mean", "sd", "p50", "p90", "p95", "p99", "p99.9", "max"];
@@ -276,8 +279,11 @@ impl Metric {
             Metric::ThroughputDeviation => return Statistic::Deviation.of(flow_goodputs(outcome, traffic, window), 0),
             _ => {}
         }
+        if self == Metric::Rate {
+            return rate(outcome, traffic, window);
+        }
         let starts_inside = |flow: &FlowRecord| window.is_none_or(|(from, to)| from <= flow.start && flow.start < to);
-        let flows = || outcome.flows.iter().filter(|flow| &*flow.traffic == traffic && starts_inside(flow));
+        let flows = || outcome.flows.iter().filter(|flow| is_of(&flow.traffic, traffic) && starts_inside(flow));
         let sized = || flows().filter(|flow| flow.bytes.is_some());
         let count = |n: usize| Scalar::Value(n as f64);
         let sum = |of: fn(&FlowRecord) -> u32| Scalar::Value(flows().map(|f| u64::from(of(f))).sum::<u64>() as f64);
@@ -332,7 +338,10 @@ impl Metric {
             | Metric::Reach(_)
             | Metric::Recovery(_)
             | Metric::Drops
-            | Metric::CardDrops => unreachable!("taken from samples, ports and counters above"),
+            | Metric::CardDrops
+            | Metric::Rate => {
+                unreachable!("taken from samples, ports, counters and ends above")
+            }
         }
     }
 
@@ -361,6 +370,7 @@ impl Metric {
             | Metric::Retransmissions
             | Metric::Timeouts
             | Metric::Resets => "count",
+            Metric::Rate => "1/s",
         }
     }
 
@@ -371,12 +381,33 @@ impl Metric {
             (Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed, _) => {
                 format!("{} %", three_digits(value * 100.0))
             }
+            (_, "1/s") if value.abs() >= 1000.0 => format!("{value:.0}/s"),
+            (_, "1/s") => format!("{}/s", three_digits(value)),
             (_, "count") if value.fract() == 0.0 || value.abs() >= 1000.0 => format!("{value:.0}"),
             (_, "s") => scaled(value, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12)]),
-            (_, "1/s") => format!("{} /s", three_digits(value)),
             (_, "bit/s") => scaled(value, &[("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)]),
             _ => three_digits(value),
         }
+    }
+}
+
+/// Whether flows reported as `own` are of `traffic`: by name, or as one of its parts (`web/GROUP` of `web`). No traffic is
+/// reported both by its name and in parts, unless its name stands for all of them.
+fn is_of(own: &str, traffic: &str) -> bool {
+    let Some(rest) = own.strip_prefix(traffic) else { return false };
+    rest.is_empty() || rest.strip_prefix('/').is_some_and(|part| !part.contains('/'))
+}
+
+/// Flows that finished in a window, or in the whole run, by second.
+fn rate(outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Scalar {
+    let (from, to) = window.unwrap_or((Time::ZERO, Time::NEVER));
+    let to = to.min(outcome.end);
+    let inside = |end: Time| from <= end && (end < to || to == outcome.end);
+    let ended = outcome.flows.iter().filter(|flow| is_of(&flow.traffic, traffic)).filter_map(|flow| flow.end);
+    if to <= from {
+        Scalar::Missing
+    } else {
+        Scalar::Value(ended.filter(|&end| inside(end)).count() as f64 / to.since(from).as_secs_f64())
     }
 }
 

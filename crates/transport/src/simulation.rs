@@ -222,6 +222,9 @@ impl Simulation {
                 Owner::Program if self.servers.serves(socket) => {
                     self.servers.on_event(now, socket, event, &mut self.tcp, &mut self.env);
                 }
+                // of what is gone a program hears no more than that
+                Owner::Program
+                    if self.tcp.is_gone(socket) && !matches!(event, SocketEvent::Reset | SocketEvent::Closed) => {}
                 Owner::Program => {
                     programs = true;
                     application.on_socket(now, socket, event, &mut self.sockets());

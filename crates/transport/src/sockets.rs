@@ -82,6 +82,9 @@ impl Sockets<'_> {
     /// # Panics
     /// If `socket` was not opened by [`Sockets::connect`], has been closed, or has no room for the request.
     pub fn ask(&mut self, socket: Socket, exchange: Exchange) {
+        if self.tcp.is_gone(socket) {
+            return; // it will hear of the reset
+        }
         self.servers.ask(socket, exchange);
         let written = self.tcp.write(self.env.now, socket, exchange.request.get(), &mut self.env.net);
         assert_eq!(written, exchange.request.get(), "a request fits into the send buffer");
@@ -133,6 +136,8 @@ impl Sockets<'_> {
 
     /// Closes this end's direction: FIN follows the last byte written. The other direction goes on.
     pub fn close(&mut self, socket: Socket) {
-        self.tcp.shut(self.env.now, socket, &mut self.env.net);
+        if !self.tcp.is_gone(socket) {
+            self.tcp.shut(self.env.now, socket, &mut self.env.net);
+        }
     }
 }

@@ -66,6 +66,12 @@ pub(crate) trait Admission {
 /// A discipline that chooses among frames that wait, or drops them, when one leaves. It keeps them in one [`Fifo`] or
 /// several.
 pub(crate) trait Scheduler {
+    /// What becomes of a frame of `size` that finds so many bytes and frames at the port. It may still be given back by
+    /// [`enqueue`](Self::enqueue).
+    fn admit(&mut self, _now: Time, _queued: (Bytes, u32), _size: u16) -> Verdict {
+        Verdict::Accept
+    }
+
     /// Queues a frame, or gives it back. Frames that were queued before and make room are [dropped](Waiting::dropped).
     fn enqueue<B: Copy>(&mut self, frame: FrameHandle, waiting: &mut Waiting<'_, B>) -> Result<(), FrameHandle>;
 

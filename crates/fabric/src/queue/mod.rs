@@ -16,6 +16,7 @@ mod fq_codel;
 #[cfg(test)]
 mod gate;
 mod limit;
+mod limited;
 mod red;
 mod shared_buffer;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub(crate) use discipline::{Admission, Chosen, PortParameters, Scheduler, Spec, 
 pub use drop_tail::DropTail;
 pub(crate) use fifo::Backlog;
 pub use limit::Limit;
+pub use limited::Excess;
 pub use shared_buffer::SharedBufferSpec;
 pub(crate) use shared_buffer::{BufferSlot, SharedBuffer};
 
@@ -115,6 +117,10 @@ macro_rules! disciplines {
         }
 
         impl Scheduler for AnyScheduler {
+            fn admit(&mut self, now: Time, queued: (Bytes, u32), size: u16) -> Verdict {
+                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.admit(now, queued, size),)* }
+            }
+
             fn enqueue<B: Copy>(&mut self, frame: FrameHandle, waiting: &mut Waiting<'_, B>) -> Result<(), FrameHandle> {
                 match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.enqueue(frame, waiting),)* }
             }
@@ -154,6 +160,8 @@ disciplines! {
         FqCodel(fq_codel::FqCodelSpec);
         /// Fair queueing by flow.
         Drr(drr::DrrSpec);
+        /// Drop-tail, of a port that may be limited to less than its line.
+        Limited(limited::LimitedSpec);
         /// A worked example.
         #[cfg(test)]
         TwoBand(two_band::TwoBandSpec);

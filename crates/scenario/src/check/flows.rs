@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::arrivals::{arrival, times};
-use super::{event_builder, tree};
+use super::{event_builder, http, tree};
 use crate::checker::Checker;
 use crate::schema::{
     AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord,
@@ -45,6 +45,7 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
             }
             TrafficKind::PartitionAggregate(own) => tree::check(scenario, name, own, &index, checker),
             TrafficKind::EventBuilder(own) => event_builder::check(scenario, name, own, &index, checker),
+            TrafficKind::Http(own) => http::check(scenario, name, own, &index, checker),
             TrafficKind::Command(own) => command(scenario, name, own, &index, checker),
         }
     }
@@ -77,6 +78,9 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         }
         if let Some(model) = &group.model {
             cards(model, name, checker);
+        }
+        if let Some(server) = &group.server {
+            http::server(server, group, name, checker);
         }
     }
 }

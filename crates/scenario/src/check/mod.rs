@@ -8,6 +8,7 @@ mod claims;
 mod event_builder;
 mod failures;
 mod flows;
+mod http;
 mod network;
 mod pacing;
 mod quick;

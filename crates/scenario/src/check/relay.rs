@@ -89,9 +89,11 @@ fn combination(
                 );
                 checker.problem(&at, message, "", Some(help));
             }
-            TrafficKind::EventBuilder(_) => {
+            TrafficKind::EventBuilder(_) | TrafficKind::Http(_) => {
+                let sort =
+                    if matches!(traffic.kind, TrafficKind::Http(_)) { "of web clients" } else { "event building" };
                 let message = format!(
-                    "policy `{name}` relays traffic `{}`, which is event building; only flows are relayed",
+                    "policy `{name}` relays traffic `{}`, which is {sort}; only flows are relayed",
                     traffic.name
                 );
                 checker.problem(&at, message, "", Some(help));

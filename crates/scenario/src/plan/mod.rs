@@ -18,6 +18,7 @@ mod roce;
 mod traffic;
 mod traffics;
 mod tree;
+mod web;
 mod workload;
 
 pub use error::PlanError;

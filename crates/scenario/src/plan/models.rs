@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use headway_fabric::NodeId;
-use headway_transport::{CardModel, Crash, HostModel, Measure, Profile, Relayed, Roce, Transport};
+use headway_transport::{CardModel, Crash, HostModel, Measure, Profile, Relayed, Roce, ServerModel, Transport};
 
 use super::error::PlanError;
 use super::network::Network;
@@ -26,6 +26,8 @@ pub struct ModelPlan {
     pub crashes: Vec<Crash>,
     /// Hosts that take time.
     pub hosts: Vec<(NodeId, HostModel)>,
+    /// Hosts that serve.
+    pub servers: Vec<(NodeId, ServerModel)>,
     /// Hosts with cards that pace.
     pub cards: Vec<(NodeId, CardModel)>,
     /// The quantities that are recorded over time.
@@ -62,6 +64,9 @@ impl ModelPlan {
         for own in &traffic.event_builders {
             own.check_transport(&profiles[usize::from(own.index)], network, record, policy)?;
         }
+        for web in &traffic.webs {
+            web.check(&profiles[usize::from(web.index)], network, record, policy)?;
+        }
         let measure = measure::build(scenario, network)?;
         let cards = pacing::cards(scenario, policy, network, traffic)?;
         let relays = relay::build(scenario, (record, policy), network, traffic, &profiles, kernels)?;
@@ -69,7 +74,8 @@ impl ModelPlan {
         let ours = |crash: &Crash| relays.as_ref().is_some_and(|own| own.relay.hosts.contains(&crash.host));
         let crashes = crashes.into_iter().filter(ours).collect();
         let roce = roce::build(scenario, record, policy)?;
-        Ok(ModelPlan { profiles, roce, relays, crashes, hosts: host::models(scenario, network)?, cards, measure })
+        let (hosts, servers) = (host::models(scenario, network)?, host::servers(scenario, network));
+        Ok(ModelPlan { profiles, roce, relays, crashes, hosts, servers, cards, measure })
     }
 
     /// How flows are carried, by the traffic's place.

@@ -12,6 +12,7 @@ use super::event_builder::EventBuilding;
 use super::network::Network;
 use super::traffic::FlowsPlan;
 use super::tree::Tree;
+use super::web::Web;
 use super::workload::{Part, Workload};
 use crate::schema::ScenarioRecord;
 
@@ -22,8 +23,9 @@ pub struct TrafficPlan {
     pub flows: Vec<FlowsPlan>,
     pub(super) trees: Vec<Tree>,
     pub(super) event_builders: Vec<EventBuilding>,
-    /// Of all traffic, commands included, and behind them those by which the flows of trees and event building, and of
-    /// traffic that tells sizes apart, are reported.
+    pub(super) webs: Vec<Web>,
+    /// Of all traffic, commands included, and behind them those by which the flows of trees, event building and web clients,
+    /// and of traffic that tells sizes apart, are reported.
     names: Vec<Arc<str>>,
     /// By traffic: flows of at most this size are reported by the name at this place, others by the one after it.
     classes: Vec<Option<(Bytes, usize)>>,
@@ -44,7 +46,7 @@ impl TrafficPlan {
             .collect::<Result<Vec<_>, _>>()?;
         let mut names: Vec<Arc<str>> =
             scenario.traffic.iter().map(|traffic| Arc::from(traffic.name.as_str())).collect();
-        let (mut trees, mut event_builders) = (Vec::new(), Vec::new());
+        let (mut trees, mut event_builders, mut webs) = (Vec::new(), Vec::new(), Vec::new());
         let mut classes = vec![None; scenario.traffic.len()];
         for (index, one) in scenario.traffic.iter().enumerate() {
             let short = one.flows().and_then(|flows| flows.short);
@@ -57,6 +59,10 @@ impl TrafficPlan {
                     let place = (index, names.len());
                     event_builders.push(EventBuilding::build(&one.name, record, place, scenario, network, folder)?);
                 }
+            } else if let Some(record) = one.http() {
+                if one.takes_part(scenario) {
+                    webs.push(Web::build(&one.name, record, (index, names.len()), scenario, network, folder)?);
+                }
             } else if let Some(short) = short {
                 classes[index] = Some((short, names.len()));
             } else {
@@ -64,7 +70,7 @@ impl TrafficPlan {
             }
             names.extend(one.reported().into_iter().map(Arc::from));
         }
-        let mut plan = TrafficPlan { flows, trees, event_builders, names, classes, priorities: Vec::new() };
+        let mut plan = TrafficPlan { flows, trees, event_builders, webs, names, classes, priorities: Vec::new() };
         let priorities = all().filter(|(_, one)| one.priority > 0);
         plan.priorities =
             priorities.flat_map(|(at, one)| plan.numbers(at).into_iter().map(|n| (n, one.priority))).collect();
@@ -74,9 +80,10 @@ impl TrafficPlan {
     /// The numbers that flows of the traffic at `place` of the file have.
     pub(super) fn numbers(&self, place: usize) -> Vec<u16> {
         let trees = self.trees.iter().filter(|tree| usize::from(tree.index) == place);
-        let own = self.event_builders.iter().filter(|own| usize::from(own.index) == place);
-        let others = trees.flat_map(Tree::numbers).chain(own.flat_map(EventBuilding::numbers));
-        std::iter::once(place as u16).chain(others).collect()
+        let events = self.event_builders.iter().filter(|own| usize::from(own.index) == place);
+        let webs = self.webs.iter().filter(|web| usize::from(web.index) == place);
+        let others = trees.flat_map(Tree::numbers).chain(events.flat_map(EventBuilding::numbers));
+        std::iter::once(place as u16).chain(others).chain(webs.flat_map(Web::numbers)).collect()
     }
 
     /// The names by which flows are reported, by the places that [`TrafficPlan::class`] gives.
@@ -105,6 +112,7 @@ impl TrafficPlan {
         let flows = flows.map(|flows| Part::Flows(flows.starts(streams)));
         let trees = self.trees.iter().map(|tree| Part::Tree(Box::new(tree.starts(streams))));
         let events = self.event_builders.iter().map(|own| Part::Events(Box::new(own.starts(streams))));
-        Workload::new(flows.chain(trees).chain(events))
+        let webs = self.webs.iter().map(|web| Part::Web(Box::new(web.starts(streams))));
+        Workload::new(flows.chain(trees).chain(events).chain(webs))
     }
 }

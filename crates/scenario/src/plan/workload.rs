@@ -6,6 +6,7 @@ use headway_units::Time;
 use super::event_builder::EventStarts;
 use super::traffic::Starts;
 use super::tree::TreeStarts;
+use super::web::WebStarts;
 
 /// The traffic of one run.
 pub struct Workload<'a> {
@@ -20,6 +21,7 @@ pub(super) enum Part<'a> {
     Flows(Starts<'a>),
     Tree(Box<TreeStarts<'a>>),
     Events(Box<EventStarts<'a>>),
+    Web(Box<WebStarts<'a>>),
 }
 
 impl Part<'_> {
@@ -29,6 +31,7 @@ impl Part<'_> {
             Part::Flows(starts) => starts.index(),
             Part::Tree(starts) => starts.index(),
             Part::Events(starts) => starts.index(),
+            Part::Web(starts) => starts.index(),
         }
     }
 
@@ -38,6 +41,7 @@ impl Part<'_> {
             Part::Flows(starts) => starts.next_time(),
             Part::Tree(starts) => starts.next_time(),
             Part::Events(starts) => starts.next_time(),
+            Part::Web(starts) => starts.next_time(),
         }
     }
 
@@ -47,6 +51,7 @@ impl Part<'_> {
             Part::Flows(starts) => starts.start(now),
             Part::Tree(starts) => starts.start(now),
             Part::Events(starts) => starts.start(now),
+            Part::Web(_) => None, // acts on sockets
         }
     }
 
@@ -55,6 +60,7 @@ impl Part<'_> {
         match self {
             Part::Flows(_) | Part::Tree(_) => false,
             Part::Events(starts) => starts.uses_sockets(),
+            Part::Web(_) => true,
         }
     }
 }
@@ -74,6 +80,15 @@ impl<'a> Workload<'a> {
         Some((time, &mut self.parts[place]))
     }
 
+    /// The web clients that a connection called `id` is of.
+    fn web(&mut self, id: u64) -> Option<&mut WebStarts<'a>> {
+        let index = traffic_of(id);
+        self.parts.iter_mut().find_map(|part| match part {
+            Part::Web(starts) if starts.index() == index => Some(&mut **starts),
+            _ => None,
+        })
+    }
+
     /// Requests and events, which are reported beside flows when the run is over.
     pub fn finish(self) -> impl Iterator<Item = FlowEnd> + 'a {
         self.parts.into_iter().flat_map(|part| -> Box<dyn Iterator<Item = FlowEnd> + 'a> {
@@ -81,6 +96,7 @@ impl<'a> Workload<'a> {
                 Part::Flows(_) => Box::new(std::iter::empty()),
                 Part::Tree(starts) => Box::new(starts.finish()),
                 Part::Events(starts) => Box::new(starts.finish()),
+                Part::Web(starts) => Box::new(starts.finish().into_iter()),
             }
         })
     }
@@ -109,6 +125,7 @@ impl Application for Workload<'_> {
         self.parts.iter().any(|part| match part {
             Part::Flows(starts) => starts.waits(),
             Part::Tree(_) | Part::Events(_) => true,
+            Part::Web(_) => false,
         })
     }
 
@@ -120,6 +137,7 @@ impl Application for Workload<'_> {
             Part::Flows(starts) => starts.completed(at, generator),
             Part::Tree(starts) => starts.completed(at, generator, number),
             Part::Events(starts) => starts.completed(at, generator, number),
+            Part::Web(_) => {}
         }
     }
 
@@ -128,18 +146,28 @@ impl Application for Workload<'_> {
             return;
         }
         for part in &mut self.parts {
-            if let Part::Events(starts) = part {
-                starts.act_on_sockets(now, sockets);
+            match part {
+                Part::Events(starts) => starts.act_on_sockets(now, sockets),
+                Part::Web(starts) => starts.act(now, sockets),
+                Part::Flows(_) | Part::Tree(_) => {}
             }
         }
     }
 
     fn on_socket(&mut self, now: Time, socket: Socket, event: SocketEvent, sockets: &mut Sockets<'_>) {
-        let traffic = traffic_of(sockets.flow(socket).id);
-        for part in self.parts.iter_mut().filter(|part| part.index() == traffic) {
-            if let Part::Events(starts) = part {
-                starts.on_socket(now, socket, event, sockets);
+        let id = sockets.flow(socket).id;
+        for part in self.parts.iter_mut().filter(|part| part.index() == traffic_of(id)) {
+            match part {
+                Part::Events(starts) => starts.on_socket(now, socket, event, sockets),
+                Part::Web(starts) => starts.on_socket(now, (socket, id), event, sockets),
+                Part::Flows(_) | Part::Tree(_) => {}
             }
+        }
+    }
+
+    fn worked(&mut self, now: Time, tag: u64, sockets: &mut Sockets<'_>) {
+        if let Some(web) = self.web(tag) {
+            web.worked(now, tag, sockets);
         }
     }
 }

@@ -27,7 +27,7 @@ pub use crate::topology::{
 pub use claim::{BetweenRecord, ClaimRecord, NearRecord, NumberRecord, OperandRecord, Published};
 pub use event_builder::{Connections, EventBuilderRecord, Overflow, PullRecord, PushRecord, Reported, TransferRecord};
 pub use failure::{CrashRecord, Direction, FailureRecord};
-pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
+pub use hosts::{AcceptOverflow, HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place, ServerRecord};
 pub use policy::{LaneDaemonRecord, LinuxPolicyRecord, PolicyRecord, ReplicateRecord};
 pub use protocol::{AddressPairs, MptcpRecord, Protocol, Scheduler, TcpRecord};
 pub use quick::{KernelHostsRecord, KernelQuickRecord, QuickRecord};
@@ -35,8 +35,8 @@ pub use relay::{RelayCostRecord, RelayPolicyRecord, RelaySideRecord};
 pub use roce::{DcqcnRecord, Retransmission, RoceControl, RoceRecord};
 pub(crate) use traffic::REQUEST;
 pub use traffic::{
-    ArrivalRecord, ClosedLoopRecord, CommandRecord, FlowsRecord, LoadRecord, OnceRecord, Pairs,
-    PartitionAggregateRecord, PeriodicRecord, PoissonRecord, TrafficKind, TrafficRecord,
+    ArrivalRecord, ClosedLoopRecord, CommandRecord, FlowsRecord, HttpClientsRecord, HttpRecord, LoadRecord, OnceRecord,
+    Pairs, PartitionAggregateRecord, PeriodicRecord, PoissonRecord, TrafficKind, TrafficRecord,
 };
 pub use transport::{
     DelayedAckRecord, IdleRestart, LinuxTransportRecord, Pacing, ReceiveWindow, Recovery, Reduces, Reduction, RtoRule,

@@ -41,6 +41,7 @@ impl TrafficRecord {
             TrafficKind::Command(command) => &command.on,
             TrafficKind::PartitionAggregate(tree) => &tree.root,
             TrafficKind::EventBuilder(own) => &own.builders,
+            TrafficKind::Http(http) => &http.to,
         };
         scenario.hosts.get(group).and_then(|group| group.kind).unwrap_or(scenario.host_kind)
     }
@@ -69,10 +70,19 @@ impl TrafficRecord {
         }
     }
 
+    /// Its clients, if it is of web clients.
+    pub fn http(&self) -> Option<&HttpRecord> {
+        match &self.kind {
+            TrafficKind::Http(http) => Some(http),
+            _ => None,
+        }
+    }
+
     /// The names by which its flows are reported: its own, or `NAME/short` and `NAME/long` where sizes are told apart; of
     /// a tree `NAME/request`, and for each level with hosts
     /// `GROUP` the answers, `NAME/GROUP`, and the queries, `NAME/GROUP/query`; of event building `NAME/event` and others, see
-    /// [`EventBuilderRecord::reported`].
+    /// [`EventBuilderRecord::reported`]; of web clients `NAME`, which is all their requests, and those of each group,
+    /// `NAME/GROUP`, with `NAME/GROUP/connect` and `NAME/GROUP/first-byte` behind it if these are reported apart.
     pub fn reported(&self) -> Vec<String> {
         match &self.kind {
             TrafficKind::Flows(flows) if flows.short.is_some() => {
@@ -80,6 +90,14 @@ impl TrafficRecord {
             }
             TrafficKind::Flows(_) => vec![self.name.as_str().to_owned()],
             TrafficKind::Command(_) => Vec::new(),
+            TrafficKind::Http(http) => {
+                let parts: &[&str] = if http.phases { &["", "/connect", "/first-byte"] } else { &[""] };
+                let each = |clients: &HttpClientsRecord| {
+                    let group = clients.on.clone();
+                    parts.iter().map(move |part| format!("{}/{group}{part}", self.name))
+                };
+                std::iter::once(self.name.to_string()).chain(http.clients.iter().flat_map(each)).collect()
+            }
             TrafficKind::PartitionAggregate(tree) => {
                 let levels = tree.levels.iter().flat_map(|level| [level.on.to_string(), format!("{}/query", level.on)]);
                 let all = std::iter::once(REQUEST.to_owned()).chain(levels);
@@ -96,6 +114,7 @@ impl TrafficRecord {
         match &self.kind {
             TrafficKind::Flows(flows) => vec![&flows.size.0],
             TrafficKind::Command(_) => Vec::new(),
+            TrafficKind::Http(http) => vec![&http.page.0],
             TrafficKind::PartitionAggregate(tree) => {
                 std::iter::once(&tree.query.0).chain(tree.levels.iter().map(|level| &level.answer.0)).collect()
             }
@@ -123,6 +142,61 @@ choice! {
         "partition-aggregate" => PartitionAggregate(PartitionAggregateRecord),
         /// Events of which every reader has a fragment, and one builder needs all.
         "event-builder" => EventBuilder(EventBuilderRecord),
+        /// Web clients, each with so many sessions that ask for one page after the other.
+        "http" => Http(HttpRecord),
+    }
+}
+
+record! {
+    /// Web clients, each with so many sessions that ask for one page after the other.
+    pub struct HttpRecord {
+        /// The group that serves; client number n, over all groups, asks its server number n modulo their number.
+        pub to: Name,
+        /// The clients.
+        pub clients: Vec<HttpClientsRecord>,
+        /// The pages that are asked for: an amount, or a distribution.
+        pub page: SizeRecord,
+        /// What comes before the page in each answer.
+        #[range(..=Bytes::new(65_536))]
+        pub header: Bytes = Bytes::new(212),
+        /// What it takes to ask.
+        #[range(Bytes::new(1)..=Bytes::new(65_536))]
+        pub request: Bytes = Bytes::new(90),
+        /// Requests of a connection, after which the server closes it.
+        #[range(1..=1_000_000_000)]
+        pub requests_per_connection: u64 = 1,
+        /// The mean of the time between a page and the next request of a session, which is exponential.
+        #[range(..=crate::limits::LONGEST)]
+        pub think: Span = Span::ZERO,
+        /// How long a request may take; then its connection is given up. No limit when left out.
+        #[range(above(Span::ZERO))]
+        pub timeout: Option<Span>,
+        /// No request begins before this time.
+        pub start: Span = Span::ZERO,
+        /// No request begins from this time on; `duration` when left out.
+        pub stop: Option<Span>,
+        /// The times until connections are open and until the first byte are reported, too.
+        pub phases: bool = false,
+    }
+}
+
+record! {
+    /// Web clients that are alike.
+    pub struct HttpClientsRecord {
+        /// The group; each of its hosts is a client.
+        pub on: Name,
+        /// Sessions of each client.
+        #[range(1..=100_000)]
+        pub concurrency: u32 = 1,
+        /// Requests of each client; as many as there is time for when left out.
+        #[range(1..=4_000_000_000)]
+        pub requests: Option<u64>,
+        /// What a request takes of the client's core.
+        #[range(..=Span::from_secs(1))]
+        pub cpu_per_request: Span = Span::ZERO,
+        /// What it takes more for each session of the client.
+        #[range(..=Span::from_millis(1))]
+        pub cpu_per_session: Span = Span::ZERO,
     }
 }
 
