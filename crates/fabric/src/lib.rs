@@ -11,6 +11,8 @@
 mod counters;
 mod fabric;
 mod graph;
+mod ingress;
+mod lossless;
 mod packet;
 mod path;
 mod pool;
@@ -26,6 +28,7 @@ mod wire;
 pub use counters::{PortCounters, Tally};
 pub use fabric::{Fabric, Step};
 pub use graph::*;
+pub use ingress::IngressCounters;
 pub use packet::{Packet, ecn};
 pub use path::*;
 pub use queue::*;

@@ -31,6 +31,7 @@ mod cards;
 mod external;
 mod failures;
 mod hosts;
+mod lossless;
 mod relays;
 mod sampling;
 mod starting;
@@ -175,9 +176,7 @@ impl Simulation {
                 EventClass::External => self.on_departure(now, LinkId(entity)),
                 EventClass::Departure => {
                     self.env.net.fabric.departure(&mut self.env.net.queue, now, entity, sequence);
-                    while let Some((end, frame)) = self.env.net.fabric.evicted() {
-                        self.on_discard(end, &frame);
-                    }
+                    self.discard_evicted();
                 }
                 EventClass::Wake => self.tcp.on_wake(now, entity, sequence, &mut self.env),
                 EventClass::Host => self.on_host(now, entity, sequence),
@@ -302,6 +301,7 @@ impl Simulation {
             Tenant::External => self.deliver_external(now, interface(end), frame),
             Tenant::Datagram => self.datagrams.on_frame(now, number(end), frame, &mut self.env),
             Tenant::Gap => self.env.net.cards.gap_gone(number(end)),
+            Tenant::MacControl => self.on_pause_frame(now, LinkId(link), frame),
         }
     }
 
@@ -317,6 +317,13 @@ impl Simulation {
         self.tcp.frame_gone(number, &mut self.env);
     }
 
+    /// Tells those of frames that queues have dropped after they had accepted them.
+    fn discard_evicted(&mut self) {
+        while let Some((end, frame)) = self.env.net.fabric.evicted() {
+            self.on_discard(end, &frame);
+        }
+    }
+
     /// A frame for `end` was dropped or damaged.
     fn on_discard(&mut self, end: Endpoint, frame: &Frame) {
         match Tenant::of(end) {
@@ -328,6 +335,7 @@ impl Simulation {
             Tenant::External => self.external_lost(frame),
             Tenant::Datagram => self.datagrams.frame_gone(self.env.now, number(end), &mut self.env),
             Tenant::Gap => self.env.net.cards.gap_gone(number(end)),
+            Tenant::MacControl => self.env.net.fabric.pause_lost(),
         }
     }
 
@@ -343,7 +351,7 @@ impl Simulation {
         net.fabric.assert_conserved();
         let inbound: u64 = net.inbound.iter().map(|&n| u64::from(n)).sum();
         let external = self.external.as_ref().map_or(0, |external| external.sent - external.gone);
-        let others = external + self.datagrams.in_flight() + net.cards.gaps_in_flight();
+        let others = external + self.datagrams.in_flight() + net.cards.gaps_in_flight() + net.fabric.pauses_in_flight();
         assert_eq!(
             inbound + others,
             net.fabric.in_flight() + net.hosts.waiting() + net.cards.waiting(),

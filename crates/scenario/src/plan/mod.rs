@@ -6,6 +6,7 @@ mod combination;
 pub(crate) mod error;
 mod failures;
 mod host;
+mod lossless;
 mod measure;
 mod models;
 mod network;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use headway_fabric::NodeId;
+use headway_fabric::{LosslessSpec, NodeId};
 use headway_transport::{CardModel, Crash, HostModel, Measure, Profile, Relayed, Transport};
 
 use super::error::PlanError;
 use super::network::Network;
 use super::relay::RelayPlan;
 use super::traffics::TrafficPlan;
-use super::{failures, host, measure, pacing, profile, relay};
+use super::{failures, host, lossless, measure, pacing, profile, relay};
 use crate::schema::ScenarioRecord;
 
 /// How modelled hosts are run under one policy.
@@ -26,6 +26,8 @@ pub struct ModelPlan {
     pub hosts: Vec<(NodeId, HostModel)>,
     /// Hosts with cards that pace.
     pub cards: Vec<(NodeId, CardModel)>,
+    /// Ports with priorities and pauses, if the policy has them.
+    pub lossless: Option<LosslessSpec>,
     /// The quantities that are recorded over time.
     pub measure: Measure,
 }
@@ -58,12 +60,13 @@ impl ModelPlan {
             tree.check_lanes(profile, network, &policy.to_string())?;
         }
         let measure = measure::build(scenario, network)?;
+        let lossless = lossless::spec(scenario, policy, network)?;
         let cards = pacing::cards(scenario, policy, network, traffic)?;
         let relays = relay::build(scenario, (record, policy), network, traffic, &profiles, kernels)?;
         let crashes = failures::crashes(scenario, network)?;
         let ours = |crash: &Crash| relays.as_ref().is_some_and(|own| own.relay.hosts.contains(&crash.host));
         let crashes = crashes.into_iter().filter(ours).collect();
-        Ok(ModelPlan { profiles, relays, crashes, hosts: host::models(scenario, network)?, cards, measure })
+        Ok(ModelPlan { profiles, relays, crashes, hosts: host::models(scenario, network)?, cards, lossless, measure })
     }
 
     /// How flows are carried, by the traffic's place.
