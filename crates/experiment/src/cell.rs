@@ -161,6 +161,9 @@ impl CellPlan {
         for (host, card) in &self.models.cards {
             simulation.pace_host(*host, card);
         }
+        if let Some(spec) = &self.models.lossless {
+            simulation.make_lossless(spec.clone(), streams);
+        }
         for &(traffic, priority) in &self.traffic.priorities {
             simulation.set_priority(traffic, priority);
         }

@@ -86,8 +86,8 @@ pub(crate) trait Scheduler {
         if backlog.frames > 0 { Time::ZERO } else { Time::NEVER }
     }
 
-    /// Frames of `priority` that wait, if it has a queue of its own.
-    fn waiting(&self, _priority: u8) -> u32 {
+    /// Bytes of `priority` that wait, if it has a queue of its own.
+    fn waiting(&self, _priority: u8) -> u64 {
         0
     }
 

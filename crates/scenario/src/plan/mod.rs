@@ -7,6 +7,7 @@ pub(crate) mod error;
 mod event_builder;
 mod failures;
 mod host;
+mod lossless;
 mod measure;
 mod messages;
 mod models;

@@ -15,6 +15,7 @@
 use std::collections::BTreeSet;
 
 use headway_control::dcqcn::ReactionPoint;
+use headway_control::qcn;
 use headway_engine::{EventClass, Source, Streams};
 use headway_fabric::{Choice, LinkId, NoPath, Packet, ecn, flow_hash};
 use headway_units::{Bytes, Rate, Time};
@@ -75,6 +76,8 @@ struct QueuePair {
     requester: Requester,
     responder: Responder,
     control: Option<ReactionPoint>,
+    /// What switches with QCN have told it.
+    told: Option<Box<qcn::ReactionPoint>>,
     /// The rate without, or beside, control.
     most: Rate,
     /// From when on its rate lets it send.
@@ -102,7 +105,8 @@ impl QueuePair {
 
     /// The rate now.
     fn rate(&self) -> Rate {
-        self.control.as_ref().map_or(self.most, |control| control.rate().min(self.most))
+        let control = self.control.as_ref().map_or(self.most, |control| control.rate().min(self.most));
+        self.told.as_ref().map_or(control, |told| told.rate().min(control))
     }
 }
 
@@ -113,6 +117,8 @@ pub(crate) struct QueuePairs {
     pairs: Vec<QueuePair>,
     slots: SlotPool,
     interfaces: Vec<Interface>,
+    /// Queue pairs listen to QCN.
+    reaction: Option<qcn::ReactionParameters>,
     /// Some interface holds queue pairs back.
     held: bool,
     /// By link that leaves a host: its interface, if a queue pair has sent over it.
@@ -147,6 +153,7 @@ impl QueuePairs {
             pairs: Vec::new(),
             slots: SlotPool::default(),
             interfaces: Vec::new(),
+            reaction: None,
             held: false,
             by_link: Vec::new(),
             ports: Ports::new(streams),
@@ -208,6 +215,7 @@ impl QueuePairs {
             requester: Requester::new(packets),
             responder: Responder::default(),
             control: profile.control.map(|control| ReactionPoint::new(control, line)),
+            told: None,
             most: profile.rate.map_or(line, |rate| rate.min(line)),
             allowed: now,
             in_line: false,
@@ -266,7 +274,7 @@ impl QueuePairs {
             let profile = &self.profiles[usize::from(pair.profile)];
             let first = env.net.fabric.routes.ports(pair.routes[End::Responder as usize]).next();
             if let Some(psn) = pair.requester.next(profile) {
-                if env.net.fabric.waiting(first.expect("a route has a link"), pair.priority >> 5) > 0 {
+                if env.net.fabric.waiting(first.expect("a route has a link"), pair.priority >> 5) > Bytes::ZERO {
                     self.interfaces[number as usize].hold(place);
                     self.held = true;
                     continue;
@@ -294,15 +302,14 @@ impl QueuePairs {
         let body = Segment { number: psn as u32, data_number: 0, amount: payload, extra: NO_EXTRA };
         pair.requester.sent(psn, profile.retransmission);
         // the rate of now, until the next packet
-        let rate = match &mut pair.control {
-            Some(control) => {
-                control.on_sent(now, bytes);
-                control.advance(now);
-                pair.rate()
-            }
-            None => pair.most,
-        };
-        pair.allowed = now.saturating_add(rate.transmission(bytes));
+        if let Some(control) = &mut pair.control {
+            control.on_sent(now, bytes);
+            control.advance(now);
+        }
+        if let Some(told) = &mut pair.told {
+            told.on_sent(now, bytes);
+        }
+        pair.allowed = now.saturating_add(pair.rate().transmission(bytes));
         if pair.timer.deadline() == Time::NEVER {
             pair.timer.set(now.saturating_add(profile.timeout), &mut env.net.queue, timeout_of(place));
         }
@@ -378,6 +385,20 @@ impl QueuePairs {
             pair.timer.set(now.saturating_add(timeout), &mut env.net.queue, timeout_of(place));
             self.line_up(now, place, env);
         }
+    }
+
+    /// Queue pairs listen to QCN.
+    pub fn set_reaction(&mut self, reaction: qcn::ReactionParameters) {
+        self.reaction = Some(reaction);
+    }
+
+    /// A switch tells the sender of frames to the end `number` of congestion. Nobody slows answers down.
+    pub fn on_feedback(&mut self, now: Time, number: u32, code: u8, line: Rate) {
+        let place = (number >> 1) as usize;
+        let Some(parameters) = self.reaction.filter(|_| number & 1 == End::Responder as u32) else { return };
+        let Some(pair) = self.pairs.get_mut(place) else { return };
+        let told = pair.told.get_or_insert_with(|| Box::new(qcn::ReactionPoint::new(parameters, line)));
+        told.on_feedback(now, code);
     }
 
     // ---- frames ----------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ impl Simulation {
     pub(super) fn on_change(&mut self, now: Time) {
         let env = &mut self.env;
         let Some(failures) = &mut env.failures else { unreachable!("a change means failures") };
-        let made = failures.make_changes(now, &env.graph, &mut env.net.fabric);
+        let made = failures.make_changes(now, &env.graph, &mut env.net);
         match made.next {
             Some(time) => env.net.queue.reschedule(time),
             None => env.net.queue.pop(),
