@@ -164,6 +164,9 @@ impl CellPlan {
         if let Some(spec) = &self.models.lossless {
             simulation.make_lossless(spec.clone(), streams);
         }
+        if let Some(model) = self.models.qcn {
+            simulation.set_qcn(model, streams);
+        }
         for &(traffic, priority) in &self.traffic.priorities {
             simulation.set_priority(traffic, priority);
         }

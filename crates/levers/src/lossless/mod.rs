@@ -3,6 +3,7 @@
 //! docs/scenario-file/lossless.md describes all of it.
 
 mod headroom;
+mod qcn;
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ use headway_language::{Map, above, record, words};
 use headway_units::{Bytes, Span};
 
 pub use headroom::Headroom;
+pub use qcn::QcnRecord;
 
 use crate::Mistake;
 
@@ -65,6 +67,8 @@ record! {
         pub classes: Map<LosslessClassRecord> = Map::new(),
         /// Ends pauses that last for too long.
         pub watchdog: Option<WatchdogRecord>,
+        /// Switches tell cards which flows fill a queue, and cards slow those down.
+        pub qcn: Option<QcnRecord>,
     }
 }
 
@@ -148,6 +152,7 @@ impl LosslessRecord {
             });
         }
         all.extend(self.check_classes());
+        all.extend(self.check_qcn());
         all
     }
 
@@ -195,6 +200,16 @@ impl LosslessRecord {
             );
         }
         all
+    }
+
+    fn check_qcn(&self) -> Option<Mistake> {
+        let priorities = self.qcn.as_ref()?.priorities.as_ref()?;
+        let message = match priorities.iter().find(|&&own| own >= PRIORITIES) {
+            Some(wrong) => format!("priorities are 0 to 7, and {wrong} of `qcn` is none"),
+            None if priorities.is_empty() => "`qcn` looks at no priority".to_owned(),
+            None => return None,
+        };
+        Some(Mistake { key: "qcn", message, label: "", help: Some("leave `priorities` out for the lossless ones") })
     }
 
     fn check_classes(&self) -> Option<Mistake> {
@@ -245,6 +260,10 @@ mod tests {
         assert_eq!(mistakes(|own| (own.xoff, own.xon) = (kb(10), kb(11))), ["xon"]);
         assert_eq!(mistakes(|own| (own.pause, own.xoff) = (PauseBy::Nothing, kb(10))), ["xoff"]);
         assert_eq!(mistakes(|own| (own.pause, own.priorities) = (PauseBy::Link, Some(vec![3]))), ["priorities"]);
+        let qcn = |priorities| Some(QcnRecord { priorities: Some(priorities), ..all_defaults() });
+        assert_eq!(mistakes(|own| own.qcn = qcn(vec![0, 7])), [""; 0]);
+        assert_eq!(mistakes(|own| own.qcn = qcn(vec![9])), ["qcn"]);
+        assert_eq!(mistakes(|own| own.qcn = qcn(vec![])), ["qcn"]);
         let buffer = BufferRecord { size: Bytes::from_kb(1000), alpha: 1.0, reserve: Bytes::ZERO, offset: Bytes::ZERO };
         assert_eq!(mistakes(|own| (own.buffer, own.xoff) = (Some(buffer), kb(10))), ["xoff"]);
     }

@@ -14,6 +14,7 @@ mod models;
 mod network;
 mod pacing;
 mod profile;
+mod qcn;
 mod relay;
 mod roce;
 mod traffic;
