@@ -16,6 +16,7 @@ mod protocol {
     mod multipath;
     mod pacing;
     mod path;
+    mod qcn;
     mod recovery;
     mod relay;
     mod replication;
