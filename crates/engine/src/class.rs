@@ -43,6 +43,9 @@ pub enum EventClass {
     /// An interface of a card that paces sends its next frame (entity: the interface). After everything that sends: it
     /// chooses among all that the instant has brought.
     Card = 13,
+    /// Counters of ports are read and limits are set (entity: who). Last: it sees all of the instant, and what it sets holds
+    /// from the next one on.
+    Control = 14,
 }
 
 impl EventClass {
@@ -67,6 +70,7 @@ impl EventClass {
             11 => EventClass::Program,
             12 => EventClass::Relay,
             13 => EventClass::Card,
+            14 => EventClass::Control,
             _ => panic!("no such class of events"),
         }
     }

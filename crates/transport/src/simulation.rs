@@ -16,6 +16,7 @@ use crate::external::{ExternalError, ExternalHosts};
 use crate::flows::{FlowEnd, FlowStart, Flows};
 use crate::ideal::ideal;
 use crate::measure::{Measure, Round, Sample};
+use crate::metering::MeteringState;
 use crate::network::Network;
 use crate::relay::{CRASHES, Relays, Rest};
 use crate::segment::Frame;
@@ -31,6 +32,7 @@ mod cards;
 mod external;
 mod failures;
 mod hosts;
+mod metering;
 mod relays;
 mod sampling;
 mod starting;
@@ -43,6 +45,7 @@ pub struct Simulation {
     datagrams: Datagrams,
     relays: Relays,
     external: Option<ExternalHosts>,
+    metering: Option<Box<MeteringState>>,
     /// Who carries the flows of each profile.
     carriers: Vec<Carrier>,
     measure: Measure,
@@ -108,6 +111,7 @@ impl Simulation {
             datagrams: Datagrams::new(datagrams, streams),
             relays,
             external: None,
+            metering: None,
             carriers,
             rounds: measure.rounds(),
             offered: vec![0; measure.links.len()],
@@ -190,6 +194,7 @@ impl Simulation {
                     self.relays.on_work(entity, sequence, rest);
                 }
                 EventClass::Card => self.on_pace(now, entity, sequence),
+                EventClass::Control => self.on_control(now, entity),
             }
         }
         self.env.now = end;

@@ -127,7 +127,9 @@ impl Monitor {
                 }
                 Direction::Out => 1.0,
             };
-            let rate = bytes * 8.0 / seconds;
+            // a port that is read only is there for its drops and its queue
+            let observed = spec.counted || spec.limitable;
+            let rate = if observed { bytes * 8.0 / seconds } else { 0.0 };
             let queue = new.into.queue.max(new.out.queue).get();
             let queueing = queue as f64 * 8.0 / (spec.line.bps().max(1)) as f64;
             PortWindow { goodput: rate * kept, rate, queueing, rtt: new.rtt.map(Span::as_secs_f64) }

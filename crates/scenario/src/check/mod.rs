@@ -7,6 +7,7 @@ mod arrivals;
 mod claims;
 mod failures;
 mod flows;
+mod metering;
 mod network;
 mod pacing;
 mod quick;
@@ -24,6 +25,7 @@ pub(crate) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     network::check(scenario, checker);
     flows::check(scenario, checker);
     pacing::check(scenario, checker);
+    metering::check(scenario, checker);
     failures::check(scenario, checker);
     relay::check(scenario, checker);
     claims::check(scenario, checker);

@@ -7,6 +7,7 @@ pub(crate) mod error;
 mod failures;
 mod host;
 mod measure;
+mod metering;
 mod models;
 mod network;
 mod pacing;
@@ -19,6 +20,7 @@ mod workload;
 
 pub use error::PlanError;
 pub use failures::{build as failures, carriers};
+pub use metering::MeteringPlan;
 pub use models::ModelPlan;
 pub use network::{Hosts, Network};
 pub use relay::RelayPlan;

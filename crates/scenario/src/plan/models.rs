@@ -6,6 +6,7 @@ use headway_fabric::NodeId;
 use headway_transport::{CardModel, Crash, HostModel, Measure, Profile, Relayed, Transport};
 
 use super::error::PlanError;
+use super::metering::MeteringPlan;
 use super::network::Network;
 use super::relay::RelayPlan;
 use super::traffics::TrafficPlan;
@@ -26,6 +27,8 @@ pub struct ModelPlan {
     pub hosts: Vec<(NodeId, HostModel)>,
     /// Hosts with cards that pace.
     pub cards: Vec<(NodeId, CardModel)>,
+    /// Limits on ports of switches, if the policy has any.
+    pub metering: Option<MeteringPlan>,
     /// The quantities that are recorded over time.
     pub measure: Measure,
 }
@@ -59,11 +62,12 @@ impl ModelPlan {
         }
         let measure = measure::build(scenario, network)?;
         let cards = pacing::cards(scenario, policy, network, traffic)?;
+        let metering = MeteringPlan::build(scenario, policy, network)?;
         let relays = relay::build(scenario, (record, policy), network, traffic, &profiles, kernels)?;
         let crashes = failures::crashes(scenario, network)?;
         let ours = |crash: &Crash| relays.as_ref().is_some_and(|own| own.relay.hosts.contains(&crash.host));
         let crashes = crashes.into_iter().filter(ours).collect();
-        Ok(ModelPlan { profiles, relays, crashes, hosts: host::models(scenario, network)?, cards, measure })
+        Ok(ModelPlan { profiles, relays, crashes, hosts: host::models(scenario, network)?, cards, metering, measure })
     }
 
     /// How flows are carried, by the traffic's place.
