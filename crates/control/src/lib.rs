@@ -6,6 +6,7 @@
 //!
 //! * [`congestion`]: congestion controls of one connection, and coupled ones of several subflows.
 //! * [`lanes`]: which subflows of a multipath connection may send.
+//! * [`lossless`]: headroom of switches that pause their senders.
 //! * [`metering`]: limits on ports of a switch, found from what it sees.
 //! * [`throughput`]: formulae of throughput, by which a relay is planned.
 //! * [`dcqcn`]: rates of RoCEv2 senders, and who tells them.
@@ -16,6 +17,7 @@
 pub mod congestion;
 pub mod dcqcn;
 pub mod lanes;
+pub mod lossless;
 pub mod metering;
 pub mod pacing;
 pub mod qcn;

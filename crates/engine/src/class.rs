@@ -43,9 +43,12 @@ pub enum EventClass {
     /// An interface of a card that paces sends its next frame (entity: the interface). After everything that sends: it
     /// chooses among all that the instant has brought.
     Card = 13,
+    /// A card of queue pairs sends its next frame, or one of its queue pairs has waited for too long (entity: which). After
+    /// everything that sends, too: queue pairs that the instant has brought are there for it.
+    Rdma = 14,
     /// Counters of ports are read and limits are set (entity: who). Last: it sees all of the instant, and what it sets holds
     /// from the next one on.
-    Control = 14,
+    Control = 15,
 }
 
 impl EventClass {
@@ -70,7 +73,8 @@ impl EventClass {
             11 => EventClass::Program,
             12 => EventClass::Relay,
             13 => EventClass::Card,
-            14 => EventClass::Control,
+            14 => EventClass::Rdma,
+            15 => EventClass::Control,
             _ => panic!("no such class of events"),
         }
     }

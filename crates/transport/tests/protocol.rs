@@ -20,6 +20,7 @@ mod protocol {
     mod recovery;
     mod relay;
     mod replication;
+    mod roce;
     mod stress;
     mod timeout;
     mod two_way;

@@ -4,18 +4,22 @@
 
 mod combination;
 pub(crate) mod error;
+mod event_builder;
 mod failures;
 mod host;
 mod measure;
+mod messages;
 mod metering;
 mod models;
 mod network;
 mod pacing;
 mod profile;
 mod relay;
+mod roce;
 mod traffic;
 mod traffics;
 mod tree;
+mod web;
 mod workload;
 
 pub use error::PlanError;

@@ -40,11 +40,11 @@ fn pulled(readers: usize, builders: usize, slots: usize, fragments: Option<usize
     EventBuilder { transfer: Transfer::Pull(credits), ..pushed(readers, builders) }
 }
 
+/// A message, with when it began and ended.
+type Sent = (Time, Option<Time>, Fragment);
+
 /// Plays the network: a message takes what `takes` says; none: for ever. Says when each began and ended.
-fn play(
-    plan: &EventBuilder,
-    takes: impl Fn(&Fragment) -> Option<Span>,
-) -> (Vec<(Time, Option<Time>, Fragment)>, Vec<Event>) {
+fn play(plan: &EventBuilder, takes: impl Fn(&Fragment) -> Option<Span>) -> (Vec<Sent>, Vec<Event>) {
     let mut events = plan.events(Streams::new(3)).unwrap();
     let mut running: BTreeSet<(Time, Part, u64, usize)> = BTreeSet::new();
     let mut messages = Vec::new();
@@ -70,12 +70,11 @@ fn play(
 }
 
 /// The most of `messages` of one sort that were under way to one builder at a time.
-fn most_under_way(messages: &[(Time, Option<Time>, Fragment)], part: Part, builder: usize) -> usize {
+fn most_under_way(messages: &[Sent], part: Part, builder: usize) -> usize {
     let own = || messages.iter().filter(|(_, _, m)| (m.part, m.builder) == (part, builder));
     // at one time, ends come before starts
-    let overlap = |&(now, ..): &(Time, _, _)| {
-        own().filter(|(start, end, _)| *start <= now && end.is_none_or(|end| end > now)).count()
-    };
+    let overlap =
+        |&(now, ..): &Sent| own().filter(|(start, end, _)| *start <= now && end.is_none_or(|end| end > now)).count();
     own().map(overlap).max().unwrap_or(0)
 }
 
