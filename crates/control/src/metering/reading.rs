@@ -110,9 +110,12 @@ impl Monitor {
             plausible(spec.line, seconds, &old.into, &new.into)?;
             plausible(spec.line, seconds, &old.out, &new.out)?;
             refused += new.out.drops - old.out.drops;
-            entered += new.into.packets - old.into.packets;
+            if spec.counted || spec.limitable {
+                entered += new.into.packets - old.into.packets;
+            }
         }
-        // which port's frames the switch dropped on their way out is not counted: all lose alike
+        // Which port's frames were dropped on their way out is not counted: all lose alike. A frame enters by one of the ports
+        // that count and is dropped once at most, however many switches it passes.
         let through = if entered == 0 { 1.0 } else { 1.0 - (refused as f64 / entered as f64).min(1.0) };
         let ports = self.ports.iter().zip(&before).zip(readings).map(|((spec, old), new)| {
             let (from, to) = match self.direction {
