@@ -105,7 +105,7 @@ impl Resolved {
             settings: parts::settings(transport, &own, recovery),
         };
         let mptcp = match &transport.protocol {
-            Protocol::Tcp(_) => None,
+            Protocol::Tcp(_) | Protocol::Roce(_) => None,
             Protocol::Mptcp(record) => {
                 let daemon = Daemon::new(policy, record, folder, &refusal)?;
                 Some(Multipath { daemon, ..multipath(record, linux, &refusal)? })
@@ -142,6 +142,10 @@ fn control(
     let (name, multipath) = match &transport.protocol {
         Protocol::Tcp(tcp) => (tcp.control.as_deref().unwrap_or("new-reno"), false),
         Protocol::Mptcp(mptcp) => (&*mptcp.control, true),
+        Protocol::Roce(_) => {
+            let what = "RoCE, and kernel hosts have no cards for it";
+            return Err(refusal.without_help("kind", what).help("--policy runs the other policies"));
+        }
     };
     if let Some(own) = &linux.control {
         return Ok(own.clone());

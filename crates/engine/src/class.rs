@@ -43,6 +43,9 @@ pub enum EventClass {
     /// An interface of a card that paces sends its next frame (entity: the interface). After everything that sends: it
     /// chooses among all that the instant has brought.
     Card = 13,
+    /// A card of queue pairs sends its next frame, or one of its queue pairs has waited for too long (entity: which). After
+    /// everything that sends, too: queue pairs that the instant has brought are there for it.
+    Rdma = 14,
 }
 
 impl EventClass {
@@ -67,6 +70,7 @@ impl EventClass {
             11 => EventClass::Program,
             12 => EventClass::Relay,
             13 => EventClass::Card,
+            14 => EventClass::Rdma,
             _ => panic!("no such class of events"),
         }
     }

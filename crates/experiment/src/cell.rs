@@ -155,8 +155,14 @@ impl CellPlan {
         for &(host, model) in &self.models.hosts {
             simulation.model_host(host, model);
         }
+        for &(host, server) in &self.models.servers {
+            simulation.serve(host, server);
+        }
         for (host, card) in &self.models.cards {
             simulation.pace_host(*host, card);
+        }
+        for &(traffic, priority) in &self.traffic.priorities {
+            simulation.set_priority(traffic, priority);
         }
         simulation.set_failures(&self.failures);
         simulation.set_crashes(&self.models.crashes);

@@ -145,7 +145,8 @@ fn check_series(
         names.iter().any(|name| Some(name) == of)
     });
     let recorded = measure.series.contains(&series) && (measured || series == Series::Arrivals);
-    if (metric == Metric::Throughput || of_rates) && !recorded {
+    let of_samples = matches!(metric, Metric::Throughput | Metric::ThroughputDeviation);
+    if (of_samples || of_rates) && !recorded {
         if let Some(port) = record.port.as_ref().filter(|_| of_rates) {
             let message = format!("`{metric}` at `{port}` is taken from the series `arrivals`, which is not recorded");
             return Err(PlanError::new(&at("port"), message).help("add [measure] with series = [\"arrivals\"]"));

@@ -43,6 +43,8 @@ pub struct PortCounters {
     pub down: Tally,
     /// Those of `down` that had been accepted before.
     pub severed: Tally,
+    /// Refused at the far end of the wire, by a limit on what comes in there.
+    pub policed: Tally,
     /// Frames marked CE here.
     pub marked: u64,
 }
@@ -69,6 +71,7 @@ impl Add for PortCounters {
             lost: self.lost + other.lost,
             down: self.down + other.down,
             severed: self.severed + other.severed,
+            policed: self.policed + other.policed,
             marked: self.marked + other.marked,
         }
     }

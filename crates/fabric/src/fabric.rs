@@ -3,7 +3,7 @@
 use std::ops::Add;
 
 use headway_engine::{EventClass, EventQueue, Source, Streams};
-use headway_units::{Bytes, Time};
+use headway_units::{Bytes, Rate, Time};
 
 use crate::counters::PortCounters;
 use crate::graph::{Graph, LinkId};
@@ -12,7 +12,7 @@ use crate::pool::{FrameHandle, Pool};
 use crate::port::{Offered, Port};
 use crate::queue::{BufferSlot, SharedBuffer};
 use crate::routes::{Endpoint, Hop, Routes};
-use crate::scheduled_port::Queued;
+use crate::scheduled_port::{Due, Queued};
 use crate::shared::Shared;
 
 /// What an arrival led to.
@@ -128,7 +128,7 @@ impl<B: Copy> Fabric<B> {
     ) -> Result<(), (Endpoint, Packet<B>)> {
         match self.ports[port as usize].offer_slow(now, frame, &mut self.shared) {
             Queued::Arrives(arrival) => queue.push(arrival, Source::new(EventClass::Arrival, port), 0),
-            Queued::Departs(departure) => queue.push(departure, Source::new(EventClass::Departure, port), 0),
+            Queued::Waits(due) => set(queue, port, due),
             Queued::Behind => {}
             Queued::Dropped(frame) => return Err(self.remove(frame)),
         }
@@ -141,13 +141,13 @@ impl<B: Copy> Fabric<B> {
         (self.routes.end(packet.hop), packet)
     }
 
-    /// Handles the departure event of `link`'s port, which must be the earliest in `queue`. Frames may have been dropped
-    /// then or since the last departure: [`evicted`](Self::evicted) has to be asked until it is `None`.
+    /// Handles the departure event `sequence` of `link`'s port, which must be the earliest in `queue`. Frames may have been
+    /// dropped then or since the last departure: [`evicted`](Self::evicted) has to be asked until it is `None`.
     ///
     /// # Panics
     /// If it is not.
-    pub fn departure(&mut self, queue: &mut EventQueue, now: Time, link: u32) {
-        let (next, arrival) = self.ports[link as usize].depart(now, &mut self.shared);
+    pub fn departure(&mut self, queue: &mut EventQueue, now: Time, link: u32, sequence: u32) {
+        let (next, arrival) = self.ports[link as usize].depart(now, sequence, &mut self.shared);
         match next {
             Some(time) => queue.reschedule(time),
             None => queue.pop(),
@@ -155,6 +155,41 @@ impl<B: Copy> Fabric<B> {
         if let Some(arrival) = arrival {
             queue.push(arrival, Source::new(EventClass::Arrival, link), 0);
         }
+    }
+
+    /// Looks anew at what may leave the port of `link`: something has changed that its queue goes by. Frames may be dropped:
+    /// [`evicted`](Self::evicted) has to be asked until it is `None`. Does nothing at a port that lets no frame wait.
+    ///
+    /// # Panics
+    /// If the link is not in the graph.
+    pub fn wake(&mut self, queue: &mut EventQueue, now: Time, link: LinkId) {
+        let due = self.ports[link.index()].wake(now, &mut self.shared);
+        set(queue, link.0, due);
+    }
+
+    /// Sets, changes or lifts the limit of the port of `link`, whose queue is [`QueueSpec::Limited`](crate::QueueSpec).
+    ///
+    /// # Panics
+    /// If the link is not in the graph, its port has another queue, or the rate is zero.
+    pub fn limit(&mut self, queue: &mut EventQueue, now: Time, link: LinkId, rate: Option<Rate>) {
+        let due = self.ports[link.index()].limit(now, rate, &mut self.shared);
+        set(queue, link.0, due);
+    }
+
+    /// Says that what comes in over `link` may be limited, at its far end, with bursts of `burst`.
+    ///
+    /// # Panics
+    /// If the link is not in the graph.
+    pub fn allow_policing(&mut self, link: LinkId, burst: Bytes) {
+        self.ports[link.index()].allow_policing(burst);
+    }
+
+    /// Sets, changes or lifts the limit on what comes in over `link`: frames beyond it are dropped when they arrive.
+    ///
+    /// # Panics
+    /// If the link is not in the graph, no limit on it was [allowed](Self::allow_policing), or the rate is zero.
+    pub fn police(&mut self, now: Time, link: LinkId, rate: Option<Rate>) {
+        self.ports[link.index()].police(now, rate);
     }
 
     /// Takes out a frame that was dropped after a queue had accepted it, with its endpoint. Until it is taken it counts
@@ -217,6 +252,12 @@ impl<B: Copy> Fabric<B> {
         self.ports[link.0 as usize].occupancy(now, &self.shared.pool)
     }
 
+    /// The scheduler of the port of `link`, which has one.
+    #[cfg(test)]
+    pub(crate) fn scheduler(&mut self, link: LinkId) -> &mut crate::queue::AnyScheduler {
+        self.ports[link.index()].scheduler()
+    }
+
     /// What passed the port of `link` so far.
     pub fn counters(&self, link: LinkId) -> PortCounters {
         self.ports[link.0 as usize].counters()
@@ -252,5 +293,15 @@ impl<B: Copy> Fabric<B> {
             }
         }
         self.shared.buffers.iter().zip(&waiting).for_each(|(buffer, waiting)| buffer.assert_conserved(waiting));
+    }
+}
+
+/// Sets the events of the port of link `port`.
+fn set(queue: &mut EventQueue, port: u32, due: Due) {
+    if let Some((time, sequence)) = due.departure {
+        queue.push(time, Source::new(EventClass::Departure, port), sequence);
+    }
+    if let Some(arrival) = due.arrival {
+        queue.push(arrival, Source::new(EventClass::Arrival, port), 0);
     }
 }

@@ -8,6 +8,7 @@
 //! Sources: the analytic FIFO is Lindley's recursion (1952); ECMP is RFC 2992's; marking is RFC 8257 §3.1's.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod bucket;
 mod counters;
 mod fabric;
 mod graph;

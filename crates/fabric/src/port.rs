@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use headway_engine::{Stream, Streams};
 use headway_units::{Bytes, Rate, Span, Time};
 
+use crate::bucket::Bucket;
 use crate::counters::{PortCounters, Tally};
 use crate::packet::Packet;
 use crate::pool::{Cursor, FrameHandle, List, Pool, Slot};
@@ -20,7 +21,7 @@ use crate::wire::Wire;
 /// Bytes of the smallest Ethernet frame.
 const SMALLEST_FRAME: u64 = 64;
 
-/// What few wires have: random damage, and failures.
+/// What few wires have: random damage, failures, and limits on what comes in at their far end.
 #[derive(Debug, Default)]
 struct Impairment {
     /// The probability of damage and what decides.
@@ -29,11 +30,15 @@ struct Impairment {
     cut: u32,
     down: Tally,
     severed: Tally,
+    /// Bytes that may come in at once beyond the limit, if there may be one; and the limit.
+    burst: Bytes,
+    bucket: Option<Bucket>,
+    policed: Tally,
 }
 
 impl Impairment {
     /// Whether the frame that arrives now does not; if so, it is counted.
-    fn strikes(&mut self, size: u64, lost: &mut Tally) -> bool {
+    fn strikes(&mut self, now: Time, size: u64, lost: &mut Tally) -> bool {
         if self.cut > 0 {
             self.cut -= 1;
             self.sever(size);
@@ -43,7 +48,19 @@ impl Impairment {
         if struck {
             lost.count(size);
         }
-        struck
+        struck || self.polices(now, size)
+    }
+
+    /// Whether the frame is beyond the limit; if so, it is counted.
+    fn polices(&mut self, now: Time, size: u64) -> bool {
+        let Some(bucket) = &mut self.bucket else { return false };
+        let conforms = bucket.fits(size) && bucket.holds(size) <= now;
+        if conforms {
+            bucket.take(now, size);
+        } else {
+            self.policed.count(size);
+        }
+        !conforms
     }
 
     fn sever(&mut self, size: u64) {
@@ -230,14 +247,16 @@ impl<B: Copy> Port<B> {
     #[inline]
     pub(crate) fn arrive(&mut self, pool: &mut Pool<B>) -> (FrameHandle, bool, Option<Time>) {
         let (frame, behind) = pool.pop(&mut self.frames);
-        let size = u64::from(pool.slot(&frame).packet.size);
+        let slot = pool.slot(&frame);
+        let (arrival, size) = (slot.arrival, u64::from(slot.packet.size));
         if self.departed > 0 {
             self.departed -= 1;
         } else {
             self.queued_bytes -= size;
             self.waiting = behind;
         }
-        let intact = !self.impairment.as_mut().is_some_and(|impairment| impairment.strikes(size, &mut self.lost));
+        let intact =
+            !self.impairment.as_mut().is_some_and(|impairment| impairment.strikes(arrival, size, &mut self.lost));
         if intact {
             self.delivered.count(size);
         }
@@ -272,6 +291,7 @@ impl<B: Copy> Port<B> {
             lost: self.lost,
             down: self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.down),
             severed: self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.severed),
+            policed: self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.policed),
             marked: self.marked,
         }
     }
@@ -292,6 +312,20 @@ impl<B: Copy> Port<B> {
             sum.count(u64::from(slot.packet.size));
             sum
         })
+    }
+
+    /// What comes in at the far end may be limited from now on, with bursts.
+    pub(crate) fn allow_policing(&mut self, burst: Bytes) {
+        self.impairment.get_or_insert_default().burst = burst;
+    }
+
+    /// Sets, changes or lifts the limit on what comes in at the far end.
+    pub(crate) fn police(&mut self, now: Time, rate: Option<Rate>) {
+        let impairment = self.impairment.as_mut().expect("a limit on what comes in is allowed first");
+        match (&mut impairment.bucket, rate) {
+            (Some(bucket), Some(rate)) => bucket.change(now, rate),
+            (own, rate) => *own = rate.map(|rate| Bucket::new(now, rate, impairment.burst)),
+        }
     }
 
     /// Counts a frame that is refused because the link is down.
@@ -332,9 +366,12 @@ impl<B: Copy> Port<B> {
 
     /// What the accounting must satisfy at any time.
     pub(crate) fn assert_conserved(&self, pool: &Pool<B>) {
-        let PortCounters { evicted, severed, .. } = self.counters();
-        let out = self.delivered + self.lost + evicted + severed + self.in_flight(pool);
-        assert_eq!(self.accepted, out, "what a port accepts is delivered, damaged, evicted, cut off or on its way");
+        let PortCounters { evicted, severed, policed, .. } = self.counters();
+        let out = self.delivered + self.lost + policed + evicted + severed + self.in_flight(pool);
+        assert_eq!(
+            self.accepted, out,
+            "what a port accepts is delivered, damaged, policed, evicted, cut off or on its way"
+        );
         let waiting: u64 = pool.iter_from(self.waiting).map(|slot| u64::from(slot.packet.size)).sum();
         assert_eq!(waiting, self.queued_bytes, "the queue's length is the sum of its frames");
         if let Queue::SlowPath(slow) = &self.queue {

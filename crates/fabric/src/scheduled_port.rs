@@ -1,14 +1,18 @@
 //! A port's slow path: the decisions about a frame where the queue is more than drop-tail arithmetic.
 //!
 //! A port with a [`Scheduler`] lets the frame that is being transmitted and those on the wire stand in its usual list,
-//! in the order of their arrivals; the others wait in the scheduler. It has a departure event, at the end of the
-//! transmission, only while frames wait.
+//! in the order of their arrivals; the others wait in the scheduler. It has a departure event only while the scheduler is
+//! [ready](Scheduler::ready) at some time: when the line is free and a frame may leave.
+//!
+//! One departure event of a port counts. It stays where it is when the time moves later, and then finds nothing to do but
+//! to move on. When the time moves earlier, because a port is woken, another event with the next sequence number is set,
+//! and the old one does nothing.
 
-use headway_units::Time;
+use headway_units::{Rate, Time};
 
 use crate::pool::FrameHandle;
 use crate::port::{Offered, Port, Queue};
-use crate::queue::{Admission, AnyAdmission, Backlog, Chosen, Discipline, Scheduler, Verdict, Waiting};
+use crate::queue::{Admission, AnyAdmission, AnyScheduler, Backlog, Chosen, Discipline, Scheduler, Verdict, Waiting};
 use crate::shared::Shared;
 use crate::slow_path::SlowPath;
 
@@ -16,12 +20,25 @@ use crate::slow_path::SlowPath;
 pub(crate) enum Queued {
     /// It arrives at this time and is the only one on its way, so an event is due.
     Arrives(Time),
-    /// It is the only one that waits; the line is free for it at this time, so an event is due.
-    Departs(Time),
+    /// It waits, or another one is sent for it; events may be due.
+    Waits(Due),
     /// It is behind others.
     Behind,
     /// No room.
     Dropped(FrameHandle),
+}
+
+/// Events of a port that are to be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Due {
+    /// A departure, and its sequence number.
+    pub departure: Option<(Time, u32)>,
+    /// The arrival of the only frame on its way.
+    pub arrival: Option<Time>,
+}
+
+impl Due {
+    const NOTHING: Due = Due { departure: None, arrival: None };
 }
 
 impl<B: Copy> Port<B> {
@@ -33,7 +50,7 @@ impl<B: Copy> Port<B> {
     }
 
     /// [`Port::offer`] where more than a drop-tail queue decides.
-    pub(crate) fn offer_slow(&mut self, now: Time, mut frame: FrameHandle, shared: &mut Shared<B>) -> Queued {
+    pub(crate) fn offer_slow(&mut self, now: Time, frame: FrameHandle, shared: &mut Shared<B>) -> Queued {
         let size = shared.pool.slot(&frame).packet.size;
         if self.slow().down {
             self.refuse_down(u64::from(size));
@@ -44,7 +61,7 @@ impl<B: Copy> Port<B> {
         let slow = self.slow();
         let verdict = match &mut slow.discipline {
             Discipline::Admission(queue) => queue.offer(queued, frames, size, idle),
-            Discipline::Scheduled(_) => Verdict::Accept,
+            Discipline::Scheduled(queue) => queue.admit(now, (queued, frames), size),
         };
         let slot = slow.slot;
         let bytes = u64::from(size);
@@ -63,22 +80,11 @@ impl<B: Copy> Port<B> {
             if let Err(back) = self.wait(now, frame, bytes, shared) {
                 return self.refuse(back, bytes);
             }
-            if self.slow().pending {
-                return Queued::Behind;
-            }
-            if self.busy_until() > now {
-                self.slow().pending = true;
-                return Queued::Departs(self.busy_until());
-            }
-            match self.next(now, shared) {
-                Some(next) => frame = next,
-                None => return Queued::Behind,
-            }
-        } else {
-            self.accepted.count(bytes);
-            if let Some(slot) = slot {
-                shared.buffers[slot.buffer as usize].take(slot.port, bytes);
-            }
+            return Queued::Waits(self.proceed(now, shared));
+        }
+        self.accepted.count(bytes);
+        if let Some(slot) = slot {
+            shared.buffers[slot.buffer as usize].take(slot.port, bytes);
         }
         self.send(now, frame, shared).map_or(Queued::Behind, Queued::Arrives)
     }
@@ -188,14 +194,80 @@ impl<B: Copy> Port<B> {
         }
     }
 
-    /// Handles the port's departure event: the line is free for the next frame. Returns when the next departure event
-    /// and the first arrival event are due.
-    pub(crate) fn depart(&mut self, now: Time, shared: &mut Shared<B>) -> (Option<Time>, Option<Time>) {
-        assert!(self.slow().pending && self.busy_until() <= now, "a departure event means a free line");
-        let arrival = self.next(now, shared).and_then(|frame| self.send(now, frame, shared));
-        self.slow().pending = self.slow().backlog.frames > 0;
-        let next = self.slow().pending.then_some(self.busy_until());
-        (next, arrival)
+    /// Sends the next frame if the line is free and one may leave, and says which events follow.
+    pub(crate) fn proceed(&mut self, now: Time, shared: &mut Shared<B>) -> Due {
+        if self.slow().due == Some(now) {
+            return Due::NOTHING; // an event of this instant does it
+        }
+        let arrival = self.send_next(now, shared);
+        Due { departure: self.plan(now), arrival }
+    }
+
+    /// Something has changed in the scheduler, and a frame may leave earlier than it was. Does nothing at ports that let
+    /// no frame wait.
+    pub(crate) fn wake(&mut self, now: Time, shared: &mut Shared<B>) -> Due {
+        match &self.queue {
+            Queue::SlowPath(slow) if matches!(slow.discipline, Discipline::Scheduled(_)) => self.proceed(now, shared),
+            _ => Due::NOTHING,
+        }
+    }
+
+    /// Sets, changes or lifts the limit of a port that may have one.
+    pub(crate) fn limit(&mut self, now: Time, rate: Option<Rate>, shared: &mut Shared<B>) -> Due {
+        let Discipline::Scheduled(AnyScheduler::Limited(queue)) = &mut self.slow().discipline else {
+            panic!("a port that may be limited has a queue for it");
+        };
+        queue.set(now, rate);
+        self.proceed(now, shared)
+    }
+
+    fn send_next(&mut self, now: Time, shared: &mut Shared<B>) -> Option<Time> {
+        if self.busy_until() > now {
+            return None;
+        }
+        self.next(now, shared).and_then(|frame| self.send(now, frame, shared))
+    }
+
+    /// The departure event that has to be set, if the one that is set does not do.
+    fn plan(&mut self, now: Time) -> Option<(Time, u32)> {
+        let free = self.busy_until();
+        let SlowPath { discipline: Discipline::Scheduled(scheduler), backlog, due, sequence, .. } = self.slow() else {
+            unreachable!("only schedulers have departures");
+        };
+        let ready = scheduler.ready(backlog);
+        if ready == Time::NEVER {
+            return None;
+        }
+        let at = free.max(ready);
+        assert!(at > now, "a frame that may leave over a free line has left");
+        if due.is_some_and(|due| due <= at) {
+            return None;
+        }
+        if due.replace(at).is_some() {
+            *sequence = sequence.wrapping_add(1);
+        }
+        Some((at, *sequence))
+    }
+
+    /// Handles a departure event of the port: the line may be free for the next frame. Returns when the event is due
+    /// again, and when the first arrival is.
+    pub(crate) fn depart(&mut self, now: Time, sequence: u32, shared: &mut Shared<B>) -> (Option<Time>, Option<Time>) {
+        let slow = self.slow();
+        if slow.sequence != sequence || slow.due != Some(now) {
+            return (None, None);
+        }
+        slow.due = None;
+        let arrival = self.send_next(now, shared);
+        (self.plan(now).map(|(at, _)| at), arrival)
+    }
+
+    /// The scheduler of a port that has one.
+    #[cfg(test)]
+    pub(crate) fn scheduler(&mut self) -> &mut AnyScheduler {
+        match &mut self.slow().discipline {
+            Discipline::Scheduled(scheduler) => scheduler,
+            Discipline::Admission(_) => unreachable!("the caller knows"),
+        }
     }
 }
 

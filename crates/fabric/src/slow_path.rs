@@ -1,6 +1,8 @@
 //! What a port keeps whose queue is more than drop-tail arithmetic: another discipline, a shared buffer, or a link that
 //! is down.
 
+use headway_units::Time;
+
 use crate::counters::Tally;
 use crate::pool::Pool;
 use crate::queue::{Backlog, BufferSlot, Discipline, Scheduler};
@@ -13,8 +15,10 @@ pub(crate) struct SlowPath {
     pub slot: Option<BufferSlot>,
     /// What waits in the scheduler.
     pub backlog: Backlog,
-    /// The departure event is set.
-    pub pending: bool,
+    /// When the departure event that counts is due.
+    pub due: Option<Time>,
+    /// The sequence number of that event. Others of the port are of times that no longer hold.
+    pub sequence: u32,
     /// Dropped after they had been accepted.
     pub evicted: Tally,
     /// The link is down: nothing is taken in.
@@ -22,12 +26,14 @@ pub(crate) struct SlowPath {
 }
 
 impl SlowPath {
+    /// An empty queue of an idle port.
     pub fn new(discipline: Discipline, slot: Option<BufferSlot>) -> SlowPath {
         SlowPath {
             discipline,
             slot,
             backlog: Backlog::default(),
-            pending: false,
+            due: None,
+            sequence: 0,
             evicted: Tally::default(),
             down: false,
         }
@@ -35,11 +41,11 @@ impl SlowPath {
 
     /// What the accounting must satisfy at any time.
     pub fn assert_conserved<B: Copy>(&self, pool: &Pool<B>) {
-        let counted = match &self.discipline {
-            Discipline::Scheduled(scheduler) => scheduler.count(pool),
-            Discipline::Admission(_) => Backlog::default(),
+        let (counted, ready) = match &self.discipline {
+            Discipline::Scheduled(scheduler) => (scheduler.count(pool), scheduler.ready(&self.backlog)),
+            Discipline::Admission(_) => (Backlog::default(), Time::NEVER),
         };
         assert_eq!(counted, self.backlog, "what waits is the sum of its frames");
-        assert!(self.pending || counted.frames == 0, "what waits has a departure event");
+        assert!(self.due.is_some() || ready == Time::NEVER, "what may leave at some time has a departure event");
     }
 }

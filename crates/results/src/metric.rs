@@ -124,6 +124,8 @@ pub enum Metric {
     /// `goodput.mean`: the mean over the flows of what each delivered over its life (to the end of the
     /// run if it has not ended), in bit/s.
     GoodputMean,
+    /// `goodput.sd`: the standard deviation (of a sample) among the flows of the same, in bit/s. None of fewer than two.
+    GoodputDeviation,
     /// `goodput.sum`: all that was delivered over the time from the first start to the last end (to the
     /// end of the run if a flow has not ended), in bit/s.
     GoodputSum,
@@ -132,6 +134,9 @@ pub enum Metric {
     Fairness,
     /// `throughput`: the mean of the flows' samples `goodput_bps`, in bit/s.
     Throughput,
+    /// `throughput.sd`: the standard deviation (of a sample) of the same samples, of all flows together, in bit/s. None of
+    /// fewer than two.
+    ThroughputDeviation,
     /// `reach.450Mbps`: from a flow's start to the end of the first sample of at least this rate, the mean over the
     /// flows, in seconds. None while a flow has not reached it.
     Reach(Rate),
@@ -158,8 +163,11 @@ pub enum Metric {
     /// `deadline-missed`: the share of flows that missed their deadline, see [`FlowRecord::missed`], of those that have
     /// one, 0 to 1.
     DeadlineMissed,
-    /// `resets`: connections of flows that were reset because a relay crashed.
+    /// `resets`: connections of flows that were reset, because a relay crashed or a server refused them.
     Resets,
+    /// `rate`: flows that finished a second: in a window, whenever they started; without one, from the first start to the
+    /// last end (to the end of the run if a flow has not ended). Of web clients and event building, requests and events.
+    Rate,
 }
 
 /// A metric's value, with the two ways of having none told apart.
@@ -187,11 +195,13 @@ pub struct Subject<'a> {
     pub over: Option<Span>,
 }
 
-const NAMED: [(&str, Metric); 14] = [
+const NAMED: [(&str, Metric); 17] = [
     ("goodput.mean", Metric::GoodputMean),
+    ("goodput.sd", Metric::GoodputDeviation),
     ("goodput.sum", Metric::GoodputSum),
     ("fairness", Metric::Fairness),
     ("throughput", Metric::Throughput),
+    ("throughput.sd", Metric::ThroughputDeviation),
     ("drops", Metric::Drops),
     ("card-drops", Metric::CardDrops),
     ("flows", Metric::Flows),
@@ -202,6 +212,7 @@ const NAMED: [(&str, Metric); 14] = [
     ("switched", Metric::Switched),
     ("deadline-missed", Metric::DeadlineMissed),
     ("resets", Metric::Resets),
+    ("rate", Metric::Rate),
 ];
 
 const STATISTICS: [&str; 8] = ["mean", "sd", "p50", "p90", "p95", "p99", "p99.9", "max"];
@@ -260,11 +271,16 @@ impl Metric {
 
     /// Of metrics that need no more than flows and a window.
     fn scalar(self, outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Scalar {
-        if self == Metric::Throughput {
-            return Statistic::Mean.of(flow_goodputs(outcome, traffic, window), 0);
+        match self {
+            Metric::Throughput => return Statistic::Mean.of(flow_goodputs(outcome, traffic, window), 0),
+            Metric::ThroughputDeviation => return Statistic::Deviation.of(flow_goodputs(outcome, traffic, window), 0),
+            _ => {}
+        }
+        if self == Metric::Rate {
+            return rate(outcome, traffic, window);
         }
         let starts_inside = |flow: &FlowRecord| window.is_none_or(|(from, to)| from <= flow.start && flow.start < to);
-        let flows = || outcome.flows.iter().filter(|flow| &*flow.traffic == traffic && starts_inside(flow));
+        let flows = || outcome.flows.iter().filter(|flow| is_of(&flow.traffic, traffic) && starts_inside(flow));
         let sized = || flows().filter(|flow| flow.bytes.is_some());
         let count = |n: usize| Scalar::Value(n as f64);
         let sum = |of: fn(&FlowRecord) -> u32| Scalar::Value(flows().map(|f| u64::from(of(f))).sum::<u64>() as f64);
@@ -289,12 +305,12 @@ impl Metric {
             }
             Metric::GoodputMean => Statistic::Mean.of(flows().filter_map(|flow| goodput(flow, outcome)).collect(), 0),
             Metric::Fairness => fairness(flows().filter_map(|flow| goodput(flow, outcome))),
+            Metric::GoodputDeviation => {
+                Statistic::Deviation.of(flows().filter_map(|flow| goodput(flow, outcome)).collect(), 0)
+            }
             Metric::GoodputSum => {
-                let first = flows().map(|flow| flow.start).min().unwrap_or(outcome.end);
-                let last = flows().map(|flow| flow.end.unwrap_or(outcome.end)).max().unwrap_or(first);
                 let bits = flows().map(|flow| u128::from(flow.delivered) * 8).sum::<u128>() as f64;
-                let span = last.since(first);
-                if span.is_zero() { Scalar::Missing } else { Scalar::Value(bits / span.as_secs_f64()) }
+                per_second(bits, flows(), outcome)
             }
             Metric::Flows => count(flows().count()),
             Metric::Unfinished => count(sized().filter(|flow| flow.end.is_none()).count()),
@@ -313,8 +329,14 @@ impl Metric {
                 let missed = flows().filter_map(FlowRecord::missed).map(|missed| if missed { 1.0 } else { 0.0 });
                 Statistic::Mean.of(missed.collect(), 0)
             }
-            Metric::Throughput | Metric::Reach(_) | Metric::Recovery(_) | Metric::Drops | Metric::CardDrops => {
-                unreachable!("taken from samples, ports and counters above")
+            Metric::Throughput
+            | Metric::ThroughputDeviation
+            | Metric::Reach(_)
+            | Metric::Recovery(_)
+            | Metric::Drops
+            | Metric::CardDrops
+            | Metric::Rate => {
+                unreachable!("taken from samples, ports, counters and ends above")
             }
         }
     }
@@ -324,11 +346,15 @@ impl Metric {
         matches!(self, Metric::Drops | Metric::CardDrops)
     }
 
-    /// The unit of the value: `s`, `bit/s`, `ratio` or `count`.
+    /// The unit of the value: `s`, `bit/s`, `1/s`, `ratio` or `count`.
     pub fn unit(self) -> &'static str {
         match self {
             Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean | Metric::Reach(_) | Metric::Recovery(_) => "s",
-            Metric::GoodputMean | Metric::GoodputSum | Metric::Throughput => "bit/s",
+            Metric::GoodputMean
+            | Metric::GoodputDeviation
+            | Metric::GoodputSum
+            | Metric::Throughput
+            | Metric::ThroughputDeviation => "bit/s",
             Metric::FctOver(_) | Metric::Slowdown(_) | Metric::Fairness | Metric::Switched | Metric::DeadlineMissed => {
                 "ratio"
             }
@@ -339,6 +365,7 @@ impl Metric {
             | Metric::Retransmissions
             | Metric::Timeouts
             | Metric::Resets => "count",
+            Metric::Rate => "1/s",
         }
     }
 
@@ -349,12 +376,34 @@ impl Metric {
             (Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed, _) => {
                 format!("{} %", three_digits(value * 100.0))
             }
+            (_, "1/s") if value.abs() >= 1000.0 => format!("{value:.0}/s"),
+            (_, "1/s") => format!("{}/s", three_digits(value)),
             (_, "count") if value.fract() == 0.0 || value.abs() >= 1000.0 => format!("{value:.0}"),
             (_, "s") => scaled(value, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12)]),
             (_, "bit/s") => scaled(value, &[("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)]),
             _ => three_digits(value),
         }
     }
+}
+
+/// Whether flows reported as `own` are of `traffic`: by name, or as one of its parts (`web/GROUP` of `web`). No traffic is
+/// reported both by its name and in parts, unless its name stands for all of them.
+fn is_of(own: &str, traffic: &str) -> bool {
+    let Some(rest) = own.strip_prefix(traffic) else { return false };
+    rest.is_empty() || rest.strip_prefix('/').is_some_and(|part| !part.contains('/'))
+}
+
+/// Flows of `traffic` that ended in the window over its length; without a window over the time from the first start to the
+/// last end, to the end of the run if a flow has not ended.
+fn rate(outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Scalar {
+    let flows = || outcome.flows.iter().filter(|flow| is_of(&flow.traffic, traffic));
+    let Some((from, to)) = window else {
+        return per_second(flows().filter(|flow| flow.end.is_some()).count() as f64, flows(), outcome);
+    };
+    let to = to.min(outcome.end);
+    let inside = |end: Time| from <= end && (end < to || to == outcome.end);
+    let ended = flows().filter_map(|flow| flow.end).filter(|&end| inside(end)).count();
+    if to <= from { Scalar::Missing } else { Scalar::Value(ended as f64 / to.since(from).as_secs_f64()) }
 }
 
 /// The number of the flow of `traffic` whose samples have this entity, as text.
@@ -368,6 +417,14 @@ fn flow_number<'a>(entity: &'a str, traffic: &str) -> Option<&'a str> {
 fn goodput(flow: &FlowRecord, outcome: &Outcome) -> Option<f64> {
     let life = flow.end.unwrap_or(outcome.end).since(flow.start);
     (!life.is_zero()).then(|| flow.delivered as f64 * 8.0 / life.as_secs_f64())
+}
+
+/// `amount` over the time from the first start of `flows` to their last end, to the end of the run if one has not ended.
+fn per_second<'a>(amount: f64, flows: impl Iterator<Item = &'a FlowRecord> + Clone, outcome: &Outcome) -> Scalar {
+    let first = flows.clone().map(|flow| flow.start).min().unwrap_or(outcome.end);
+    let last = flows.map(|flow| flow.end.unwrap_or(outcome.end)).max().unwrap_or(first);
+    let span = last.since(first);
+    if span.is_zero() { Scalar::Missing } else { Scalar::Value(amount / span.as_secs_f64()) }
 }
 
 /// Jain's index.

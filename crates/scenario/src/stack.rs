@@ -5,9 +5,9 @@ use headway_units::Bytes;
 
 use crate::schema::{
     DelayedAckRecord, IdleRestart, Pacing, Protocol, ReceiveWindow, Recovery, Reduces, Reduction, RelayPolicyRecord,
-    RtoRule, ScenarioRecord, Stack, TransportRecord, WindowRecord,
+    RoceControl, RoceRecord, RtoRule, ScenarioRecord, Stack, TransportRecord, WindowRecord,
 };
-use headway_language::{Limit, OrOff};
+use headway_language::{Limit, OrOff, all_defaults};
 use headway_levers::lanes::LaneOpen;
 
 /// The largest window without window scaling (RFC 9293 §3.1).
@@ -62,8 +62,10 @@ plain! {
 /// [`max_pacing_rate`](TransportRecord::max_pacing_rate) may be missing, which means that there is none.
 pub(crate) fn resolve(scenario: &mut ScenarioRecord) {
     for policy in &mut scenario.policy {
-        complete(&mut policy.transport);
-        policy.traffic.values_mut().for_each(complete);
+        for transport in std::iter::once(&mut policy.transport).chain(policy.traffic.values_mut()) {
+            complete(transport);
+            complete_roce(transport, scenario.topology.mtu);
+        }
         if let Some(relay) = &mut policy.relay {
             complete_relay(relay);
         }
@@ -91,7 +93,20 @@ fn complete_relay(relay: &mut RelayPolicyRecord) {
     }
 }
 
+/// Writes out what queue pairs have: packets as large as datagrams of `mtu` hold, and DCQCN's parameters.
+fn complete_roce(record: &mut TransportRecord, mtu: Bytes) {
+    let Protocol::Roce(own) = &mut record.protocol else { return };
+    own.path_mtu = own.path_mtu.or_else(|| RoceRecord::largest(mtu));
+    if own.control == RoceControl::Dcqcn {
+        own.dcqcn.get_or_insert_with(all_defaults);
+    }
+}
+
 fn complete(record: &mut TransportRecord) {
+    if matches!(record.protocol, Protocol::Roce(_)) {
+        // it has nothing of TCP
+        return;
+    }
     let stack = transport::Stack::from(record.stack);
     let own = stack.profile();
     let repair = Repair::from(own.recovery);
@@ -122,6 +137,7 @@ fn complete(record: &mut TransportRecord) {
         Protocol::Tcp(tcp) => {
             tcp.control.get_or_insert_with(|| stack.control().to_owned());
         }
+        Protocol::Roce(_) => {}
         Protocol::Mptcp(mptcp) => {
             // as in the thesis, whatever the judge
             mptcp.lanes.as_mut().map(|lanes| lanes.common.open.get_or_insert(LaneOpen::Early));

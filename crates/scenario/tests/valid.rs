@@ -5,7 +5,7 @@ use headway_scenario::schema::{FlowsRecord, HostKind, Pairs, Protocol, SizeKind}
 use headway_scenario::{Amount, Document, Overrides, Quantity, QueueLimit, Scalar, ScenarioRecord};
 use headway_units::{Bytes, Rate, Span};
 
-const ALL: [(&str, &str); 13] = [
+const ALL: [(&str, &str); 14] = [
     ("lanes.toml", include_str!("valid/lanes.toml")),
     ("dumbbell.toml", include_str!("valid/dumbbell.toml")),
     ("graph.toml", include_str!("valid/graph.toml")),
@@ -19,6 +19,7 @@ const ALL: [(&str, &str); 13] = [
     ("vl2.toml", include_str!("valid/vl2.toml")),
     ("pacing.toml", include_str!("valid/pacing.toml")),
     ("relay.toml", include_str!("valid/relay.toml")),
+    ("roce.toml", include_str!("valid/roce.toml")),
 ];
 
 fn flows(scenario: &ScenarioRecord, index: usize) -> &FlowsRecord {

@@ -30,6 +30,11 @@ pub trait Application {
         let _ = (now, socket, event, sockets);
     }
 
+    /// Work that it gave a host's core is done ([`Sockets::work`]), called `tag`.
+    fn worked(&mut self, now: Time, tag: u64, sockets: &mut Sockets<'_>) {
+        let _ = (now, tag, sockets);
+    }
+
     /// Whether [`Application::completed`] is to be called.
     fn listens(&self) -> bool {
         false

@@ -40,6 +40,8 @@ struct Stream {
     flow: u32,
     profile: u16,
     route: u32,
+    /// Its priority, in the upper bits.
+    tos: u8,
     /// Routes of before, on which frames may be.
     old_routes: Vec<u32>,
     /// Which pair of interfaces it takes.
@@ -110,7 +112,8 @@ impl Datagrams {
         env.flows[flow].connections.push(place);
         let size = start.size.map(Bytes::get);
         let old_routes = Vec::new();
-        let stream = Stream { flow, profile, route, old_routes, pair, sent: 0, delivered: 0, size, in_flight: 0 };
+        let tos = env.net.priorities.bits(start.traffic);
+        let stream = Stream { flow, profile, route, tos, old_routes, pair, sent: 0, delivered: 0, size, in_flight: 0 };
         put(&mut self.streams, place, stream);
         if env.net.cards.any() {
             env.net.cards.open(Tenant::Datagram.endpoint(place), start.traffic);
@@ -144,7 +147,7 @@ impl Datagrams {
             env.net.queue.reschedule(now + gap);
         }
         stream.in_flight += 1;
-        let frame = Packet { hop: stream.route, size, tos: 0, tag: 0, body };
+        let frame = Packet { hop: stream.route, size, tos: stream.tos, tag: 0, body };
         if env.net.cards.any() {
             match env.net.offer_to_card(now, Tenant::Datagram.endpoint(place), frame) {
                 Taken::Not => {}

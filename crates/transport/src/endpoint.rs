@@ -14,6 +14,8 @@ pub(crate) enum Tenant {
     External,
     /// A sender at a fixed rate, by its number.
     Datagram,
+    /// An end of a queue pair of RoCE, by its number.
+    Roce,
     /// An interface of a card that sends gap frames, by its number: whoever gets one drops it.
     Gap,
 }
@@ -37,6 +39,7 @@ impl Tenant {
             2 => Tenant::External,
             3 => Tenant::Datagram,
             4 => Tenant::Gap,
+            5 => Tenant::Roce,
             _ => unreachable!("endpoints are made by Tenant::endpoint"),
         }
     }
@@ -53,6 +56,7 @@ impl Tenant {
             Tenant::External => 2,
             Tenant::Datagram => 3,
             Tenant::Gap => 4,
+            Tenant::Roce => 5,
         };
         Endpoint(tenant << NUMBER_BITS | number)
     }
@@ -96,7 +100,7 @@ mod tests {
 
     #[test]
     fn endpoints_name_their_tenant_and_number() {
-        for tenant in [Tenant::Tcp, Tenant::TwoWayTcp, Tenant::External, Tenant::Datagram, Tenant::Gap] {
+        for tenant in [Tenant::Tcp, Tenant::TwoWayTcp, Tenant::External, Tenant::Datagram, Tenant::Gap, Tenant::Roce] {
             for n in [0, 1, 77, NUMBER] {
                 let end = tenant.endpoint(n);
                 assert_eq!((Tenant::of(end), number(end)), (tenant, n));

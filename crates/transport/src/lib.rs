@@ -2,7 +2,7 @@
 //!
 //! [`Simulation`] owns the fabric, the event queue and the time; flows go in ([`FlowStart`]), and what became of them
 //! comes out ([`FlowEnd`], [`Sample`]). Who carries a flow is a tenant of the loop, chosen by [`Transport`]: TCP,
-//! TCP over relays, or datagrams at a fixed rate. `docs/adding/transport.md` says how another is added. The data of a
+//! TCP over relays, RoCE, or datagrams at a fixed rate. `docs/adding/transport.md` says how another is added. The data of a
 //! flow goes one way, from a connection's opener to the other end, which acknowledges. Programs that talk both ways use
 //! [`Sockets`].
 //!
@@ -25,9 +25,13 @@ mod ideal;
 mod measure;
 mod network;
 mod ports;
+mod priority;
+mod ranges;
 mod relay;
+mod roce;
 mod sack_pool;
 mod segment;
+mod server;
 mod simulation;
 mod slots;
 mod socket;
@@ -50,9 +54,11 @@ pub use measure::{Measure, Sample, SampleKind, SampleOf};
 pub use ports::Ports;
 pub use relay::plan::{Relay, RelayCost, RelayOpen, Relayed};
 pub use relay::{Crash, CrashKind};
+pub use roce::{Retransmission, Roce};
+pub use server::{Exchange, ServerCost, ServerCounters, ServerModel};
 pub use simulation::{Simulation, Stopped};
 pub use socket::{End, Socket, SocketEvent};
-pub use sockets::Sockets;
+pub use sockets::{Sockets, Troubles};
 pub use tcp::profile::{
     AddressPairs, DelayedAck, HistoryPlan, IdleRestart, LanePlan, LinuxRecovery, Multipath, Offload, Pacing, Profile,
     Recovery, Reduction, RtoRule, Scheduler,

@@ -6,6 +6,7 @@ use headway_units::Time;
 
 use crate::card::{Cards, Taken};
 use crate::host::{Hosts, arriving};
+use crate::priority::Priorities;
 use crate::sack_pool::{Piggyback, SackPool};
 use crate::segment::{Frame, Segment};
 use crate::trace::Trace;
@@ -20,6 +21,8 @@ pub(crate) struct Network {
     pub hosts: Hosts,
     /// Cards that pace.
     pub cards: Cards,
+    /// Priorities of frames.
+    pub priorities: Priorities,
     /// Frames on their way to each endpoint; a closed subflow's place is reused when both its counts are zero.
     pub inbound: Vec<u32>,
     /// What controls' random choices follow from.
@@ -34,7 +37,7 @@ pub(crate) struct Network {
     pub trace: Option<Box<Trace>>,
     /// The acknowledgement that data segments of a two-way connection carry while they are sent, and whether one did.
     pub riding: Option<(Piggyback, bool)>,
-    /// Frames may need more than the fabric: there are hosts with a model, cards, echoes, or a trace.
+    /// Frames may need more than the fabric: there are hosts with a model, cards, priorities, echoes, or a trace.
     pub slow_path: bool,
 }
 
@@ -47,6 +50,7 @@ impl Network {
             extras: SackPool::default(),
             hosts: Hosts::default(),
             cards: Cards::default(),
+            priorities: Priorities::default(),
             inbound: Vec::new(),
             seed,
             sent: 0,
@@ -105,6 +109,7 @@ impl Network {
             frame.body.extra = self.extras.put_riding(*ack);
         }
         frame.tag |= self.extras.echo(to);
+        frame.tos |= self.priorities.of(to);
         self.note(now, to, true, frame);
         self.hosts.any() && self.hand_to_core(now, to, *frame) || self.cards.any() && self.hand_to_card(now, to, *frame)
     }

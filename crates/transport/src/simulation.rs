@@ -1,7 +1,7 @@
 //! The loop: flows start, frames arrive, timers fire, samples are taken.
 //!
 //! The loop owns time and order. What endpoints do with a frame or a timer belongs to its tenants: TCP ([`Tcp`]),
-//! datagrams ([`Datagrams`]), and hosts outside ([`ExternalHosts`]). A tenant gets the frames of its endpoints
+//! datagrams ([`Datagrams`]), RoCE ([`QueuePairs`]), and hosts outside ([`ExternalHosts`]). A tenant gets the frames of its endpoints
 //! ([`Tenant`]) and the events of its classes ([`EventClass`]), with everything else lent to it ([`Environment`]).
 
 use headway_engine::{EventClass, Source, Streams};
@@ -18,7 +18,9 @@ use crate::ideal::ideal;
 use crate::measure::{Measure, Round, Sample};
 use crate::network::Network;
 use crate::relay::{CRASHES, Relays, Rest};
+use crate::roce::QueuePairs;
 use crate::segment::Frame;
+use crate::server::Servers;
 use crate::socket::{Owner, Socket, SocketEvent};
 use crate::sockets::Sockets;
 use crate::starting::Starting;
@@ -33,6 +35,7 @@ mod failures;
 mod hosts;
 mod relays;
 mod sampling;
+mod servers;
 mod starting;
 
 /// One run: a network, its hosts' connections, and the time.
@@ -41,7 +44,9 @@ pub struct Simulation {
     env: Environment,
     tcp: Tcp,
     datagrams: Datagrams,
+    roce: QueuePairs,
     relays: Relays,
+    servers: Servers,
     external: Option<ExternalHosts>,
     /// Who carries the flows of each profile.
     carriers: Vec<Carrier>,
@@ -72,7 +77,7 @@ impl Simulation {
     /// A simulation of `graph` at time zero. Flows name one of `profiles` by its index; what is sampled is in `measure`;
     /// ECMP hashes and random loss come from `streams`.
     pub fn new<T: Into<Transport>>(graph: Graph, profiles: Vec<T>, measure: Measure, streams: Streams) -> Simulation {
-        let (mut tcp, mut datagrams, mut relays) = (Vec::new(), Vec::new(), Relays::default());
+        let (mut tcp, mut datagrams, mut roce, mut relays) = (Vec::new(), Vec::new(), Vec::new(), Relays::default());
         let mut relayed = 0;
         let carriers = profiles.into_iter().map(|profile| match profile.into() {
             Transport::Tcp(profile) => {
@@ -82,6 +87,10 @@ impl Simulation {
             Transport::Datagram(profile) => {
                 datagrams.push(profile);
                 Carrier::Datagram((datagrams.len() - 1) as u16)
+            }
+            Transport::Roce(profile) => {
+                roce.push(profile);
+                Carrier::Roce((roce.len() - 1) as u16)
             }
             Transport::Relayed(own) => {
                 let first = tcp.len() as u16;
@@ -106,7 +115,9 @@ impl Simulation {
             },
             tcp: Tcp::new(tcp, streams),
             datagrams: Datagrams::new(datagrams, streams),
+            roce: QueuePairs::new(roce, streams),
             relays,
+            servers: Servers::default(),
             external: None,
             carriers,
             rounds: measure.rounds(),
@@ -174,13 +185,13 @@ impl Simulation {
                 }
                 EventClass::External => self.on_departure(now, LinkId(entity)),
                 EventClass::Departure => {
-                    self.env.net.fabric.departure(&mut self.env.net.queue, now, entity);
+                    self.env.net.fabric.departure(&mut self.env.net.queue, now, entity, sequence);
                     while let Some((end, frame)) = self.env.net.fabric.evicted() {
                         self.on_discard(end, &frame);
                     }
                 }
                 EventClass::Wake => self.tcp.on_wake(now, entity, sequence, &mut self.env),
-                EventClass::Host => self.on_host(now, entity, sequence),
+                EventClass::Host => self.on_host(now, entity, sequence, application),
                 EventClass::Change if entity == CRASHES => self.on_crash(now),
                 EventClass::Change => self.on_change(now),
                 EventClass::Emission => self.datagrams.on_emission(now, entity, &mut self.env),
@@ -189,6 +200,7 @@ impl Simulation {
                     let rest = &mut Rest { now, tcp: &mut self.tcp, env: &mut self.env };
                     self.relays.on_work(entity, sequence, rest);
                 }
+                EventClass::Rdma => self.roce.on_event(now, entity, sequence, &mut self.env),
                 EventClass::Card => self.on_pace(now, entity, sequence),
             }
         }
@@ -204,6 +216,12 @@ impl Simulation {
         let mut programs = false;
         for (socket, event) in heard.drain(..) {
             match self.tcp.owner(socket) {
+                Owner::Program if self.servers.serves(socket) => {
+                    self.servers.on_event(now, socket, event, &mut self.tcp, &mut self.env);
+                }
+                // of what is gone a program hears no more than that
+                Owner::Program
+                    if self.tcp.is_gone(socket) && !matches!(event, SocketEvent::Reset | SocketEvent::Closed) => {}
                 Owner::Program => {
                     programs = true;
                     application.on_socket(now, socket, event, &mut self.sockets());
@@ -217,14 +235,24 @@ impl Simulation {
         self.heard = heard;
         self.tcp.let_go(closing, &mut self.env);
         if programs {
-            // what it now plans for this instant comes at the next one
-            let next = application.next().max(now.saturating_add(Span::from_picos(1)));
-            self.env.starting.attend_at(next, &mut self.env.net.queue);
+            self.attend_later(now, application);
         }
     }
 
+    /// Sets the event for what the application does next: what it plans for this instant comes at the next one.
+    fn attend_later(&mut self, now: Time, application: &mut dyn Application) {
+        let next = application.next().max(now.saturating_add(Span::from_picos(1)));
+        self.env.starting.attend_at(next, &mut self.env.net.queue);
+    }
+
     fn sockets(&mut self) -> Sockets<'_> {
-        Sockets { tcp: &mut self.tcp, env: &mut self.env, carriers: &self.carriers, measure: &self.measure }
+        Sockets {
+            tcp: &mut self.tcp,
+            env: &mut self.env,
+            servers: &mut self.servers,
+            carriers: &self.carriers,
+            measure: &self.measure,
+        }
     }
 
     fn start_flow(&mut self, now: Time, start: FlowStart) -> Result<(), NoPath> {
@@ -232,17 +260,29 @@ impl Simulation {
         let sampled = self.measure.samples(start.traffic);
         let connections = match carrier {
             Carrier::Tcp(profile) => self.tcp.copies(profile, start.size),
-            Carrier::Datagram(_) | Carrier::Relayed(_) => 1,
+            Carrier::Datagram(_) | Carrier::Roce(_) | Carrier::Relayed(_) => 1,
         };
         let flow = self.env.flows.start(now, start, connections, sampled);
         match carrier {
             Carrier::Tcp(profile) => self.tcp.open(now, flow, profile, &mut self.env),
             Carrier::Datagram(profile) => self.datagrams.open(now, flow, profile, &mut self.env),
+            Carrier::Roce(profile) => self.roce.open(now, flow, profile, &mut self.env),
             Carrier::Relayed(profile) => {
                 let rest = &mut Rest { now, tcp: &mut self.tcp, env: &mut self.env };
                 self.relays.open(flow, profile, rest)
             }
         }
+    }
+
+    /// Gives the flows of `traffic` a priority, 0 to 7, instead of 0: all frames of them, both ways. What external hosts
+    /// send has the priority that they give it.
+    ///
+    /// # Panics
+    /// If a flow has started, or there is no such priority.
+    pub fn set_priority(&mut self, traffic: u16, priority: u8) {
+        assert!(self.env.net.sent == 0 && self.env.now == Time::ZERO, "priorities are set before flows start");
+        self.env.net.priorities.set(traffic, priority);
+        self.env.net.slow_path = true;
     }
 
     // ---- frames ----------------------------------------------------------------------------------------------
@@ -290,6 +330,7 @@ impl Simulation {
             Tenant::TwoWayTcp => self.deliver_two_way(now, link, number(end), frame),
             Tenant::External => self.deliver_external(now, interface(end), frame),
             Tenant::Datagram => self.datagrams.on_frame(now, number(end), frame, &mut self.env),
+            Tenant::Roce => self.roce.on_frame(now, number(end), frame, &mut self.env),
             Tenant::Gap => self.env.net.cards.gap_gone(number(end)),
         }
     }
@@ -316,6 +357,7 @@ impl Simulation {
             }
             Tenant::External => self.external_lost(frame),
             Tenant::Datagram => self.datagrams.frame_gone(self.env.now, number(end), &mut self.env),
+            Tenant::Roce => self.roce.frame_gone(self.env.now, number(end), &mut self.env),
             Tenant::Gap => self.env.net.cards.gap_gone(number(end)),
         }
     }
@@ -332,7 +374,7 @@ impl Simulation {
         net.fabric.assert_conserved();
         let inbound: u64 = net.inbound.iter().map(|&n| u64::from(n)).sum();
         let external = self.external.as_ref().map_or(0, |external| external.sent - external.gone);
-        let others = external + self.datagrams.in_flight() + net.cards.gaps_in_flight();
+        let others = external + self.datagrams.in_flight() + self.roce.in_flight() + net.cards.gaps_in_flight();
         assert_eq!(
             inbound + others,
             net.fabric.in_flight() + net.hosts.waiting() + net.cards.waiting(),
@@ -369,6 +411,7 @@ impl Simulation {
             match carrier {
                 Carrier::Tcp(_) => self.tcp.settle(connection, &mut self.env.flows),
                 Carrier::Datagram(_) => {}
+                Carrier::Roce(_) => self.roce.settle(connection, &mut self.env.flows),
                 Carrier::Relayed(_) => {
                     let rest = &mut Rest { now: self.env.now, tcp: &mut self.tcp, env: &mut self.env };
                     self.relays.settle(connection, rest);
@@ -473,6 +516,65 @@ mod tests {
         (0..100).map(start).collect()
     }
 
+    /// The priorities of the frames that arrive over each of the two links, until `end`.
+    fn priorities(simulation: &mut Simulation, application: &mut dyn Application, end: Time) -> [Vec<u32>; 2] {
+        let mut seen = [Vec::new(), Vec::new()];
+        simulation.run_application(Time::ZERO, application).unwrap();
+        while let Some((now, source, _)) = simulation.env.net.queue.peek().filter(|&(now, ..)| now <= end) {
+            if source.class() == EventClass::Arrival {
+                let packet = simulation.env.net.fabric.arriving(LinkId(source.entity()));
+                seen[source.entity() as usize].push(u32::from(packet.tos >> 5));
+            }
+            simulation.run_application(now, application).unwrap();
+        }
+        seen
+    }
+
+    /// Data, acknowledgements, handshakes and what the other end writes have the priority of the traffic, also at places
+    /// that flows of another one have had before; traffic without a priority has 0.
+    #[test]
+    fn all_frames_of_a_flow_have_its_priority() {
+        for (priority, traffic) in [(0, 0), (5, 1), (7, 2)] {
+            let (graph, hosts) = pair();
+            let starts = starts(&hosts, None).into_iter().take(2).rev();
+            let starts = starts.map(|start| FlowStart { traffic, ..start }).collect();
+            let mut talk = OneByOne { starts, closed: 0 };
+            let mut simulation = Simulation::new(graph, vec![Profile::default()], Measure::default(), Streams::new(1));
+            simulation.set_priority(1, 5);
+            simulation.set_priority(2, 7);
+            let seen = priorities(&mut simulation, &mut talk, Time::ZERO + Span::from_secs(1));
+            for own in seen {
+                assert!(own.len() > 4 && own.iter().all(|&seen| seen == priority), "{priority}: {own:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn flows_of_both_priorities_keep_their_own() {
+        let (graph, hosts) = pair();
+        let own = Datagram { rate: Rate::from_mbps(100), payload: 958, overhead: 42 };
+        let transports = vec![Transport::from(Profile::default()), own.into()];
+        let mut simulation = Simulation::new(graph, transports, Measure::default(), Streams::new(1));
+        simulation.set_priority(1, 3);
+        simulation.set_priority(2, 6);
+        let flow = |at: u16, profile| FlowStart {
+            id: u64::from(at),
+            time: Time::ZERO,
+            traffic: at,
+            profile,
+            ..starts(&hosts, Some(Bytes::new(3000)))[0]
+        };
+        let starts = [flow(0, 0), flow(1, 0), flow(2, 1)].into_iter();
+        let seen = priorities(&mut simulation, &mut Listed(starts.peekable()), Time::ZERO + Span::from_secs(1));
+        let count = |link: usize, priority| seen[link].iter().filter(|&&seen| seen == priority).count();
+        assert_eq!((count(0, 6), count(1, 6)), (4, 0), "3,000 B are 4 datagrams");
+        assert!(
+            count(0, 0) >= 4 && count(0, 0) == count(0, 3) && count(1, 0) == count(1, 3) && count(1, 3) >= 2,
+            "{seen:?}"
+        );
+        assert_eq!(seen.map(|own| own.iter().all(|priority| [0, 3, 6].contains(priority))), [true; 2]);
+    }
+
     #[test]
     fn two_way_connections_leave_their_places_to_the_next() {
         let (graph, hosts) = pair();
@@ -492,6 +594,16 @@ mod tests {
         let mut starts = starts(&hosts, Some(Bytes::new(3000))).into_iter();
         simulation.run(Time::ZERO + Span::from_secs(1), &mut starts).unwrap();
         assert_eq!(simulation.datagrams.places(), 1);
+        assert_eq!(simulation.finish().0.iter().filter(|end| end.end.is_some()).count(), 100);
+    }
+
+    #[test]
+    fn queue_pairs_leave_their_places_to_the_next() {
+        let (graph, hosts) = pair();
+        let mut simulation = Simulation::new(graph, vec![crate::Roce::default()], Measure::default(), Streams::new(1));
+        let mut starts = starts(&hosts, Some(Bytes::new(3000))).into_iter();
+        simulation.run(Time::ZERO + Span::from_secs(1), &mut starts).unwrap();
+        assert_eq!(simulation.roce.places(), 1);
         assert_eq!(simulation.finish().0.iter().filter(|end| end.end.is_some()).count(), 100);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::datagram::Datagram;
 use crate::relay::plan::Relayed;
+use crate::roce::Roce;
 use crate::tcp::profile::Profile;
 
 /// How flows of one kind are carried. A new transport is a line here and one in each match that then does not compile.
@@ -11,6 +12,8 @@ pub enum Transport {
     Tcp(Box<Profile>),
     /// Datagrams at a fixed rate.
     Datagram(Datagram),
+    /// Queue pairs of RoCE.
+    Roce(Roce),
     /// TCP over relays.
     Relayed(Box<Relayed>),
 }
@@ -27,6 +30,12 @@ impl From<Datagram> for Transport {
     }
 }
 
+impl From<Roce> for Transport {
+    fn from(roce: Roce) -> Transport {
+        Transport::Roce(roce)
+    }
+}
+
 impl From<Relayed> for Transport {
     fn from(relayed: Relayed) -> Transport {
         Transport::Relayed(Box::new(relayed))
@@ -38,5 +47,6 @@ impl From<Relayed> for Transport {
 pub(crate) enum Carrier {
     Tcp(u16),
     Datagram(u16),
+    Roce(u16),
     Relayed(u16),
 }

@@ -19,6 +19,7 @@ mod protocol {
     mod recovery;
     mod relay;
     mod replication;
+    mod roce;
     mod stress;
     mod timeout;
     mod two_way;

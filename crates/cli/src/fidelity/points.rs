@@ -173,6 +173,7 @@ fn used_controls(scenario: &ScenarioRecord) -> Vec<String> {
     let name = |protocol: &Protocol| match protocol {
         Protocol::Tcp(tcp) => tcp.control.clone(),
         Protocol::Mptcp(mptcp) => Some(mptcp.control.clone()),
+        Protocol::Roce(_) => None,
     };
     let names: BTreeSet<String> = transports.filter_map(|transport| name(&transport.protocol)).collect();
     names.into_iter().collect()

@@ -66,11 +66,25 @@ pub(crate) trait Admission {
 /// A discipline that chooses among frames that wait, or drops them, when one leaves. It keeps them in one [`Fifo`] or
 /// several.
 pub(crate) trait Scheduler {
+    /// What becomes of a frame of `size` that finds so many bytes and frames at the port. It may still be given back by
+    /// [`enqueue`](Self::enqueue).
+    fn admit(&mut self, _now: Time, _queued: (Bytes, u32), _size: u16) -> Verdict {
+        Verdict::Accept
+    }
+
     /// Queues a frame, or gives it back. Frames that were queued before and make room are [dropped](Waiting::dropped).
     fn enqueue<B: Copy>(&mut self, frame: FrameHandle, waiting: &mut Waiting<'_, B>) -> Result<(), FrameHandle>;
 
-    /// The frame that is sent next. Frames that are discarded instead are [dropped](Waiting::dropped).
+    /// The frame that is sent next; `None` if no frame waits or none may leave yet, of which [`ready`](Self::ready) has
+    /// the time. Frames that are discarded instead are [dropped](Waiting::dropped).
     fn dequeue<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) -> Option<Chosen>;
+
+    /// When [`dequeue`](Self::dequeue) may give a frame at the earliest, as things are: [`Time::ZERO`] says at once,
+    /// [`Time::NEVER`] not before a frame comes or the port is [woken](crate::Fabric::wake). Where it is later than now, it
+    /// is later than the last time at which `dequeue` gave none.
+    fn ready(&self, backlog: &Backlog) -> Time {
+        if backlog.frames > 0 { Time::ZERO } else { Time::NEVER }
+    }
 
     /// Drops all that waits and forgets what was learnt from it, as Linux does when a link goes down
     /// (`net/sched/sch_generic.c: dev_reset_queue`).

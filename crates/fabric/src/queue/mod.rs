@@ -13,13 +13,16 @@ mod drr;
 mod fifo;
 mod flows;
 mod fq_codel;
+#[cfg(test)]
+mod gate;
 mod limit;
+mod limited;
 mod red;
 mod shared_buffer;
 #[cfg(test)]
 mod two_band;
 
-use headway_units::{Bytes, Span};
+use headway_units::{Bytes, Span, Time};
 
 pub use codel::CodelLaw;
 pub use discipline::Verdict;
@@ -27,6 +30,7 @@ pub(crate) use discipline::{Admission, Chosen, PortParameters, Scheduler, Spec, 
 pub use drop_tail::DropTail;
 pub(crate) use fifo::Backlog;
 pub use limit::Limit;
+pub use limited::Excess;
 pub use shared_buffer::SharedBufferSpec;
 pub(crate) use shared_buffer::{BufferSlot, SharedBuffer};
 
@@ -113,12 +117,20 @@ macro_rules! disciplines {
         }
 
         impl Scheduler for AnyScheduler {
+            fn admit(&mut self, now: Time, queued: (Bytes, u32), size: u16) -> Verdict {
+                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.admit(now, queued, size),)* }
+            }
+
             fn enqueue<B: Copy>(&mut self, frame: FrameHandle, waiting: &mut Waiting<'_, B>) -> Result<(), FrameHandle> {
                 match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.enqueue(frame, waiting),)* }
             }
 
             fn dequeue<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) -> Option<Chosen> {
                 match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.dequeue(waiting),)* }
+            }
+
+            fn ready(&self, backlog: &Backlog) -> Time {
+                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.ready(backlog),)* }
             }
 
             fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {
@@ -144,9 +156,14 @@ disciplines! {
         FqCodel(fq_codel::FqCodelSpec);
         /// Fair queueing by flow.
         Drr(drr::DrrSpec);
+        /// Drop-tail, of a port that may be limited to less than its line.
+        Limited(limited::LimitedSpec);
         /// A worked example.
         #[cfg(test)]
         TwoBand(two_band::TwoBandSpec);
+        /// Frames that wait for a gate.
+        #[cfg(test)]
+        Gate(gate::GateSpec);
     }
 }
 

@@ -82,14 +82,14 @@ fn small_frames_overtake_in_a_port() {
         .map(|size| fabric.send(&mut queue, Time::ZERO, Packet { hop, size, tos: 0, tag: 0, body: () }).is_ok());
     assert_eq!(sent, [true, true, true, false]);
     let mut sizes = Vec::new();
-    while let Some((now, source, _)) = queue.peek() {
+    while let Some((now, source, sequence)) = queue.peek() {
         if source.class() == EventClass::Arrival {
             match fabric.arrival(&mut queue, now, source.entity()) {
                 Step::Delivered(Endpoint(7), packet) => sizes.push(packet.size),
                 other => panic!("{other:?}"),
             }
         } else {
-            fabric.departure(&mut queue, now, source.entity());
+            fabric.departure(&mut queue, now, source.entity(), sequence);
         }
         fabric.assert_conserved();
     }

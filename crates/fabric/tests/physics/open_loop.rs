@@ -138,12 +138,12 @@ pub fn advance(
     fates: &mut [Option<Fate>],
     watch: &mut impl FnMut(Time, &Fabric<u32>),
 ) {
-    while let Some((now, source, _)) = queue.peek() {
+    while let Some((now, source, sequence)) = queue.peek() {
         if now > until {
             return;
         }
         if source.class() == EventClass::Departure {
-            fabric.departure(queue, now, source.entity());
+            fabric.departure(queue, now, source.entity(), sequence);
             while let Some((_, frame)) = fabric.evicted() {
                 fates[frame.body as usize] = Some(Fate::Discarded);
             }

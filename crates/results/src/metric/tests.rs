@@ -181,9 +181,29 @@ fn a_window_takes_samples_up_to_its_end_and_flows_from_its_start() {
     assert_eq!(Metric::Throughput.evaluate(&outcome, "short", window), Some(3.0));
     assert_eq!(Metric::Throughput.evaluate(&outcome, "short", None), Some(3.75));
     assert_eq!(Metric::Throughput.evaluate(&outcome, "short", Some((at(300), at(400)))), None);
+    // (1, 2, 4, 8) has the mean 15/4 and the squares of its distances add up to 85 − 225/4
+    assert_near(Metric::ThroughputDeviation.evaluate(&outcome, "short", None), ((85.0 - 56.25) / 3.0_f64).sqrt());
+    assert_near(Metric::ThroughputDeviation.evaluate(&outcome, "short", window), 2.0_f64.sqrt());
+    assert_eq!(Metric::ThroughputDeviation.evaluate(&outcome, "short", Some((at(200), at(250)))), None);
     assert_eq!(Metric::Flows.evaluate(&outcome, "short", window), Some(1.0));
     assert_near(Metric::Fct(Statistic::Max).evaluate(&outcome, "short", window), 0.010);
     assert_eq!(outcome.flows[0].entity(), "short/0");
+}
+
+/// 1,000 B in 100 ms and 3,000 B in 200 ms: 80 and 120 kb/s. Two ended in the 900 ms to the end of the run, as the third did
+/// not; and two in 300 ms without it.
+#[test]
+fn flows_have_a_spread_and_a_rate() {
+    let mut flows = vec![flow(0, Some(1000), 100, Some(200)), flow(1, Some(3000), 200, Some(400))];
+    let ended = outcome(flows.clone());
+    assert_near(value("goodput.mean", &ended), 100_000.0);
+    assert_near(value("goodput.sd", &ended), 20_000.0 * 2.0_f64.sqrt());
+    assert_near(value("rate", &ended), 2.0 / 0.3);
+    assert_eq!(value("goodput.sd", &outcome(flows[..1].to_vec())), None);
+    flows.push(flow(2, Some(5000), 300, None));
+    assert_near(value("rate", &outcome(flows)), 2.0 / 0.9);
+    assert_eq!(value("rate", &outcome(Vec::new())), None);
+    assert_eq!(Metric::Rate.display(1234.5), "1234/s");
 }
 
 /// Rates of a flow that starts at 100 ms, every 50 ms from 150: 10, 40, 60, 60, 20, 30, 50, 10 kb/s.
@@ -400,8 +420,8 @@ fn other_names_are_refused_with_the_nearest() {
         error.to_string(),
         "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC, \
          stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, \
-         recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sum, fairness, throughput, drops, card-drops, \
-         flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets"
+         recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sd, goodput.sum, fairness, \
+         throughput, throughput.sd, drops, card-drops, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets, rate"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
     for (text, such) in [("reach.50", "reach"), ("reach.", "reach"), ("recovery.450mbps", "recovery")] {

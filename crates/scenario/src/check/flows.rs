@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::arrivals::{arrival, times};
-use super::tree;
+use super::{event_builder, http, tree};
 use crate::checker::Checker;
 use crate::schema::{
-    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostModelRecord, HostsRecord, LinuxHostsRecord,
+    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord,
     PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficKind, TransportRecord,
 };
 use crate::settings::queue_name;
@@ -29,6 +29,12 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     for (index, traffic) in scenario.traffic.iter().enumerate() {
         let index = index.to_string();
         let name = &*traffic.name;
+        if traffic.priority > 0 && traffic.takes_part(scenario) && traffic.host_kind(scenario) != HostKind::Modelled {
+            let message = format!("`traffic.{name}.priority` is for modelled hosts, and its hosts are not");
+            let help =
+                "programs of kernel hosts choose the DSCP of what they send; its upper three bits are the priority";
+            checker.problem(&["traffic", &index, "priority"], message, "cannot be set there", Some(help));
+        }
         match &traffic.kind {
             TrafficKind::Flows(flows) => {
                 endpoints(scenario, name, flows, &index, checker);
@@ -38,6 +44,8 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
                 arrival(scenario, name, &flows.arrival, &index, checker);
             }
             TrafficKind::PartitionAggregate(own) => tree::check(scenario, name, own, &index, checker),
+            TrafficKind::EventBuilder(own) => event_builder::check(scenario, name, own, &index, checker),
+            TrafficKind::Http(own) => http::check(scenario, name, own, &index, checker),
             TrafficKind::Command(own) => command(scenario, name, own, &index, checker),
         }
     }
@@ -60,7 +68,7 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         checker.problem(&["traffic"], message, "", None);
     }
     for (index, name) in scenario.measure.traffic.iter().flatten().enumerate() {
-        let flows = scenario.traffic.iter().filter(|traffic| traffic.flows().is_some());
+        let flows = scenario.traffic.iter().filter(|traffic| traffic.command().is_none());
         let known = flows.map(|traffic| traffic.name.as_str());
         checker.known(&["measure", "traffic", &index.to_string()], name, "traffic", known);
     }
@@ -70,6 +78,9 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         }
         if let Some(model) = &group.model {
             cards(model, name, checker);
+        }
+        if let Some(server) = &group.server {
+            http::server(server, group, name, checker);
         }
     }
 }
@@ -239,7 +250,7 @@ fn daemon(policy: &PolicyRecord, index: &str, checker: &mut Checker) {
     let Some(record) = policy.linux.as_ref().and_then(|linux| linux.daemon.as_ref()) else { return };
     let path = ["policy", index, "linux", "daemon"];
     let of = |transport: &TransportRecord| match &transport.protocol {
-        Protocol::Tcp(_) => (false, false),
+        Protocol::Tcp(_) | Protocol::Roce(_) => (false, false),
         Protocol::Mptcp(mptcp) => (true, mptcp.lanes.is_some()),
     };
     let all = || std::iter::once(&policy.transport).chain(policy.traffic.iter().map(|(_, own)| own)).map(of);

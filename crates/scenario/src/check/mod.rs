@@ -5,12 +5,15 @@
 
 mod arrivals;
 mod claims;
+mod event_builder;
 mod failures;
 mod flows;
+mod http;
 mod network;
 mod pacing;
 mod quick;
 mod relay;
+mod roce;
 mod tree;
 
 use crate::checker::Checker;
@@ -26,6 +29,7 @@ pub(crate) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     pacing::check(scenario, checker);
     failures::check(scenario, checker);
     relay::check(scenario, checker);
+    roce::check(scenario, checker);
     claims::check(scenario, checker);
     quick::check(scenario, checker);
 }

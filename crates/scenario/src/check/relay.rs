@@ -59,17 +59,21 @@ fn combination(
     checker: &mut Checker,
 ) {
     let name = &policy.name;
-    let is_mptcp = |transport: &TransportRecord| matches!(transport.protocol, Protocol::Mptcp(_));
+    let other = |transport: &TransportRecord| match transport.protocol {
+        Protocol::Tcp(_) => None,
+        Protocol::Mptcp(_) => Some("MPTCP"),
+        Protocol::Roce(_) => Some("RoCE"),
+    };
     for (key, side) in [("access", &relay.access), ("long", &relay.long)] {
-        if is_mptcp(&side.0) {
-            let message = format!("`policy.{name}.relay.{key}` is MPTCP, and relays have connections of plain TCP");
+        if let Some(other) = other(&side.0) {
+            let message = format!("`policy.{name}.relay.{key}` is {other}, and relays have connections of plain TCP");
             checker.problem(&["policy", index, "relay", key], message, "", Some("kind = \"tcp\""));
         }
     }
     for traffic in scenario.traffic.iter().filter(|traffic| is_relayed(relay, &traffic.name)) {
         let own = policy.traffic.get(&traffic.name);
-        if is_mptcp(own.unwrap_or(&policy.transport)) {
-            let message = format!("policy `{name}` relays traffic `{}`, which is MPTCP", traffic.name);
+        if let Some(other) = other(own.unwrap_or(&policy.transport)) {
+            let message = format!("policy `{name}` relays traffic `{}`, which is {other}", traffic.name);
             let help = "relays have connections of plain TCP: kind = \"tcp\", or leave it out with `relay.traffic`";
             let at: &[&str] = if own.is_some() { &["traffic", &traffic.name] } else { &["transport"] };
             checker.problem(&[&["policy", index], at].concat(), message, "not over relays", Some(help));
@@ -81,6 +85,15 @@ fn combination(
             TrafficKind::PartitionAggregate(_) => {
                 let message = format!(
                     "policy `{name}` relays traffic `{}`, which is partition–aggregate; only flows are relayed",
+                    traffic.name
+                );
+                checker.problem(&at, message, "", Some(help));
+            }
+            TrafficKind::EventBuilder(_) | TrafficKind::Http(_) => {
+                let sort =
+                    if matches!(traffic.kind, TrafficKind::Http(_)) { "of web clients" } else { "event building" };
+                let message = format!(
+                    "policy `{name}` relays traffic `{}`, which is {sort}; only flows are relayed",
                     traffic.name
                 );
                 checker.problem(&at, message, "", Some(help));

@@ -1,11 +1,11 @@
 //! Models of hosts' cards and cores.
 
 use headway_fabric::NodeId;
-use headway_transport::{Costs, HostModel};
+use headway_transport::{Costs, HostModel, ServerCost, ServerModel};
 
 use super::error::PlanError;
 use super::network::Network;
-use crate::schema::{HostModelRecord, ScenarioRecord};
+use crate::schema::{AcceptOverflow, HostModelRecord, ScenarioRecord, ServerRecord};
 
 /// More cores and queues than this are a mistake.
 const MAX_UNITS: u64 = 1_000_000;
@@ -26,6 +26,31 @@ pub(super) fn models(scenario: &ScenarioRecord, network: &Network) -> Result<Vec
         models.extend(hosts.iter().map(|&host| (host, model)));
     }
     Ok(models)
+}
+
+/// The hosts that serve, and how.
+pub(super) fn servers(scenario: &ScenarioRecord, network: &Network) -> Vec<(NodeId, ServerModel)> {
+    let groups = network.groups().zip(scenario.hosts.iter());
+    let each = groups.filter_map(|((_, hosts), (_, group))| {
+        let model = group.server.as_ref().map(server)?;
+        Some(hosts.iter().map(move |&host| (host, model)))
+    });
+    each.flatten().collect()
+}
+
+fn server(record: &ServerRecord) -> ServerModel {
+    ServerModel {
+        workers: record.workers,
+        connections: record.worker_connections,
+        backlog: record.backlog,
+        syn_queue: record.syn_queue.unwrap_or(record.backlog.max(1)),
+        refuse: record.overflow == AcceptOverflow::Refuse,
+        cost: ServerCost {
+            connection: record.cpu_per_connection,
+            request: record.cpu_per_request,
+            open: record.cpu_per_open,
+        },
+    }
 }
 
 fn model(record: &HostModelRecord) -> HostModel {

@@ -4,17 +4,21 @@
 
 mod combination;
 pub(crate) mod error;
+mod event_builder;
 mod failures;
 mod host;
 mod measure;
+mod messages;
 mod models;
 mod network;
 mod pacing;
 mod profile;
 mod relay;
+mod roce;
 mod traffic;
 mod traffics;
 mod tree;
+mod web;
 mod workload;
 
 pub use error::PlanError;

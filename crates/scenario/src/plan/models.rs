@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use headway_fabric::NodeId;
-use headway_transport::{CardModel, Crash, HostModel, Measure, Profile, Relayed, Transport};
+use headway_transport::{CardModel, Crash, HostModel, Measure, Profile, Relayed, Roce, ServerModel, Transport};
 
 use super::error::PlanError;
 use super::network::Network;
 use super::relay::RelayPlan;
 use super::traffics::TrafficPlan;
-use super::{failures, host, measure, pacing, profile, relay};
+use super::{failures, host, measure, pacing, profile, relay, roce};
 use crate::schema::ScenarioRecord;
 
 /// How modelled hosts are run under one policy.
@@ -18,12 +18,16 @@ pub struct ModelPlan {
     /// How connections are set up, by the traffic's place. Of flows that kernel hosts send they say how large packets
     /// are, which gives the times on an idle network.
     pub profiles: Vec<Profile>,
+    /// Queue pairs that carry flows, by the traffic's place; `None` where `profiles` does.
+    pub roce: Vec<Option<Roce>>,
     /// Relays that flows go over, if the policy has any.
     pub relays: Option<RelayPlan>,
     /// Crashes of theirs.
     pub crashes: Vec<Crash>,
     /// Hosts that take time.
     pub hosts: Vec<(NodeId, HostModel)>,
+    /// Hosts that serve.
+    pub servers: Vec<(NodeId, ServerModel)>,
     /// Hosts with cards that pace.
     pub cards: Vec<(NodeId, CardModel)>,
     /// The quantities that are recorded over time.
@@ -57,13 +61,21 @@ impl ModelPlan {
             tree.check_interface(profile, network, record, policy)?;
             tree.check_lanes(profile, network, &policy.to_string())?;
         }
+        for own in &traffic.event_builders {
+            own.check_transport(&profiles[usize::from(own.index)], network, record, policy)?;
+        }
+        for web in &traffic.webs {
+            web.check(&profiles[usize::from(web.index)], network, record, policy)?;
+        }
         let measure = measure::build(scenario, network)?;
         let cards = pacing::cards(scenario, policy, network, traffic)?;
         let relays = relay::build(scenario, (record, policy), network, traffic, &profiles, kernels)?;
         let crashes = failures::crashes(scenario, network)?;
         let ours = |crash: &Crash| relays.as_ref().is_some_and(|own| own.relay.hosts.contains(&crash.host));
         let crashes = crashes.into_iter().filter(ours).collect();
-        Ok(ModelPlan { profiles, relays, crashes, hosts: host::models(scenario, network)?, cards, measure })
+        let roce = roce::build(scenario, record, policy)?;
+        let (hosts, servers) = (host::models(scenario, network)?, host::servers(scenario, network));
+        Ok(ModelPlan { profiles, roce, relays, crashes, hosts, servers, cards, measure })
     }
 
     /// How flows are carried, by the traffic's place.
@@ -72,7 +84,7 @@ impl ModelPlan {
             Some(relays) if relays.traffic[place] => {
                 Relayed { hosts: profile.clone(), relay: Arc::clone(&relays.relay) }.into()
             }
-            _ => profile.clone().into(),
+            _ => self.roce[place].map_or_else(|| profile.clone().into(), Transport::from),
         };
         self.profiles.iter().enumerate().map(each).collect()
     }

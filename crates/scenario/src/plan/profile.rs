@@ -6,6 +6,7 @@ use headway_transport::{HistoryPlan, LanePlan, Multipath, Profile, Scheduler};
 
 use super::combination;
 use super::error::PlanError;
+use super::roce;
 use crate::schema::{
     AddressPairs, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord, Stack, TrafficRecord, TransportRecord,
 };
@@ -70,6 +71,7 @@ fn profile(
     let (name, multipath, interface) = match &transport.protocol {
         Protocol::Tcp(tcp) => (tcp.control.as_deref().unwrap_or("new-reno"), None, tcp.interface.map(|n| n as usize)),
         Protocol::Mptcp(mptcp) => (&*mptcp.control, Some(multipath(mptcp, transport.stack)), None),
+        Protocol::Roce(own) => return roce::stand_in(scenario, own, at),
     };
     // kernels have controls of their own
     let name = if modelled { name } else { "new-reno" };

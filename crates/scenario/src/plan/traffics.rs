@@ -8,9 +8,11 @@ use headway_transport::FlowStart;
 use headway_units::Bytes;
 
 use super::error::PlanError;
+use super::event_builder::EventBuilding;
 use super::network::Network;
 use super::traffic::FlowsPlan;
 use super::tree::Tree;
+use super::web::Web;
 use super::workload::{Part, Workload};
 use crate::schema::ScenarioRecord;
 
@@ -20,11 +22,15 @@ pub struct TrafficPlan {
     /// Traffic that is flows.
     pub flows: Vec<FlowsPlan>,
     pub(super) trees: Vec<Tree>,
-    /// Of all traffic, commands included, and behind them those by which the flows of trees, and of traffic that tells
-    /// sizes apart, are reported.
+    pub(super) event_builders: Vec<EventBuilding>,
+    pub(super) webs: Vec<Web>,
+    /// Of all traffic, commands included, and behind them those by which the flows of trees, event building and web clients,
+    /// and of traffic that tells sizes apart, are reported.
     names: Vec<Arc<str>>,
     /// By traffic: flows of at most this size are reported by the name at this place, others by the one after it.
     classes: Vec<Option<(Bytes, usize)>>,
+    /// Priorities of flows by their traffic's number; 0 of all others.
+    pub priorities: Vec<(u16, u8)>,
 }
 
 impl TrafficPlan {
@@ -40,13 +46,22 @@ impl TrafficPlan {
             .collect::<Result<Vec<_>, _>>()?;
         let mut names: Vec<Arc<str>> =
             scenario.traffic.iter().map(|traffic| Arc::from(traffic.name.as_str())).collect();
-        let mut trees = Vec::new();
+        let (mut trees, mut event_builders, mut webs) = (Vec::new(), Vec::new(), Vec::new());
         let mut classes = vec![None; scenario.traffic.len()];
         for (index, one) in scenario.traffic.iter().enumerate() {
             let short = one.flows().and_then(|flows| flows.short);
             if let Some(record) = one.tree() {
                 if one.takes_part(scenario) {
                     trees.push(Tree::build(&one.name, record, (index, names.len()), scenario, network, folder)?);
+                }
+            } else if let Some(record) = one.event_builder() {
+                if one.takes_part(scenario) {
+                    let place = (index, names.len());
+                    event_builders.push(EventBuilding::build(&one.name, record, place, scenario, network, folder)?);
+                }
+            } else if let Some(record) = one.http() {
+                if one.takes_part(scenario) {
+                    webs.push(Web::build(&one.name, record, (index, names.len()), scenario, network, folder)?);
                 }
             } else if let Some(short) = short {
                 classes[index] = Some((short, names.len()));
@@ -55,13 +70,20 @@ impl TrafficPlan {
             }
             names.extend(one.reported().into_iter().map(Arc::from));
         }
-        Ok(TrafficPlan { flows, trees, names, classes })
+        let mut plan = TrafficPlan { flows, trees, event_builders, webs, names, classes, priorities: Vec::new() };
+        let priorities = all().filter(|(_, one)| one.priority > 0);
+        plan.priorities =
+            priorities.flat_map(|(at, one)| plan.numbers(at).into_iter().map(|n| (n, one.priority))).collect();
+        Ok(plan)
     }
 
     /// The numbers that flows of the traffic at `place` of the file have.
     pub(super) fn numbers(&self, place: usize) -> Vec<u16> {
         let trees = self.trees.iter().filter(|tree| usize::from(tree.index) == place);
-        std::iter::once(place as u16).chain(trees.flat_map(Tree::numbers)).collect()
+        let events = self.event_builders.iter().filter(|own| usize::from(own.index) == place);
+        let webs = self.webs.iter().filter(|web| usize::from(web.index) == place);
+        let others = trees.flat_map(Tree::numbers).chain(events.flat_map(EventBuilding::numbers));
+        std::iter::once(place as u16).chain(others).chain(webs.flat_map(Web::numbers)).collect()
     }
 
     /// The names by which flows are reported, by the places that [`TrafficPlan::class`] gives.
@@ -88,6 +110,9 @@ impl TrafficPlan {
     pub fn of_models<'a>(&'a self, streams: Streams, kernels: &dyn Fn(u16) -> bool) -> Workload<'a> {
         let flows = self.flows.iter().filter(|flows| !kernels(flows.index));
         let flows = flows.map(|flows| Part::Flows(flows.starts(streams)));
-        Workload::new(flows.chain(self.trees.iter().map(|tree| Part::Tree(Box::new(tree.starts(streams))))))
+        let trees = self.trees.iter().map(|tree| Part::Tree(Box::new(tree.starts(streams))));
+        let events = self.event_builders.iter().map(|own| Part::Events(Box::new(own.starts(streams))));
+        let webs = self.webs.iter().map(|web| Part::Web(Box::new(web.starts(streams))));
+        Workload::new(flows.chain(trees).chain(events).chain(webs))
     }
 }

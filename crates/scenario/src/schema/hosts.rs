@@ -49,6 +49,8 @@ record! {
         pub kind: Option<HostKind>,
         /// What their cards and cores take if they are modelled; left out: nothing.
         pub model: Option<HostModelRecord>,
+        /// How they serve web clients if they are modelled; left out: at once, whoever comes.
+        pub server: Option<ServerRecord>,
         /// How they are set up if they are kernel hosts.
         pub linux: Option<LinuxHostsRecord>,
     }
@@ -108,6 +110,45 @@ record! {
         /// What each burst, or acknowledgement, takes of a core on its way down.
         #[range(Span::ZERO..=Span::from_secs(1))]
         pub cpu_per_burst: Span = Span::ZERO,
+    }
+}
+
+words! {
+    /// What becomes of a connection that finds the accept queue full.
+    pub enum AcceptOverflow {
+        /// It is left to try again.
+        "drop" => Drop,
+        /// It is reset (`net.ipv4.tcp_abort_on_overflow`).
+        "refuse" => Refuse,
+    }
+}
+
+record! {
+    /// A server of modelled hosts: programs that accept connections and answer requests.
+    pub struct ServerRecord {
+        /// Programs; number n runs on core n modulo the number of cores.
+        #[range(1..=1024)]
+        pub workers: u32 = 1,
+        /// Connections that a worker has open at most.
+        #[range(1..=1_000_000)]
+        pub worker_connections: u32 = 512,
+        /// Connections that wait for a worker: one more than this, as in Linux.
+        #[range(0..=1_000_000)]
+        pub backlog: u32 = 511,
+        /// Connections whose handshake is under way; as many as `backlog` when left out, but one at least.
+        #[range(1..=1_000_000)]
+        pub syn_queue: Option<u32>,
+        /// What becomes of a connection that finds no place to wait.
+        pub overflow: AcceptOverflow = AcceptOverflow::Drop,
+        /// What accepting a connection takes of a core.
+        #[range(Span::ZERO..=Span::from_secs(1))]
+        pub cpu_per_connection: Span = Span::ZERO,
+        /// What answering a request takes of a core.
+        #[range(Span::ZERO..=Span::from_secs(1))]
+        pub cpu_per_request: Span = Span::ZERO,
+        /// What it takes more for each connection that its worker has open.
+        #[range(Span::ZERO..=Span::from_millis(1))]
+        pub cpu_per_open: Span = Span::ZERO,
     }
 }
 

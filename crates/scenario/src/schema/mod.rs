@@ -1,12 +1,14 @@
 //! The records of a scenario file. Each is declared once; see `language` for what follows from that.
 
 mod claim;
+mod event_builder;
 mod failure;
 mod hosts;
 mod policy;
 mod protocol;
 mod quick;
 mod relay;
+mod roce;
 mod traffic;
 mod transport;
 
@@ -23,16 +25,18 @@ pub use crate::topology::{
     TreeRecord, TwoTierRecord, Vl2Record,
 };
 pub use claim::{BetweenRecord, ClaimRecord, NearRecord, NumberRecord, OperandRecord, Published};
+pub use event_builder::{Connections, EventBuilderRecord, Overflow, PullRecord, PushRecord, Reported, TransferRecord};
 pub use failure::{CrashRecord, Direction, FailureRecord};
-pub use hosts::{HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place};
+pub use hosts::{AcceptOverflow, HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place, ServerRecord};
 pub use policy::{LaneDaemonRecord, LinuxPolicyRecord, PolicyRecord, ReplicateRecord};
 pub use protocol::{AddressPairs, MptcpRecord, Protocol, Scheduler, TcpRecord};
 pub use quick::{KernelHostsRecord, KernelQuickRecord, QuickRecord};
 pub use relay::{RelayCostRecord, RelayPolicyRecord, RelaySideRecord};
+pub use roce::{DcqcnRecord, Retransmission, RoceControl, RoceRecord};
 pub(crate) use traffic::REQUEST;
 pub use traffic::{
-    ArrivalRecord, ClosedLoopRecord, CommandRecord, FlowsRecord, LoadRecord, OnceRecord, Pairs,
-    PartitionAggregateRecord, PeriodicRecord, PoissonRecord, TrafficKind, TrafficRecord,
+    ArrivalRecord, ClosedLoopRecord, CommandRecord, FlowsRecord, HttpClientsRecord, HttpRecord, LoadRecord, OnceRecord,
+    Pairs, PartitionAggregateRecord, PeriodicRecord, PoissonRecord, TrafficKind, TrafficRecord,
 };
 pub use transport::{
     DelayedAckRecord, IdleRestart, LinuxTransportRecord, Pacing, ReceiveWindow, Recovery, Reduces, Reduction, RtoRule,

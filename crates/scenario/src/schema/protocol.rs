@@ -4,6 +4,8 @@ use headway_language::{choice, record, words};
 use headway_levers::lanes::ModelledLanesRecord;
 use headway_units::Bytes;
 
+use super::roce::RoceRecord;
+
 choice! {
     /// A transport protocol.
     pub enum Protocol by "kind" {
@@ -11,6 +13,8 @@ choice! {
         "tcp" => Tcp(TcpRecord),
         /// Multipath TCP (RFC 8684): a subflow on each path.
         "mptcp" => Mptcp(MptcpRecord),
+        /// RoCEv2: RDMA whose cards send at rates.
+        "roce" => Roce(RoceRecord),
     }
 }
 

@@ -6,6 +6,7 @@ use super::{HostKind, ScenarioRecord};
 
 use headway_language::{Name, Ratio, above, choice, record, words};
 
+use super::event_builder::EventBuilderRecord;
 use crate::size::{SizeKind, SizeRecord};
 
 record! {
@@ -15,6 +16,9 @@ record! {
         pub name: Name,
         /// The kinds of hosts that it is for: hosts of other kinds leave it out. All when left out.
         pub only: Option<Vec<HostKind>>,
+        /// The priority of its frames, in both directions.
+        #[range(..=7)]
+        pub priority: u8 = 0,
     }
     with /// Flows, or programs that send what they want.
     kind: TrafficKind
@@ -26,20 +30,27 @@ pub(crate) const REQUEST: &str = "request";
 impl TrafficRecord {
     /// Whether it is for hosts of the kind that its own are, in `scenario`.
     pub fn takes_part(&self, scenario: &ScenarioRecord) -> bool {
+        let kind = self.host_kind(scenario);
+        self.only.as_ref().is_none_or(|kinds| kinds.contains(&kind))
+    }
+
+    /// The kind of its hosts in `scenario`.
+    pub fn host_kind(&self, scenario: &ScenarioRecord) -> HostKind {
         let group = match &self.kind {
             TrafficKind::Flows(flows) => &flows.to,
             TrafficKind::Command(command) => &command.on,
             TrafficKind::PartitionAggregate(tree) => &tree.root,
+            TrafficKind::EventBuilder(own) => &own.builders,
+            TrafficKind::Http(http) => &http.to,
         };
-        let kind = scenario.hosts.get(group).and_then(|group| group.kind).unwrap_or(scenario.host_kind);
-        self.only.as_ref().is_none_or(|kinds| kinds.contains(&kind))
+        scenario.hosts.get(group).and_then(|group| group.kind).unwrap_or(scenario.host_kind)
     }
 
     /// Its flows, if it is of flows.
     pub fn flows(&self) -> Option<&FlowsRecord> {
         match &self.kind {
             TrafficKind::Flows(flows) => Some(flows),
-            TrafficKind::Command(_) | TrafficKind::PartitionAggregate(_) => None,
+            _ => None,
         }
     }
 
@@ -47,13 +58,31 @@ impl TrafficRecord {
     pub fn tree(&self) -> Option<&PartitionAggregateRecord> {
         match &self.kind {
             TrafficKind::PartitionAggregate(tree) => Some(tree),
-            TrafficKind::Flows(_) | TrafficKind::Command(_) => None,
+            _ => None,
+        }
+    }
+
+    /// Its readers and builders, if it has them.
+    pub fn event_builder(&self) -> Option<&EventBuilderRecord> {
+        match &self.kind {
+            TrafficKind::EventBuilder(own) => Some(own),
+            _ => None,
+        }
+    }
+
+    /// Its clients, if it is of web clients.
+    pub fn http(&self) -> Option<&HttpRecord> {
+        match &self.kind {
+            TrafficKind::Http(http) => Some(http),
+            _ => None,
         }
     }
 
     /// The names by which its flows are reported: its own, or `NAME/short` and `NAME/long` where sizes are told apart; of
     /// a tree `NAME/request`, and for each level with hosts
-    /// `GROUP` the answers, `NAME/GROUP`, and the queries, `NAME/GROUP/query`.
+    /// `GROUP` the answers, `NAME/GROUP`, and the queries, `NAME/GROUP/query`; of event building `NAME/event` and others, see
+    /// [`EventBuilderRecord::reported`]; of web clients `NAME`, which is all their requests, and those of each group,
+    /// `NAME/GROUP`, with `NAME/GROUP/connect` and `NAME/GROUP/first-byte` behind it if these are reported apart.
     pub fn reported(&self) -> Vec<String> {
         match &self.kind {
             TrafficKind::Flows(flows) if flows.short.is_some() => {
@@ -61,10 +90,21 @@ impl TrafficRecord {
             }
             TrafficKind::Flows(_) => vec![self.name.as_str().to_owned()],
             TrafficKind::Command(_) => Vec::new(),
+            TrafficKind::Http(http) => {
+                let parts: &[&str] = if http.phases { &["", "/connect", "/first-byte"] } else { &[""] };
+                let each = |clients: &HttpClientsRecord| {
+                    let group = clients.on.clone();
+                    parts.iter().map(move |part| format!("{}/{group}{part}", self.name))
+                };
+                std::iter::once(self.name.to_string()).chain(http.clients.iter().flat_map(each)).collect()
+            }
             TrafficKind::PartitionAggregate(tree) => {
                 let levels = tree.levels.iter().flat_map(|level| [level.on.to_string(), format!("{}/query", level.on)]);
                 let all = std::iter::once(REQUEST.to_owned()).chain(levels);
                 all.map(|part| format!("{}/{part}", self.name)).collect()
+            }
+            TrafficKind::EventBuilder(own) => {
+                own.reported().iter().map(|part| format!("{}/{}", self.name, part.as_str())).collect()
             }
         }
     }
@@ -74,17 +114,19 @@ impl TrafficRecord {
         match &self.kind {
             TrafficKind::Flows(flows) => vec![&flows.size.0],
             TrafficKind::Command(_) => Vec::new(),
+            TrafficKind::Http(http) => vec![&http.page.0],
             TrafficKind::PartitionAggregate(tree) => {
                 std::iter::once(&tree.query.0).chain(tree.levels.iter().map(|level| &level.answer.0)).collect()
             }
+            TrafficKind::EventBuilder(own) => vec![&own.fragment.0],
         }
     }
 
     /// Its program, if it is one.
     pub fn command(&self) -> Option<&CommandRecord> {
         match &self.kind {
-            TrafficKind::Flows(_) | TrafficKind::PartitionAggregate(_) => None,
             TrafficKind::Command(command) => Some(command),
+            _ => None,
         }
     }
 }
@@ -98,6 +140,63 @@ choice! {
         "command" => Command(CommandRecord),
         /// Requests that are split up among the hosts of a tree, whose answers are put together on the way back.
         "partition-aggregate" => PartitionAggregate(PartitionAggregateRecord),
+        /// Events of which every reader has a fragment, and one builder needs all.
+        "event-builder" => EventBuilder(EventBuilderRecord),
+        /// Web clients, each with so many sessions that ask for one page after the other.
+        "http" => Http(HttpRecord),
+    }
+}
+
+record! {
+    /// Web clients, each with so many sessions that ask for one page after the other.
+    pub struct HttpRecord {
+        /// The group that serves; client number n, over all groups, asks its server number n modulo their number.
+        pub to: Name,
+        /// The clients.
+        pub clients: Vec<HttpClientsRecord>,
+        /// The pages that are asked for: an amount, or a distribution.
+        pub page: SizeRecord,
+        /// What comes before the page in each answer.
+        #[range(..=Bytes::new(65_536))]
+        pub header: Bytes = Bytes::new(212),
+        /// What it takes to ask.
+        #[range(Bytes::new(1)..=Bytes::new(65_536))]
+        pub request: Bytes = Bytes::new(90),
+        /// Requests of a connection, after which the server closes it.
+        #[range(1..=1_000_000_000)]
+        pub requests_per_connection: u64 = 1,
+        /// The mean of the time between a page and the next request of a session, which is exponential.
+        #[range(..=crate::limits::LONGEST)]
+        pub think: Span = Span::ZERO,
+        /// How long a request may take; then its connection is given up. No limit when left out.
+        #[range(above(Span::ZERO))]
+        pub timeout: Option<Span>,
+        /// No request begins before this time.
+        pub start: Span = Span::ZERO,
+        /// No request begins from this time on; `duration` when left out.
+        pub stop: Option<Span>,
+        /// The times until connections are open and until the first byte are reported, too.
+        pub phases: bool = false,
+    }
+}
+
+record! {
+    /// Web clients that are alike.
+    pub struct HttpClientsRecord {
+        /// The group; each of its hosts is a client.
+        pub on: Name,
+        /// Sessions of each client.
+        #[range(1..=100_000)]
+        pub concurrency: u32 = 1,
+        /// Requests of each client; as many as there is time for when left out.
+        #[range(1..=4_000_000_000)]
+        pub requests: Option<u64>,
+        /// What a request takes of the client's core.
+        #[range(..=Span::from_secs(1))]
+        pub cpu_per_request: Span = Span::ZERO,
+        /// What it takes more for each session of the client.
+        #[range(..=Span::from_millis(1))]
+        pub cpu_per_session: Span = Span::ZERO,
     }
 }
 

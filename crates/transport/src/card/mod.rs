@@ -180,7 +180,7 @@ fn owner(to: Endpoint) -> (usize, usize) {
     match Tenant::of(to) {
         Tenant::Datagram => (1, number(to) as usize),
         Tenant::Tcp | Tenant::TwoWayTcp => (0, side(Endpoint(number(to))).0 as usize),
-        Tenant::External | Tenant::Gap => unreachable!("only TCP and datagrams send through cards"),
+        Tenant::External | Tenant::Roce | Tenant::Gap => unreachable!("only TCP and datagrams send through cards"),
     }
 }
 

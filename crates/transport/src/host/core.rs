@@ -44,6 +44,8 @@ enum Step {
     Protocol(Chain),
     /// Sends so many frames.
     Send(u32),
+    /// A program's work; the number tells its event from those of work that was put off.
+    Task(Task, u32),
 }
 
 /// What a core has done.
@@ -55,6 +57,26 @@ pub(crate) enum Done {
     Segment(Chain),
     /// So many frames leave.
     Sent(u32),
+    /// A program's work is done.
+    Task(Task),
+}
+
+/// Work that a program has for a core, or what is left of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Task {
+    pub cost: Span,
+    pub whose: Whose,
+    /// What it is, in its program's words.
+    pub tag: u64,
+}
+
+/// Whose work a core does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// The application's, see [`Application::worked`](crate::Application::worked).
+    Program,
+    /// A server's, see [`crate::server`].
+    Server,
 }
 
 /// A frame to be sent.
@@ -77,7 +99,7 @@ struct Poll {
 
 #[derive(Debug)]
 pub(super) struct Core {
-    host: u32,
+    pub(super) host: u32,
     step: Step,
     pub(super) interrupts: VecDeque<Interrupt>,
     /// Queues to poll, in turn.
@@ -97,6 +119,10 @@ pub(super) struct Core {
     outgoing: VecDeque<Outgoing>,
     /// All that is outgoing is sent before anything else.
     drain: bool,
+    /// Work of programs, which waits for all of the above.
+    tasks: VecDeque<Task>,
+    /// Tasks begun.
+    begun: u32,
     /// When the last step began ends.
     until: Time,
     /// Time worked until the last sample.
@@ -119,6 +145,8 @@ impl Core {
             ipis: 0,
             outgoing: VecDeque::new(),
             drain: false,
+            tasks: VecDeque::new(),
+            begun: 0,
             until: Time::ZERO,
             sampled: Span::ZERO,
         }
@@ -162,11 +190,35 @@ impl Core {
 }
 
 impl Hosts {
-    /// Sets an idle core to work.
+    /// Sets an idle core to work. One that works for a program puts that off.
     pub(super) fn wake(&mut self, now: Time, core: u32, events: &mut EventQueue) {
-        if matches!(self.cores[core as usize].step, Step::Idle) {
+        let own = &mut self.cores[core as usize];
+        match own.step {
+            Step::Idle => self.proceed(now, core, events),
+            Step::Task(task, _) if own.until > now => {
+                let left = own.until.since(now);
+                let host = &mut self.models[own.host as usize];
+                host.counters.busy[(core - host.first_core) as usize] -= left;
+                own.tasks.push_front(Task { cost: left, ..task });
+                own.until = now;
+                self.proceed(now, core, events);
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives the core that runs process `process` of `node` work of a program, after what it has already. Says whether the
+    /// host has a model: work takes no time without.
+    pub fn add_task(&mut self, now: Time, (node, process): (NodeId, u32), task: Task, events: &mut EventQueue) -> bool {
+        let Some(&host) = self.by_node.get(&node) else { return false };
+        let Host { model, first_core, .. } = &self.models[host as usize];
+        let core = first_core + process % model.cores;
+        let own = &mut self.cores[core as usize];
+        own.tasks.push_back(task);
+        if matches!(own.step, Step::Idle) {
             self.proceed(now, core, events);
         }
+        true
     }
 
     /// Tells `each` of every core how long it has worked since this was asked last: host, number in it, time.
@@ -178,6 +230,14 @@ impl Hosts {
             let worked = host.counters.busy[nth as usize].saturating_sub(core.until.since(now.min(core.until)));
             each(host.node, nth, worked.saturating_sub(core.sampled));
             core.sampled = worked;
+        }
+    }
+
+    /// Whether an event of `core` with this number ends its step, and not one that was put off.
+    pub(super) fn ends_step(&self, core: u32, sequence: u32) -> bool {
+        match self.cores[core as usize].step {
+            Step::Task(_, number) => sequence == number,
+            _ => sequence == 0,
         }
     }
 
@@ -216,6 +276,10 @@ impl Hosts {
                 counters.bursts += 1;
                 Done::Sent(frames)
             }
+            Step::Task(task, _) => {
+                counters.tasks += 1;
+                Done::Task(task)
+            }
         }
     }
 
@@ -236,7 +300,8 @@ impl Hosts {
         own.until = now + took;
         let host = &mut self.models[own.host as usize];
         host.counters.busy[(core - host.first_core) as usize] += took;
-        events.push(now + took, Unit::Core(core).source(), 0);
+        let sequence = if let Step::Task(_, number) = step { number } else { 0 };
+        events.push(now + took, Unit::Core(core).source(), sequence);
     }
 
     /// The next step of a core with its cost, or nothing if that takes another look.
@@ -276,6 +341,9 @@ impl Hosts {
             own.drain = true;
         } else if !own.polls.is_empty() {
             own.softirq = Some((0, now));
+        } else if let Some(task) = own.tasks.pop_front() {
+            own.begun = own.begun.wrapping_add(1).max(1);
+            return Some((Step::Task(task, own.begun), task.cost));
         } else {
             return Some((Step::Idle, Span::ZERO));
         }

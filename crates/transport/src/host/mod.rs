@@ -18,17 +18,25 @@
 //! connection, otherwise when the core's softirq ends. Frames sent at one instant by one connection are one burst of
 //! at most 64 KB if the card segments.
 //!
+//! Programs have work for cores, too ([`Hosts::add_task`]). It waits until a core has no frame to take or to send, and an
+//! interrupt puts it off: under enough frames programs stand still (receive livelock: Mogul and Ramakrishnan, *Eliminating
+//! receive livelock in an interrupt-driven kernel*, ACM TOCS 15(3), 1997). What a program writes when its work is done,
+//! its core sends at once.
+//!
 //! **Order of events.** A core has one event: the end of its step. A queue has one: its coalescing timer. Both are of
 //! the last class, so that a step that ends at an instant sees all else of that instant; among them the order is that
 //! of [`Unit`]. A step takes 1 ps at least, whatever it costs.
 //!
 //! **Left out:** adaptive coalescing and IRQ moderation across queues; pre-emption within a step (an interrupt waits
-//! for the step under way); `ksoftirqd` and the scheduler, applications and their copies (put them in the costs), RFS;
+//! for the step under way, unless it is a program's); `ksoftirqd`, which would share a flooded core with programs, and the
+//! scheduler: programs of a core take turns task by task; copies of data (put them in the costs), RFS;
 //! the sixteen-frame batches in which drivers refill rings and the batches of eight in which unmerged frames go up;
 //! a merged segment that stays for the next poll because the budget ran out (here every poll ends with a flush);
 //! transmit queues and their completions: the port of the interface is the only one, and a sender's small-queue limit
 //! counts what has reached it, not what waits for the core; caches, memory bandwidth, PCIe. RSS and RPS take a hash of
 //! our own and not Toeplitz over addresses.
+
+use std::collections::BTreeMap;
 
 use headway_engine::{EventClass, EventQueue, Source, mix64};
 use headway_fabric::{Endpoint, Graph, LinkId, NodeId};
@@ -46,7 +54,7 @@ use self::core::{Core, Interrupt};
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::core::Done;
+pub(crate) use self::core::{Done, Task, Whose};
 pub(crate) use self::pool::Chain;
 use self::pool::Pool;
 
@@ -136,6 +144,8 @@ pub struct HostCounters {
     pub segments: u64,
     /// Bursts sent.
     pub bursts: u64,
+    /// Pieces of programs' work done.
+    pub tasks: u64,
     /// Frames that found a ring full.
     pub ring_drops: u64,
     /// Frames in segments that found a backlog full.
@@ -207,6 +217,7 @@ const NO_INTERFACE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     models: Vec<Host>,
+    by_node: BTreeMap<NodeId, u32>,
     /// Per link that arrives at a host with a model: its interface. Empty if there are none.
     arriving: Vec<u32>,
     interfaces: Vec<Interface>,
@@ -221,6 +232,8 @@ pub(crate) struct Hosts {
     waiting: u64,
     /// The core whose work is being given to connections.
     current: Option<u32>,
+    /// The core at which a program acts: what it sends, this core sends.
+    pub acting: Option<u32>,
 }
 
 /// The hash of the card: the switches choose by the same hash of the flow, and what they choose must not decide what the
@@ -256,7 +269,7 @@ impl Hosts {
         assert!(model.budget > 0 && model.softirq_budget > 0 && model.backlog > 0, "{model:?}");
         // with neither there would be no interrupts
         assert!(!model.coalesce_time.is_zero() || model.coalesce_frames > 0, "{model:?}");
-        assert!(self.models.iter().all(|host| host.node != node), "a host has one model");
+        assert!(!self.by_node.contains_key(&node), "a host has one model");
         self.arriving.resize(graph.links().len(), NO_INTERFACE);
         let (host, first_core) = (self.models.len() as u32, self.cores.len() as u32);
         for (nth, link) in graph.interfaces(node).iter().enumerate() {
@@ -271,6 +284,7 @@ impl Hosts {
         }
         self.cores.extend((0..model.cores).map(|_| Core::new(host)));
         let counters = HostCounters { busy: vec![Span::ZERO; model.cores as usize], ..HostCounters::default() };
+        self.by_node.insert(node, host);
         self.models.push(Host { model, node, first_core, counters });
     }
 
@@ -368,7 +382,10 @@ impl Hosts {
     pub fn send(&mut self, now: Time, interface: u32, to: Endpoint, frame: Frame, events: &mut EventQueue) {
         let host = self.interfaces[interface as usize].host;
         let own = to.0 ^ 1; // the other half of the subflow
-        let core = if self.models[host as usize].model.rps {
+        let acting = self.acting.filter(|&core| self.cores[core as usize].host == host);
+        let core = if let Some(core) = acting {
+            core
+        } else if self.models[host as usize].model.rps {
             self.steered(own, host)
         } else {
             self.queues[self.queue_of(own, interface) as usize].core
@@ -381,6 +398,10 @@ impl Hosts {
     /// it has done; the caller acts on that and then calls [`proceed`](Self::proceed).
     pub fn fire(&mut self, now: Time, entity: u32, sequence: u32, events: &mut EventQueue) -> Option<(u32, Done)> {
         match Unit::of(entity) {
+            Unit::Core(core) if !self.ends_step(core, sequence) => {
+                events.pop();
+                None
+            }
             Unit::Core(core) => {
                 events.pop();
                 self.current = Some(core);

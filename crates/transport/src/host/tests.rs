@@ -83,6 +83,7 @@ impl Bench {
             };
             match done {
                 Done::Inside => {}
+                Done::Task(task) => unreachable!("these hosts run no programs: {task:?}"),
                 Done::Segment(mut chain) => {
                     self.delivered.push((now, chain.end, chain.frames));
                     while let Some((end, frame)) = self.hosts.take(&mut chain) {

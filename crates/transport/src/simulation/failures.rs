@@ -34,6 +34,7 @@ impl Simulation {
         if made.learnt {
             self.tcp.reroute(&mut self.env);
             self.datagrams.reroute(&mut self.env);
+            self.roce.reroute(&mut self.env);
             // Resolved routes stay: frames may be on their way on them.
             if let Some(external) = &mut self.external {
                 external.routes.clear();

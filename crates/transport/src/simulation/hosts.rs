@@ -4,8 +4,9 @@ use headway_fabric::{Endpoint, NodeId};
 use headway_units::Time;
 
 use super::Simulation;
+use crate::application::Application;
 use crate::endpoint::{Side, side};
-use crate::host::{Chain, Done, HostCounters, HostModel};
+use crate::host::{Chain, Done, HostCounters, HostModel, Whose};
 use crate::segment::Frame;
 use crate::tcp::receiver::Answer;
 
@@ -33,7 +34,7 @@ impl Simulation {
     }
 
     /// A core or a card of a host with a model.
-    pub(super) fn on_host(&mut self, now: Time, entity: u32, sequence: u32) {
+    pub(super) fn on_host(&mut self, now: Time, entity: u32, sequence: u32, application: &mut dyn Application) {
         let Some((core, done)) = self.env.net.hosts.fire(now, entity, sequence, &mut self.env.net.queue) else {
             return;
         };
@@ -45,6 +46,17 @@ impl Simulation {
                     let (to, frame) = self.env.net.hosts.leave(core);
                     self.leave_host(now, to, frame);
                 }
+            }
+            Done::Task(task) => {
+                self.env.net.hosts.acting = Some(core);
+                match task.whose {
+                    Whose::Server => self.servers.worked(now, task.tag, &mut self.tcp, &mut self.env),
+                    Whose::Program => {
+                        application.worked(now, task.tag, &mut self.sockets());
+                        self.attend_later(now, application);
+                    }
+                }
+                self.env.net.hosts.acting = None;
             }
         }
         self.env.net.hosts.proceed(now, core, &mut self.env.net.queue);

@@ -19,6 +19,7 @@ impl Simulation {
                 match self.carriers[usize::from(flow.start.profile)] {
                     Carrier::Tcp(_) => self.tcp.sample(flow, round, &mut push),
                     Carrier::Datagram(_) => self.datagrams.sample(flow, round, &mut push),
+                    Carrier::Roce(_) => self.roce.sample(flow, round, &mut push),
                     Carrier::Relayed(_) => self.relays.sample(flow, round, &self.tcp, &mut push),
                 }
             }

@@ -9,8 +9,8 @@ use headway_control::lanes::{Lanes, Observation, Permit, Permits, Progress, Role
 use headway_units::{Bytes, Span, Time};
 
 use crate::network::Network;
+use crate::ranges::Ranges;
 use crate::tcp::profile::{LanePlan, Profile, Scheduler};
-use crate::tcp::ranges::Ranges;
 use crate::tcp::receiver::{Inflow, Receiver, Shared};
 use crate::tcp::sender::{Burst, Phase, Sender};
 use crate::tcp::writer::{Head, Writer};

@@ -31,10 +31,10 @@ use sender::{Context, Phase, Sender};
 
 pub(crate) mod connection;
 mod lanes;
+pub(crate) mod listen;
 mod opening;
 
 pub(crate) mod profile;
-pub(crate) mod ranges;
 pub(crate) mod receiver;
 mod relayed;
 mod reset;
@@ -73,6 +73,8 @@ pub(crate) struct Tcp {
     closing: Vec<u32>,
     /// Ends of two-way connections were reset, or lost in a crash.
     resets: bool,
+    /// Hosts that listen.
+    pub listening: listen::Listening,
 }
 
 /// What a connection has left to do by when, if its flow has a deadline.
@@ -106,6 +108,7 @@ impl Tcp {
             sockets: SocketEvents::default(),
             closing: Vec::new(),
             resets: false,
+            listening: listen::Listening::default(),
         }
     }
 

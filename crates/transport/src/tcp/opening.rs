@@ -139,8 +139,12 @@ impl Tcp {
         if c.stream.is_some() {
             receiver.make_two_way();
         }
+        let traffic = env.flows[c.flow].start.traffic;
         if env.net.cards.any() {
-            env.net.cards.open(endpoint(place, Side::Receiver), env.flows[c.flow].start.traffic);
+            env.net.cards.open(endpoint(place, Side::Receiver), traffic);
+        }
+        for half in [Side::Receiver, Side::Sender] {
+            env.net.priorities.open(endpoint(place, half), traffic);
         }
         put(&mut self.senders, place, Sender::new(place, connection, route, join, profile, sender_timers));
         put(&mut self.receivers, place, receiver);

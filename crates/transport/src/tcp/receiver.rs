@@ -12,10 +12,10 @@ use headway_units::{Span, Time};
 
 use crate::endpoint::{Side, endpoint};
 use crate::network::Network;
+use crate::ranges::Ranges;
 use crate::sack_pool::SackBlocks;
 use crate::segment::{Frame, NO_EXTRA, Segment, flag, frame_size, syn_options, unwrap};
 use crate::tcp::profile::Profile;
-use crate::tcp::ranges::Ranges;
 use crate::timer::Timer;
 
 mod adaptive;

@@ -95,6 +95,9 @@ impl Tcp {
             return;
         }
         self.resets = true;
+        if socket.end == End::Acceptor {
+            self.end_half_open(socket.connection, env);
+        }
         let (own, other) = (self.subflow_of(self.outgoing(socket)), self.subflow_of(self.incoming(socket)));
         let sender = &mut self.senders[own as usize];
         let opened = sender.phase != Phase::Opening;

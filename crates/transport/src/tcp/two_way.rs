@@ -150,6 +150,9 @@ impl Tcp {
                 self.on_two_way_ack(now, subflow, (frame, blocks, false), env);
             }
             Side::Receiver => {
+                if self.listening.any() && !self.admits(now, subflow, frame, env) {
+                    return env.net.extras.discard(frame.body.extra);
+                }
                 if let Some(ack) = env.net.extras.take_riding(frame.body.extra) {
                     self.on_riding(now, subflow, &ack, env);
                 }
@@ -167,7 +170,7 @@ impl Tcp {
         let opened = !receiver.is_established();
         if frame.tag & flag::SYN != 0 {
             let stream = connection.stream_mut();
-            if stream.answer != SynAnswer::AtOnce {
+            if matches!(stream.answer, SynAnswer::Asks | SynAnswer::Asked) {
                 return self.ask(now, place, env);
             }
             stream.note_syn_ack(now);

@@ -18,6 +18,10 @@ pub(crate) enum SynAnswer {
     Asks,
     /// It has been asked, and has not answered.
     Asked,
+    /// A listening host, which has not seen SYN or had no place for it.
+    Listens,
+    /// A listening host has; the third part of the handshake is missing.
+    HalfOpen,
 }
 
 /// The programs' side of one direction: who writes at one end and reads at the other.

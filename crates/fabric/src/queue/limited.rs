@@ -1,0 +1,334 @@
+//! A drop-tail queue whose port may be limited to less than its line: by shaping, where frames wait until they conform, or
+//! by policing, where frames that do not conform are dropped before they are queued.
+//!
+//! Both are token buckets (tc-tbf(8); RFC 2697's committed bucket). The limit may be set, changed and lifted at any time.
+//! Frames within a burst keep the line's spacing. Without a limit, frames leave as they do from a drop-tail queue. What is
+//! counted is frames, without preamble and gap, as Linux' tbf does.
+
+use headway_units::{Bytes, Rate, Time};
+
+use super::discipline::{Chosen, PortParameters, Scheduler, Spec, Verdict, Waiting};
+use super::drop_tail::DropTail;
+use super::fifo::{Backlog, Fifo};
+use super::limit::Limit;
+use crate::bucket::Bucket;
+use crate::pool::{FrameHandle, Pool};
+
+/// What happens to frames beyond a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Excess {
+    /// They wait in the queue.
+    Waits,
+    /// They are dropped.
+    Drops,
+}
+
+/// A drop-tail queue that may be limited; without a limit at first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitedSpec {
+    /// As of [`super::QueueSpec::DropTail`].
+    pub limit: Option<Limit>,
+    /// As of [`super::QueueSpec::DropTail`].
+    pub mark: Option<Limit>,
+    /// What happens to frames beyond the limit.
+    pub excess: Excess,
+    /// Bytes that may pass at once. Frames larger than it are dropped by policing and wait for a full bucket otherwise.
+    pub burst: Bytes,
+}
+
+impl Spec for LimitedSpec {
+    type Discipline = Limited;
+    const NAME: &'static str = "drop-tail with a limit";
+
+    fn discipline(&self, _port: &PortParameters) -> Limited {
+        Limited {
+            queue: DropTail::new(self.limit, self.mark),
+            fifo: Fifo::EMPTY,
+            first: 0,
+            excess: self.excess,
+            burst: self.burst,
+            bucket: None,
+        }
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        self.limit
+    }
+}
+
+/// The queue of a port.
+#[derive(Debug)]
+pub(crate) struct Limited {
+    queue: DropTail,
+    fifo: Fifo,
+    /// Bytes of the first frame, if one waits.
+    first: u64,
+    excess: Excess,
+    burst: Bytes,
+    bucket: Option<Bucket>,
+}
+
+impl Limited {
+    /// Another limit from `now` on, or none. The port has to be woken.
+    pub fn set(&mut self, now: Time, rate: Option<Rate>) {
+        match (&mut self.bucket, rate) {
+            (Some(bucket), Some(rate)) => bucket.change(now, rate),
+            (own, rate) => *own = rate.map(|rate| Bucket::new(now, rate, self.burst)),
+        }
+    }
+
+    fn gate(&self) -> Option<&Bucket> {
+        self.bucket.as_ref().filter(|_| self.excess == Excess::Waits)
+    }
+}
+
+impl Scheduler for Limited {
+    fn admit(&mut self, now: Time, (bytes, frames): (Bytes, u32), size: u16) -> Verdict {
+        let verdict = self.queue.offer(bytes, frames, size);
+        let size = u64::from(size);
+        if let (Some(bucket), Excess::Drops, true) = (&mut self.bucket, self.excess, verdict != Verdict::Drop) {
+            if !bucket.fits(size) || bucket.holds(size) > now {
+                return Verdict::Drop;
+            }
+            bucket.take(now, size);
+        }
+        verdict
+    }
+
+    fn enqueue<B: Copy>(&mut self, frame: FrameHandle, waiting: &mut Waiting<'_, B>) -> Result<(), FrameHandle> {
+        if self.fifo.is_empty() {
+            self.first = waiting.size(&frame);
+        }
+        waiting.push(&mut self.fifo, frame);
+        Ok(())
+    }
+
+    fn dequeue<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) -> Option<Chosen> {
+        if self.ready(waiting.backlog) > waiting.now {
+            return None;
+        }
+        let taken = waiting.pop(&mut self.fifo)?;
+        self.first = self.fifo.first_size(waiting.pool).unwrap_or(0);
+        if let (Some(bucket), Excess::Waits) = (&mut self.bucket, self.excess) {
+            bucket.take(waiting.now, taken.size);
+        }
+        Some(Chosen { frame: taken.frame, size: taken.size, marked: false })
+    }
+
+    fn ready(&self, _backlog: &Backlog) -> Time {
+        if self.fifo.is_empty() { Time::NEVER } else { self.gate().map_or(Time::ZERO, |gate| gate.holds(self.first)) }
+    }
+
+    fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {
+        waiting.flush(&mut self.fifo);
+    }
+
+    fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
+        self.fifo.count(pool)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headway_engine::{EventClass, EventQueue, Streams};
+    use headway_units::{Span, Time};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Endpoint, Fabric, Graph, LinkId, Packet, QueueSpec, Step, Wire};
+
+    const LINE: Rate = Rate::from_gbps(1);
+
+    /// A port of 1 Gb/s, so 8 ns a byte, and no delay.
+    struct Bench {
+        fabric: Fabric<()>,
+        queue: EventQueue,
+        link: LinkId,
+        hop: u32,
+        /// When the last bit of each frame has left, and its size.
+        left: Vec<(Time, u16)>,
+        refused: u64,
+    }
+
+    fn at(nanos: u64) -> Time {
+        Time::ZERO + Span::from_nanos(nanos)
+    }
+
+    fn limited(excess: Excess, limit: Option<Limit>) -> QueueSpec {
+        let mark = Some(Limit::Bytes(Bytes::new(6_000)));
+        QueueSpec::Limited(LimitedSpec { limit, mark, excess, burst: Bytes::new(3_000) })
+    }
+
+    impl Bench {
+        fn new(queue: QueueSpec) -> Bench {
+            let wire = Wire { rate: LINE, delay: Span::ZERO, gap: Bytes::ZERO, loss: 0.0, queue };
+            let mut graph = Graph::new();
+            let [a, b] = ["a", "b"].map(|name| graph.add_host(name, Span::ZERO).unwrap());
+            let (link, _) = graph.connect(a, b, wire, wire).unwrap();
+            let mut fabric = Fabric::new(&graph, Streams::new(1));
+            let hop = fabric.routes.insert(&[link], Endpoint(7));
+            Bench { fabric, queue: EventQueue::new(), link, hop, left: Vec::new(), refused: 0 }
+        }
+
+        /// Handles the events before `end`.
+        fn until(&mut self, end: Time) {
+            while let Some((now, source, sequence)) = self.queue.peek().filter(|&(now, ..)| now < end) {
+                if source.class() == EventClass::Arrival {
+                    match self.fabric.arrival(&mut self.queue, now, source.entity()) {
+                        Step::Delivered(_, packet) => self.left.push((now, packet.size)),
+                        Step::Discarded(..) => self.refused += 1,
+                        Step::Forwarded => unreachable!("one hop"),
+                    }
+                } else {
+                    self.fabric.departure(&mut self.queue, now, source.entity(), sequence);
+                }
+                self.fabric.assert_conserved();
+            }
+        }
+
+        fn offer(&mut self, now: Time, size: u16) -> bool {
+            let packet = Packet { hop: self.hop, size, tos: 2, tag: 0, body: () };
+            let taken = self.fabric.send(&mut self.queue, now, packet).is_ok();
+            self.refused += u64::from(!taken);
+            taken
+        }
+
+        fn limit(&mut self, now: Time, rate: Option<Rate>) {
+            self.fabric.limit(&mut self.queue, now, self.link, rate);
+        }
+
+        /// The start of a frame's transmission.
+        fn started(&(left, size): &(Time, u16)) -> u64 {
+            left.picos() - 8_000 * u64::from(size)
+        }
+    }
+
+    /// 100 Mb/s is 80 ns a byte: 3,000 bytes at once, at the line's spacing, then a frame of 1,500 in 120 µs.
+    #[test]
+    fn shaped_frames_leave_in_a_burst_at_the_lines_rate_and_then_at_the_limit() {
+        let mut bench = Bench::new(limited(Excess::Waits, None));
+        bench.limit(at(0), Some(Rate::from_mbps(100)));
+        (0..4).for_each(|_| assert!(bench.offer(at(0), 1_500)));
+        bench.until(Time::NEVER);
+        let starts: Vec<Time> = bench.left.iter().map(|left| Time::from_picos(Bench::started(left))).collect();
+        assert_eq!(starts, [at(0), at(12_000), at(120_000), at(240_000)]);
+    }
+
+    #[test]
+    fn a_limit_that_is_lifted_lets_all_go_at_the_lines_rate() {
+        let mut bench = Bench::new(limited(Excess::Waits, None));
+        bench.limit(at(0), Some(Rate::from_bps(1_000)));
+        (0..4).for_each(|_| assert!(bench.offer(at(0), 1_500)));
+        bench.until(at(1_000_000));
+        assert_eq!(bench.left.len(), 2, "the burst");
+        bench.limit(at(1_000_000), None);
+        bench.until(Time::NEVER);
+        assert_eq!(bench.left[2..], [(at(1_012_000), 1_500), (at(1_024_000), 1_500)]);
+    }
+
+    #[test]
+    fn policed_frames_beyond_the_burst_are_dropped_and_counted() {
+        let mut bench = Bench::new(limited(Excess::Drops, None));
+        bench.limit(at(0), Some(Rate::from_mbps(100)));
+        assert_eq!([1_500, 1_400, 200, 100].map(|size| bench.offer(at(0), size)), [true, true, false, true]);
+        // 80 ns a byte
+        assert!(!bench.offer(at(3_000), 100));
+        assert!(bench.offer(at(8_000), 100));
+        bench.until(Time::NEVER);
+        let counters = bench.fabric.counters(bench.link);
+        assert_eq!((counters.dropped.frames, counters.dropped.bytes, counters.delivered.frames), (2, 300, 4));
+    }
+
+    #[test]
+    fn what_comes_in_is_policed_at_the_wires_far_end() {
+        let mut bench = Bench::new(QueueSpec::DropTail { limit: None, mark: None });
+        bench.fabric.allow_policing(bench.link, Bytes::new(3_000));
+        (0..4).for_each(|_| assert!(bench.offer(at(0), 1_500)));
+        bench.fabric.police(at(0), bench.link, Some(Rate::from_mbps(100)));
+        bench.until(Time::NEVER);
+        // they come every 12 µs, which give 150 bytes
+        let counters = bench.fabric.counters(bench.link);
+        assert_eq!((counters.policed.frames, counters.delivered.frames, counters.accepted.frames), (2, 2, 4));
+        bench.fabric.police(at(60_000), bench.link, None);
+        assert!(bench.offer(at(60_000), 1_500));
+        bench.until(Time::NEVER);
+        assert_eq!(bench.fabric.counters(bench.link).delivered.frames, 3);
+    }
+
+    proptest! {
+        /// A port that may be limited and is not does as a drop-tail port does, to the picosecond.
+        #[test]
+        fn without_a_limit_it_is_drop_tail(steps in prop::collection::vec((0_u64..20_000, 64_u16..1_519), 1..200), police: bool) {
+            let limit = Some(Limit::Bytes(Bytes::new(9_000)));
+            let excess = if police { Excess::Drops } else { Excess::Waits };
+            let plain = QueueSpec::DropTail { limit, mark: Some(Limit::Bytes(Bytes::new(6_000))) };
+            let mut benches = [Bench::new(limited(excess, limit)), Bench::new(plain)];
+            for bench in &mut benches {
+                let mut now = 0;
+                for &(later, size) in &steps {
+                    now += later;
+                    // departures come before arrivals of the same instant at neither port: a frame that leaves now
+                    bench.until(at(now) + Span::from_picos(1));
+                    bench.offer(at(now), size);
+                }
+                bench.until(Time::NEVER);
+            }
+            let [own, plain] = &benches;
+            prop_assert_eq!(&own.left, &plain.left);
+            prop_assert_eq!(own.fabric.counters(own.link), plain.fabric.counters(plain.link));
+        }
+
+        /// Over any window, what leaves is at most the burst and what the limits in force gave; changes lose no frame, and
+        /// what is dropped is counted.
+        #[test]
+        fn what_leaves_conforms_and_nothing_is_lost(
+            steps in prop::collection::vec((0_u64..60_000, 64_u16..1_519, prop::option::of(1_000_000_u64..900_000_000)), 1..150),
+            police: bool,
+        ) {
+            let excess = if police { Excess::Drops } else { Excess::Waits };
+            let mut bench = Bench::new(limited(excess, Some(Limit::Bytes(Bytes::new(30_000)))));
+            let (mut now, mut offered) = (0, 0);
+            let mut changes = vec![(at(0), 100_000_000)];
+            bench.limit(at(0), Some(Rate::from_bps(100_000_000)));
+            for &(later, size, change) in &steps {
+                now += later;
+                bench.until(at(now));
+                if let Some(rate) = change {
+                    bench.limit(at(now), Some(Rate::from_bps(rate)));
+                    changes.push((at(now), rate));
+                } else {
+                    bench.offer(at(now), size);
+                    offered += 1;
+                }
+            }
+            bench.until(Time::NEVER);
+            let counters = bench.fabric.counters(bench.link);
+            prop_assert_eq!(bench.left.len() as u64 + bench.refused, offered);
+            prop_assert_eq!(counters.dropped.frames, bench.refused);
+            if !police {
+                conforms(&bench, &changes)?;
+            }
+        }
+    }
+
+    /// What left, in bits · ps/s: at most the burst and the integral of the limits, from any frame's start to any other's.
+    fn conforms(bench: &Bench, changes: &[(Time, u64)]) -> Result<(), TestCaseError> {
+        let integral = |until: u64| -> i128 {
+            let ends = changes.iter().skip(1).map(|change| change.0.picos()).chain([u64::MAX]);
+            let parts = changes
+                .iter()
+                .zip(ends)
+                .map(|(&(from, rate), to)| i128::from(to.min(until).saturating_sub(from.picos())) * i128::from(rate));
+            parts.sum()
+        };
+        // since the frame at which the most has been left unused
+        let (mut sum, mut least) = (0_i128, i128::MAX);
+        for left in &bench.left {
+            let given = integral(Bench::started(left));
+            least = least.min(sum - given);
+            sum += i128::from(left.1) * 8_000_000_000_000;
+            prop_assert!(sum - given - least <= 3_000 * 8_000_000_000_000);
+        }
+        Ok(())
+    }
+}

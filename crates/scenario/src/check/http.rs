@@ -1,0 +1,79 @@
+//! Web clients and servers.
+
+use super::arrivals::times;
+use crate::checker::Checker;
+use crate::schema::{HostKind, HostsRecord, HttpRecord, ScenarioRecord, ServerRecord, SizeKind};
+
+pub(super) fn check(scenario: &ScenarioRecord, name: &str, http: &HttpRecord, index: &str, checker: &mut Checker) {
+    group(scenario, name, &http.to, &["traffic", index, "to"], checker);
+    if http.clients.is_empty() {
+        let message = format!("traffic `{name}` has no clients");
+        checker.problem(&["traffic", index, "clients"], message, "", Some("clients = [{ on = \"GROUP\" }]"));
+    }
+    let mut seen = vec![http.to.as_str()];
+    for (place, clients) in http.clients.iter().enumerate() {
+        let place = place.to_string();
+        let path = |key: &'static str| ["traffic", index, "clients", place.as_str(), key];
+        let on = clients.on.as_str();
+        if seen.contains(&on) {
+            let message = format!("`{on}` is in traffic `{name}` twice");
+            let help = "servers and each kind of clients need hosts of their own";
+            checker.problem(&path("on"), message, "once more", Some(help));
+        } else if group(scenario, name, on, &path("on"), checker) {
+            let modelled = scenario.hosts.get(on).is_some_and(|group| group.model.is_some());
+            let costs = [("cpu-per-request", clients.cpu_per_request), ("cpu-per-session", clients.cpu_per_session)];
+            for (key, _) in costs.into_iter().filter(|(_, cost)| !cost.is_zero() && !modelled) {
+                let message = format!("`traffic.{name}.clients.{place}.{key}` takes a core, and `{on}` has none");
+                checker.problem(
+                    &path(key),
+                    message,
+                    "",
+                    Some(&format!("give it cores: [hosts] {on} = {{ …, model = {{}} }}")),
+                );
+            }
+        }
+        seen.push(on);
+    }
+    let own = ["traffic", index, "page"];
+    let label = format!("`traffic.{name}.page`");
+    let wrong = match &http.page.0 {
+        SizeKind::Unlimited(_) => Some("without end"),
+        SizeKind::Shared(_) => Some("shared out among senders"),
+        kind => {
+            kind.check(&format!("traffic.{name}.page"), &own, checker);
+            None
+        }
+    };
+    if let Some(wrong) = wrong {
+        checker.problem(&own, format!("{label} cannot be {wrong}"), "", Some("use an amount, or a distribution"));
+    }
+    times(scenario, name, (http.start, http.stop), index, checker);
+}
+
+/// Checks that `group` is one of modelled hosts.
+fn group(scenario: &ScenarioRecord, name: &str, group: &str, path: &[&str], checker: &mut Checker) -> bool {
+    if !checker.known(path, group, "host group", scenario.hosts.names()) {
+        return false;
+    }
+    let kind = scenario.hosts.get(group).and_then(|group| group.kind).unwrap_or(scenario.host_kind);
+    if kind != HostKind::Modelled {
+        let message = format!("kernel hosts cannot take part in traffic `{name}`, which is of modelled web clients");
+        let help = "use modelled hosts, or programs such as nginx and ab, with traffic of kind = \"command\"";
+        checker.problem(path, message, &format!("`{group}` has kernels"), Some(help));
+    }
+    true
+}
+
+/// Checks the server of the host group `name`.
+pub(super) fn server(server: &ServerRecord, group: &HostsRecord, name: &str, checker: &mut Checker) {
+    let costs = [
+        ("cpu-per-connection", server.cpu_per_connection),
+        ("cpu-per-request", server.cpu_per_request),
+        ("cpu-per-open", server.cpu_per_open),
+    ];
+    for (key, _) in costs.into_iter().filter(|(_, cost)| !cost.is_zero() && group.model.is_none()) {
+        let message = format!("`hosts.{name}.server.{key}` takes a core, and the hosts have none");
+        let help = "give them cores: model = { cores = 4 }";
+        checker.problem(&["hosts", name, "server", key], message, "", Some(help));
+    }
+}

@@ -1,0 +1,483 @@
+//! Closed-loop HTTP clients, as ApacheBench is one: each has so many sessions, and a session asks for the next page when it
+//! has the one before.
+//!
+//! A session opens a connection, sends a request, takes the answer in and, if the connection was for so many requests,
+//! closes it. Each of these three steps is work of the client's one process, a third of the cost of a request, done in
+//! the order in which it came up. So a client is limited by its processor or by what its sessions wait for, whichever
+//! is less, as ApacheBench is, which is one thread. A request begins when SYN leaves, or on a kept connection when it is
+//! sent, and ends when the last byte has come, with the end of the connection if that was to come, and the client has
+//! taken it in.
+//!
+//! A request whose time is up, or whose connection is reset, is over: its connection is given up, and its session goes on
+//! with the next request on a new one. (ApacheBench gives up as a whole, unless told otherwise.)
+//!
+//! # Random streams
+//! Client number `n`, over all groups, has `{name}/{n}/page` and `{name}/{n}/think`. The `k`-th request of a client is for
+//! the `k`-th page that is drawn, so what clients ask for does not depend on what becomes of it.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use headway_engine::{Stream, Streams};
+use headway_units::{Bytes, Span, Time};
+use thiserror::Error;
+
+use crate::pairs::MAX_GENERATORS;
+use crate::size::Size;
+
+/// Clients that are alike.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClientGroup {
+    /// How many.
+    pub clients: usize,
+    /// Sessions of each.
+    pub concurrency: u32,
+    /// Requests of each; no limit if there is none.
+    pub requests: Option<u64>,
+    /// The work of a request.
+    pub cost: Span,
+    /// Further work of it for each session of its client.
+    pub session_cost: Span,
+}
+
+/// Clients of web servers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Http {
+    /// Unique within a scenario; names the random streams.
+    pub name: String,
+    /// The clients.
+    pub groups: Vec<ClientGroup>,
+    /// Bytes of a request.
+    pub request: Bytes,
+    /// Bytes before the page in an answer.
+    pub header: Bytes,
+    /// The pages.
+    pub page: Size,
+    /// Requests of a connection: at least 1. After the last the server closes it.
+    pub per_connection: u64,
+    /// The mean of the time between a page and the next request of a session, which is exponential.
+    pub think: Span,
+    /// How long a request may take.
+    pub timeout: Option<Span>,
+    /// No request begins before.
+    pub start: Time,
+    /// No request begins then or later.
+    pub stop: Time,
+}
+
+/// Why there are no such clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum HttpError {
+    /// Nobody asks.
+    #[error("there are no clients, or one has no session")]
+    None,
+    /// More than requests have names for.
+    #[error("{sessions} sessions are too many: at most {MAX_GENERATORS}")]
+    TooMany {
+        /// Sessions of all clients.
+        sessions: usize,
+    },
+}
+
+/// A session, by its place among all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SessionId(pub u32);
+
+/// Who carries out what sessions do.
+pub trait Wire {
+    /// Gives the process of a session's client work; [`Sessions::worked`] follows with this serial number. False if work takes
+    /// no time.
+    fn work(&mut self, session: SessionId, serial: u32, cost: Span) -> bool;
+    /// Opens a connection, in place of the one that the session had.
+    fn connect(&mut self, session: SessionId, serial: u32);
+    /// Sends a request on the connection, of an answer of so many bytes, after which the server closes if it is the last.
+    fn ask(&mut self, session: SessionId, request: Bytes, answer: Bytes, last: bool);
+    /// Closes the connection.
+    fn close(&mut self, session: SessionId);
+    /// Gives the connection up.
+    fn abort(&mut self, session: SessionId);
+    /// Segments retransmitted and time-outs of the session's connection so far.
+    fn troubles(&self, session: SessionId) -> (u32, u32);
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It has not.
+    Open,
+    /// With its page.
+    Done,
+    /// Its connection was reset.
+    Refused,
+    /// Its time was up.
+    TimedOut,
+}
+
+/// A request and what became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageRequest {
+    /// The client's group.
+    pub group: usize,
+    /// The client's place in it.
+    pub client: usize,
+    /// The session.
+    pub session: SessionId,
+    /// The request's number in its session, from 0.
+    pub number: u32,
+    /// When it began.
+    pub start: Time,
+    /// Whether it has a connection opened for it.
+    pub opens: bool,
+    /// When its connection was open; `None` if it was not, or had been before.
+    pub connected: Option<Time>,
+    /// When the first byte of the answer was there.
+    pub first_byte: Option<Time>,
+    /// When it was done.
+    pub end: Option<Time>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Bytes of the answer.
+    pub size: Bytes,
+    /// Those of them that came.
+    pub received: Bytes,
+    /// Segments that its connection retransmitted, both ways.
+    pub retransmissions: u32,
+    /// Retransmission time-outs of its connection, both ways.
+    pub timeouts: u32,
+    /// SYNs sent again.
+    pub syn_timeouts: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Between requests, or without any left.
+    Idle,
+    /// The client is opening a connection.
+    Opening,
+    /// Until the connection is open.
+    Connecting,
+    /// The client is sending the request.
+    Sending,
+    /// For the answer.
+    Waiting,
+    /// The client is taking the answer in.
+    Taking,
+}
+
+#[derive(Debug)]
+struct Session {
+    client: u32,
+    state: State,
+    /// Requests begun, and things that may be late for others: tells events of former requests apart.
+    serial: u32,
+    requests: u32,
+    /// The request under way.
+    current: Option<PageRequest>,
+    /// Requests of the connection so far, the current one included; 0 without a connection.
+    on_connection: u64,
+    /// The server has closed.
+    ended: bool,
+    /// Troubles of the connection before the current request.
+    before: (u32, u32),
+}
+
+#[derive(Debug)]
+struct Client {
+    group: usize,
+    nth: usize,
+    /// Requests it has yet to begin; none if there is no limit.
+    left: Option<u64>,
+    page: Stream,
+    think: Stream,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Begin,
+    TimeOut,
+}
+
+/// The sessions of one run; see [`Http::sessions`].
+#[derive(Debug)]
+pub struct Sessions {
+    http: Http,
+    clients: Vec<Client>,
+    sessions: Vec<Session>,
+    /// Time, session, what, and its serial number.
+    due: BinaryHeap<Reverse<(Time, u32, Due, u32)>>,
+    done: Vec<PageRequest>,
+}
+
+impl Http {
+    /// Its sessions in one run. `streams` are those of one repeat ([`Streams::part`]).
+    ///
+    /// # Errors
+    /// [`HttpError`].
+    pub fn sessions(&self, streams: Streams) -> Result<Sessions, HttpError> {
+        let count = self
+            .groups
+            .iter()
+            .fold(0_usize, |sum, group| sum.saturating_add(group.clients.saturating_mul(group.concurrency as usize)));
+        if self.groups.is_empty() || self.groups.iter().any(|group| group.clients == 0 || group.concurrency == 0) {
+            return Err(HttpError::None);
+        }
+        if count > MAX_GENERATORS {
+            return Err(HttpError::TooMany { sessions: count });
+        }
+        let (mut clients, mut sessions, mut due) = (Vec::new(), Vec::new(), BinaryHeap::new());
+        for (group, own) in self.groups.iter().enumerate() {
+            for nth in 0..own.clients {
+                let client = clients.len() as u32;
+                for _ in 0..own.concurrency {
+                    due.push(Reverse((self.start, sessions.len() as u32, Due::Begin, 0)));
+                    sessions.push(Session {
+                        client,
+                        state: State::Idle,
+                        serial: 0,
+                        requests: 0,
+                        current: None,
+                        on_connection: 0,
+                        ended: false,
+                        before: (0, 0),
+                    });
+                }
+                let stream = |what: &str| streams.stream(&format!("{}/{client}/{what}", self.name));
+                clients.push(Client { group, nth, left: own.requests, page: stream("page"), think: stream("think") });
+            }
+        }
+        Ok(Sessions { http: self.clone(), clients, sessions, due, done: Vec::new() })
+    }
+}
+
+impl Sessions {
+    /// When something is to be done next, if nothing happens before.
+    pub fn next_time(&self) -> Option<Time> {
+        self.due.peek().map(|Reverse((time, ..))| *time)
+    }
+
+    /// By session its client: the group, and the place there.
+    pub fn clients(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.sessions.iter().map(|session| {
+            let client = &self.clients[session.client as usize];
+            (client.group, client.nth)
+        })
+    }
+
+    /// Does what is due at `now`.
+    pub fn act(&mut self, now: Time, wire: &mut impl Wire) {
+        while let Some(&Reverse((time, session, what, serial))) = self.due.peek()
+            && time <= now
+        {
+            self.due.pop();
+            if self.sessions[session as usize].serial != serial {
+                continue;
+            }
+            match what {
+                Due::Begin => self.begin(now, session, wire),
+                Due::TimeOut => {
+                    wire.abort(SessionId(session));
+                    self.give_up(now, session, Outcome::TimedOut, wire);
+                }
+            }
+        }
+    }
+
+    /// The client's work for a session is done.
+    pub fn worked(&mut self, now: Time, session: SessionId, serial: u32, wire: &mut impl Wire) {
+        let own = &mut self.sessions[session.0 as usize];
+        if own.serial != serial {
+            return;
+        }
+        match own.state {
+            State::Opening => {
+                own.state = State::Connecting;
+                own.on_connection = 1;
+                own.ended = false;
+                own.before = (0, 0);
+                self.set_off(now, session.0);
+                let serial = self.sessions[session.0 as usize].serial;
+                wire.connect(session, serial);
+            }
+            State::Sending => {
+                own.state = State::Waiting;
+                let last = own.on_connection >= self.http.per_connection;
+                let answer = own.current.as_ref().expect("it has begun").size;
+                wire.ask(session, self.http.request, answer, last);
+            }
+            State::Taking => self.end(now, session.0, wire),
+            State::Idle | State::Connecting | State::Waiting => unreachable!("nobody works for it"),
+        }
+    }
+
+    /// The connection is open.
+    pub fn connected(&mut self, now: Time, session: SessionId, wire: &mut impl Wire) {
+        let own = &mut self.sessions[session.0 as usize];
+        if own.state != State::Connecting {
+            return;
+        }
+        let current = own.current.as_mut().expect("it has begun");
+        current.connected = Some(now);
+        current.syn_timeouts = wire.troubles(session).1;
+        own.state = State::Sending;
+        self.work(now, session.0, wire);
+    }
+
+    /// So many bytes have come.
+    pub fn received(&mut self, now: Time, session: SessionId, bytes: Bytes, wire: &mut impl Wire) {
+        let own = &mut self.sessions[session.0 as usize];
+        if let Some(current) = own.current.as_mut().filter(|_| own.state == State::Waiting) {
+            current.first_byte.get_or_insert(now);
+            current.received = Bytes::new(current.received.get().saturating_add(bytes.get()));
+            self.consider(now, session.0, wire);
+        }
+    }
+
+    /// The server has closed.
+    pub fn ended(&mut self, now: Time, session: SessionId, wire: &mut impl Wire) {
+        self.sessions[session.0 as usize].ended = true;
+        self.consider(now, session.0, wire);
+    }
+
+    /// The server has reset the connection.
+    pub fn reset(&mut self, now: Time, session: SessionId, wire: &mut impl Wire) {
+        let own = &mut self.sessions[session.0 as usize];
+        own.on_connection = 0;
+        if own.current.is_some() {
+            self.give_up(now, session.0, Outcome::Refused, wire);
+        }
+    }
+
+    /// What became of all requests that began, in order of their ends, those that are open last.
+    pub fn finish(mut self) -> Vec<PageRequest> {
+        self.done.extend(self.sessions.iter().filter_map(|session| session.current));
+        self.done
+    }
+
+    // ---- inside ----------------------------------------------------------------------------------------------
+
+    /// Gives the client a third of the work of a request; what takes no time is done at once.
+    fn work(&mut self, now: Time, session: u32, wire: &mut impl Wire) {
+        let own = &self.sessions[session as usize];
+        let group = &self.http.groups[self.clients[own.client as usize].group];
+        let whole = group.cost + group.session_cost.saturating_mul(u64::from(group.concurrency));
+        let serial = own.serial;
+        let cost = Span::from_picos(whole.picos() / 3);
+        if cost.is_zero() || !wire.work(SessionId(session), serial, cost) {
+            self.worked(now, SessionId(session), serial, wire);
+        }
+    }
+
+    /// A session begins its next request, if its client has one left.
+    fn begin(&mut self, now: Time, session: u32, wire: &mut impl Wire) {
+        let own = &mut self.sessions[session as usize];
+        let client = &mut self.clients[own.client as usize];
+        if now >= self.http.stop || client.left == Some(0) {
+            if own.on_connection > 0 {
+                own.on_connection = 0;
+                wire.close(SessionId(session));
+            }
+            return;
+        }
+        client.left = client.left.map(|left| left - 1);
+        own.serial = own.serial.wrapping_add(1);
+        let page = self.http.page.draw(&mut client.page);
+        own.current = Some(PageRequest {
+            group: client.group,
+            client: client.nth,
+            session: SessionId(session),
+            number: own.requests,
+            start: now,
+            opens: own.on_connection == 0,
+            connected: None,
+            first_byte: None,
+            end: None,
+            outcome: Outcome::Open,
+            size: Bytes::new(page.get().saturating_add(self.http.header.get())),
+            received: Bytes::ZERO,
+            retransmissions: 0,
+            timeouts: 0,
+            syn_timeouts: 0,
+        });
+        own.requests += 1;
+        if own.on_connection > 0 {
+            own.on_connection += 1;
+            own.state = State::Sending;
+            self.set_off(now, session);
+        } else {
+            own.state = State::Opening;
+        }
+        self.work(now, session, wire);
+    }
+
+    /// The time of a request begins.
+    fn set_off(&mut self, now: Time, session: u32) {
+        let own = &mut self.sessions[session as usize];
+        own.current.as_mut().expect("it has begun").start = now;
+        if let Some(timeout) = self.http.timeout {
+            self.due.push(Reverse((now.saturating_add(timeout), session, Due::TimeOut, own.serial)));
+        }
+    }
+
+    /// Whether the answer is there.
+    fn consider(&mut self, now: Time, session: u32, wire: &mut impl Wire) {
+        let own = &mut self.sessions[session as usize];
+        let Some(current) = own.current.as_ref().filter(|_| own.state == State::Waiting) else { return };
+        let last = own.on_connection >= self.http.per_connection;
+        if current.received >= current.size && (own.ended || !last) {
+            own.state = State::Taking;
+            self.work(now, session, wire);
+        }
+    }
+
+    /// A request is done.
+    fn end(&mut self, now: Time, session: u32, wire: &mut impl Wire) {
+        let own = &mut self.sessions[session as usize];
+        if own.on_connection >= self.http.per_connection {
+            own.on_connection = 0;
+        }
+        let closes = own.on_connection == 0;
+        self.note(now, session, Outcome::Done, wire);
+        if closes {
+            wire.close(SessionId(session));
+        }
+        self.go_on(now, session, wire);
+    }
+
+    /// A request is over, and so is its connection.
+    fn give_up(&mut self, now: Time, session: u32, outcome: Outcome, wire: &mut impl Wire) {
+        self.note(now, session, outcome, wire);
+        self.sessions[session as usize].on_connection = 0;
+        self.go_on(now, session, wire);
+    }
+
+    /// Writes down what became of the request under way.
+    fn note(&mut self, now: Time, session: u32, outcome: Outcome, wire: &impl Wire) {
+        let own = &mut self.sessions[session as usize];
+        let mut current = own.current.take().expect("it is under way");
+        let troubles = wire.troubles(SessionId(session));
+        current.outcome = outcome;
+        current.end = (outcome == Outcome::Done).then_some(now);
+        current.retransmissions = troubles.0.saturating_sub(own.before.0);
+        current.timeouts = troubles.1.saturating_sub(own.before.1);
+        if own.state == State::Connecting {
+            current.syn_timeouts = current.timeouts;
+        }
+        own.before = troubles;
+        own.state = State::Idle;
+        // what is still to come for it is late
+        own.serial = own.serial.wrapping_add(1);
+        self.done.push(current);
+    }
+
+    /// A session goes on, after a while if its client thinks.
+    fn go_on(&mut self, now: Time, session: u32, wire: &mut impl Wire) {
+        let own = &self.sessions[session as usize];
+        if self.http.think.is_zero() {
+            return self.begin(now, session, wire);
+        }
+        let mean = self.http.think.picos() as f64;
+        let think = self.clients[own.client as usize].think.exponential(mean);
+        let at = now.saturating_add(Span::from_picos(think as u64));
+        self.due.push(Reverse((at, session, Due::Begin, own.serial)));
+    }
+}
