@@ -64,6 +64,8 @@ impl Controller for MaxMin {
             // which ports a full bottleneck squeezes is not seen: each may be one of them
             let squeezed = limit.map_or(total > FULL * capacity, |limit| port.rate > FULL * limit.bps() as f64);
             let asked = if squeezed { MORE * port.rate } else { port.rate };
+            // nobody takes more than its line
+            let asked = asked.min(spec.line.bps() as f64);
             *demand += NEW * (asked - *demand);
         }
         let wanted: Vec<f64> =

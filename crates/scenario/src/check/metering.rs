@@ -1,7 +1,7 @@
 //! Limits on ports of switches.
 
 use headway_language::Name;
-use headway_levers::metering::MeteringRecord;
+use headway_levers::metering::{MeteringRecord, Way};
 
 use crate::checker::Checker;
 use crate::schema::{HostKind, ScenarioRecord};
@@ -51,15 +51,18 @@ fn names(scenario: &ScenarioRecord, groups: &[Name], at: &[&str], checker: &mut 
     }
 }
 
-/// Frames that wait before a kernel host's cable would have to be kept back in its guest.
+/// Frames that wait before a kernel host's cable would have to be kept back in its guest; those that wait at a switch are
+/// the fabric's, whoever sent them. Namespaces have no fabric.
 fn modelled(scenario: &ScenarioRecord, metering: &MeteringRecord, at: &[&str], checker: &mut Checker) {
     let kind = |group: &str| scenario.hosts.get(group).and_then(|own| own.kind).unwrap_or(scenario.host_kind);
     for (place, group) in metering.ports.iter().enumerate() {
-        if kind(group) != HostKind::Modelled {
-            let place = place.to_string();
-            let message = format!("the ports of `{group}` cannot be limited: its hosts are not modelled");
-            let help = "limits are of switches between modelled hosts";
-            checker.problem(&[at, &["ports", &place]].concat(), message, "for modelled hosts", Some(help));
-        }
+        let help = match (kind(group), metering.way) {
+            (HostKind::Modelled, _) | (HostKind::Linux, Way::Out) => continue,
+            (HostKind::Linux, Way::Into) => "limit the other way, way = \"out\"",
+            (HostKind::Namespaces, _) => "limits are of switches between modelled hosts or kernel hosts",
+        };
+        let place = place.to_string();
+        let message = format!("the ports of `{group}` cannot be limited: its hosts are not modelled");
+        checker.problem(&[at, &["ports", &place]].concat(), message, "not of modelled hosts", Some(help));
     }
 }
