@@ -8,6 +8,7 @@ use headway_scenario::Overrides;
 use headway_scenario::schema::HostKind;
 use headway_units::{Bytes, Span};
 
+use crate::lossless::args::{LosslessArgs, PLAN_EXAMPLES};
 use crate::model::args::{MODEL_EXAMPLES, ModelArgs};
 
 /// Simulates data-centre TCP: which way of sending makes my flows finish sooner, and by how much?
@@ -47,6 +48,9 @@ pub enum Command {
     /// Compute throughput by formulae: of a connection over a long path, and split by relays
     #[command(after_long_help = MODEL_EXAMPLES)]
     Model(ModelArgs),
+    /// Print the settings of real switches and cards that follow from a scenario of lossless Ethernet
+    #[command(after_long_help = PLAN_EXAMPLES)]
+    Lossless(LosslessArgs),
     /// Measure how far modelled hosts are from real Linux kernels
     #[command(after_long_help = FIDELITY_EXAMPLES)]
     Fidelity(FidelityArgs),

@@ -17,6 +17,7 @@ mod failure;
 mod fidelity;
 mod interrupt;
 mod kernel;
+mod lossless;
 mod model;
 mod progress;
 mod reproduce;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare(&args),
         Command::Cost(args) => cost::cost(&args),
         Command::Model(args) => model::model(&args),
+        Command::Lossless(args) => lossless::lossless(&args),
         Command::Fidelity(args) => fidelity::fidelity(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Kernel(args) => kernel::kernel(&args.command),

@@ -15,6 +15,7 @@ mod check;
 mod checker;
 pub mod cost;
 mod document;
+pub mod equipment;
 mod kinds;
 mod limits;
 pub mod plan;

@@ -21,6 +21,7 @@ mod protocol {
     mod relay;
     mod replication;
     mod roce;
+    mod servers;
     mod stress;
     mod timeout;
     mod two_way;

@@ -23,7 +23,7 @@ struct Class {
 /// The classes of a port, and whose turn it is.
 #[derive(Debug, Clone)]
 pub(super) struct Classes {
-    classes: Vec<Class>,
+    all: Vec<Class>,
     /// Strict ones, in order.
     strict: Vec<usize>,
     /// The one that has its turn, of all.
@@ -51,7 +51,7 @@ impl Classes {
         }
         let mut strict: Vec<usize> = (0..classes.len()).filter(|&at| classes[at].strict).collect();
         strict.sort_by_key(|&at| std::cmp::Reverse(classes[at].members));
-        Classes { classes, strict, turn: 0, given: false }
+        Classes { all: classes, strict, turn: 0, given: false }
     }
 
     /// The priority that sends next among those of `may`: `first` has when and how large the first frame of each is. The
@@ -61,14 +61,14 @@ impl Classes {
             let able = members & may;
             (0..PRIORITIES as u8).filter(|&own| able >> own & 1 == 1).min_by_key(|&own| first[usize::from(own)].0)
         };
-        if let Some(own) = self.strict.iter().find_map(|&at| oldest(self.classes[at].members)) {
+        if let Some(own) = self.strict.iter().find_map(|&at| oldest(self.all[at].members)) {
             return Some(own);
         }
         if may == 0 {
             return None;
         }
         loop {
-            let class = &mut self.classes[self.turn];
+            let class = &mut self.all[self.turn];
             match oldest(class.members).filter(|_| !class.strict) {
                 Some(own) => {
                     if !std::mem::replace(&mut self.given, true) {
@@ -82,14 +82,14 @@ impl Classes {
                 }
                 None => class.deficit = 0,
             }
-            self.turn = (self.turn + 1) % self.classes.len();
+            self.turn = (self.turn + 1) % self.all.len();
             self.given = false;
         }
     }
 
     /// Forgets whose turn it was.
     pub fn reset(&mut self) {
-        self.classes.iter_mut().for_each(|class| class.deficit = 0);
+        self.all.iter_mut().for_each(|class| class.deficit = 0);
         (self.turn, self.given) = (0, false);
     }
 }

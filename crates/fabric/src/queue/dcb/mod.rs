@@ -262,12 +262,12 @@ impl Scheduler for DcbPort {
         self.settle(waiting);
         let mut may = 0;
         let mut first = [(0, 0); PRIORITIES];
-        for at in 0..PRIORITIES {
+        for (at, own) in first.iter_mut().enumerate() {
             if let Some(slot) = self.queues[at].first(waiting.pool)
                 && !self.is_held_back(at)
             {
                 may |= 1 << at;
-                first[at] = (slot.arrival.picos(), u64::from(slot.packet.size));
+                *own = (slot.arrival.picos(), u64::from(slot.packet.size));
             }
         }
         let priority = self.classes.choose(may, &first)?;

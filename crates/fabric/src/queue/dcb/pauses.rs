@@ -83,7 +83,7 @@ impl Paused {
 
     fn end_one(&mut self, at: usize, end: Time) {
         if let Some(since) = self.since[at].take() {
-            self.before[at] = self.before[at] + end.since(since);
+            self.before[at] += end.since(since);
         }
     }
 

@@ -1,0 +1,146 @@
+use headway_control::lossless::Chip;
+use headway_scenario::Document;
+use headway_scenario::equipment::{Equipment, Wanted};
+use headway_scenario::plan::Network;
+use serde_json::Value;
+
+use super::args::Marks;
+use super::{linux, sonic, table};
+
+const SCENARIO: &str = r#"
+name = "lossless"
+about = "Four hosts on a switch"
+duration = "1s"
+[topology]
+kind = "two-tier"
+leaves = 1
+spines = 1
+hosts-per-leaf = 4
+link = { rate = "10Gbps", delay = "25ns" }
+queue = { kind = "drop-tail", limit = "1MB" }
+[hosts]
+a = { count = 3 }
+b = { count = 1 }
+[[traffic]]
+name = "storage"
+from = "a"
+to = "b"
+size = "1MB"
+arrival = { kind = "once" }
+priority = 3
+[[policy]]
+name = "plain"
+transport = { kind = "tcp" }
+"#;
+
+fn equipment(chip: Option<&str>) -> Equipment {
+    let document = Document::parse(SCENARIO, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let scenario = document.scenario(&document.points()[0]).unwrap_or_else(|problems| panic!("{problems}"));
+    let wanted = Wanted { priorities: vec![3, 4], chip: chip.and_then(Chip::find), ..Wanted::default() };
+    Equipment::new(&scenario, &Network::build(&scenario).unwrap(), &wanted).unwrap()
+}
+
+/// Commands by hand from the grammar of `dcb ets help` and the others.
+#[test]
+fn commands_are_those_of_iproute2() {
+    let text = linux::commands(&equipment(None), "eth1").unwrap_or_else(|_| panic!("it has cards"));
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "# 4 hosts at 10Gbps, 5 m");
+    assert_eq!(
+        lines[1],
+        "dcb ets set dev eth1 willing off tc-tsa all:strict 0:ets 1:ets 2:ets tc-bw all:0 0:34 1:33 2:33 \
+         prio-tc 0:0 1:0 2:0 3:1 4:2 5:0 6:0 7:0"
+    );
+    // 2 · 250 bits of cable, 2 · 8,192 and 30,720
+    assert_eq!(lines[2], "dcb pfc set dev eth1 prio-pfc all:off 3:on 4:on delay 47604");
+    let headroom = equipment(None).links[0].headroom.get();
+    assert_eq!(
+        lines[3],
+        format!(
+            "dcb buffer set dev eth1 prio-buffer 0:0 1:0 2:0 3:1 4:2 5:0 6:0 7:0 buffer-size 1:{headroom} 2:{headroom}"
+        )
+    );
+    assert_eq!(lines[4], "dcb app replace dev eth1 dscp-prio 0:0");
+    assert_eq!(lines[11], "dcb app replace dev eth1 dscp-prio 56:7");
+    for wrong in ["", "a b", "$(reboot)", "a-name-of-16-byte"] {
+        assert!(linux::commands(&equipment(None), wrong).is_err(), "{wrong}");
+    }
+}
+
+/// Every value is text, every name that is referred to is there, and the headroom is that of a published profile:
+/// `pg_lossless_10000_5m_profile` of Spectrum has 49,152 B, 19,456 of them XON (sonic-utilities, version 1.0.4; computed
+/// for packets of 9,100 B).
+#[test]
+fn the_fragment_is_whole() {
+    let own = equipment(Some("spectrum"));
+    let (_, ports) = own.switches.iter().find(|(name, _)| name == "leaf0").unwrap();
+    for marks in [Marks::Dcqcn, Marks::Dctcp, Marks::None] {
+        let all = sonic::fragment(&own, ports, 4, marks);
+        only_text(&all);
+        let keys = |table: &str| -> Vec<String> {
+            all[table].as_object().unwrap_or_else(|| panic!("{table}")).keys().cloned().collect()
+        };
+        let names = ["Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12", "Ethernet16"];
+        let mut found = keys("PORT_QOS_MAP");
+        found.sort_by_key(|name| name[8..].parse::<u32>().unwrap());
+        assert_eq!(found, names);
+        for (port, map) in all["PORT_QOS_MAP"].as_object().unwrap() {
+            assert_eq!((&map["pfc_enable"], &map["pfcwd_sw_enable"]), (&"3,4".into(), &"3,4".into()), "{port}");
+            for (field, table) in [
+                ("dscp_to_tc_map", "DSCP_TO_TC_MAP"),
+                ("tc_to_queue_map", "TC_TO_QUEUE_MAP"),
+                ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"),
+                ("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE"),
+            ] {
+                assert!(all[table][map[field].as_str().unwrap()].is_object(), "{field}");
+            }
+        }
+        assert_eq!(keys("BUFFER_PG").len(), 2 * names.len());
+        for (_, group) in all["BUFFER_PG"].as_object().unwrap() {
+            let profile = &all["BUFFER_PROFILE"][group["profile"].as_str().unwrap()];
+            let number = |key: &str| profile[key].as_str().unwrap().parse::<u64>().unwrap();
+            assert_eq!(number("size"), number("xon") + number("xoff"));
+            assert_eq!(number("xon"), 19_456);
+            assert!(all["BUFFER_POOL"][profile["pool"].as_str().unwrap()].is_object());
+        }
+        for (_, queue) in all["QUEUE"].as_object().unwrap() {
+            assert!(all["SCHEDULER"][queue["scheduler"].as_str().unwrap()].is_object());
+            if let Some(marks) = queue.get("wred_profile") {
+                let own = &all["WRED_PROFILE"][marks.as_str().unwrap()];
+                let number = |key: &str| own[key].as_str().unwrap().parse::<u64>().unwrap();
+                assert!(number("green_min_threshold") <= number("green_max_threshold"));
+                assert!(number("green_drop_probability") <= 100);
+            }
+        }
+        assert_eq!(all.get("WRED_PROFILE").is_some(), marks != Marks::None);
+        for (_, watchdog) in all["PFC_WD"].as_object().unwrap() {
+            // sonic-pfcwd.yang: 100..5000 and 100..60000 ms
+            for (key, most) in [("detection_time", 5_000), ("restoration_time", 60_000)] {
+                let ms: u64 = watchdog[key].as_str().unwrap().parse().unwrap();
+                assert!((100..=most).contains(&ms));
+            }
+        }
+        assert_eq!(all["DSCP_TO_TC_MAP"]["HEADWAY"]["26"], "3");
+        assert_eq!(all["TC_TO_PRIORITY_GROUP_MAP"]["HEADWAY"]["5"], "0");
+    }
+}
+
+fn only_text(value: &Value) {
+    match value {
+        Value::Object(all) => all.values().for_each(only_text),
+        other => assert!(other.is_string(), "{other}"),
+    }
+}
+
+#[test]
+fn tables_and_json_have_all_cables_and_classes() {
+    let own = equipment(None);
+    let text = table::text(&own);
+    for word in ["10Gbps", "5 m", "priority 3", "34 %", "208B"] {
+        assert!(text.contains(word), "{word} is not in\n{text}");
+    }
+    let json = table::json(&own);
+    assert_eq!(json["links"].as_array().unwrap().len(), own.links.len());
+    assert_eq!(json["links"][0]["headroom_bytes"], own.links[0].headroom.get());
+    assert_eq!(json["classes"].as_array().unwrap().len(), 3);
+}
