@@ -6,7 +6,7 @@
 # Tests keep their kernel image here; users' own images stay as they are.
 export HEADWAY_CACHE ?= $(CURDIR)/target/headway-cache
 # Programs that scenarios run on kernel hosts, as far as the machine has them.
-PROGRAMS := $(foreach program,nginx wget haproxy,$(if $(shell command -v $(program)),--add $(program)))
+PROGRAMS := $(foreach program,nginx wget haproxy ab,$(if $(shell command -v $(program)),--add $(program)))
 
 test: image ## Build and run every test
 	cargo test --workspace --quiet

@@ -46,9 +46,12 @@ pub enum EventClass {
     /// A card of queue pairs sends its next frame, or one of its queue pairs has waited for too long (entity: which). After
     /// everything that sends, too: queue pairs that the instant has brought are there for it.
     Rdma = 14,
-    /// Queues were sampled (entity: 0), and those are told whom it concerns. Last: nothing waits for it, and nothing of the
-    /// instant that could be sampled is still to come.
+    /// Queues were sampled (entity: 0), and those are told whom it concerns. After all of the network: nothing waits for it,
+    /// and nothing of the instant that could be sampled is still to come.
     Notice = 15,
+    /// Counters of ports are read and limits are set (entity: who). Last: it sees all of the instant, and what it sets holds
+    /// from the next one on.
+    Control = 16,
 }
 
 impl EventClass {
@@ -75,6 +78,7 @@ impl EventClass {
             13 => EventClass::Card,
             14 => EventClass::Rdma,
             15 => EventClass::Notice,
+            16 => EventClass::Control,
             _ => panic!("no such class of events"),
         }
     }

@@ -11,7 +11,7 @@ use crate::class::EventClass;
 pub struct Source(u32);
 
 impl Source {
-    const ENTITY_BITS: u32 = 28;
+    const ENTITY_BITS: u32 = 27;
     /// The number of entities a class can have.
     pub const MAX_ENTITIES: u32 = 1 << Self::ENTITY_BITS;
 

@@ -150,7 +150,10 @@ impl CellPlan {
         trace: Option<&mut Vec<Traced>>,
     ) -> Result<Outcome, Failure> {
         let streams = Streams::new(seed).part("repeat", u64::from(job.repeat));
-        let graph = self.network.built.graph.clone();
+        let mut graph = self.network.built.graph.clone();
+        if let Some(metering) = &self.models.metering {
+            metering.prepare(&mut graph);
+        }
         let mut simulation = Simulation::new(graph, self.models.transports(), self.models.measure.clone(), streams);
         for &(host, model) in &self.models.hosts {
             simulation.model_host(host, model);
@@ -172,6 +175,9 @@ impl CellPlan {
         }
         simulation.set_failures(&self.failures);
         simulation.set_crashes(&self.models.crashes);
+        if let Some(metering) = &self.models.metering {
+            simulation.set_metering(metering.start());
+        }
         if trace.is_some() {
             simulation.trace();
         }
@@ -302,11 +308,12 @@ impl CellPlan {
         Outcome { job, flows, samples, ports: None, commands: joined.commands, failed, counters, digest, end: self.end }
     }
 
-    /// What the queues of ports dropped, of those that did.
+    /// What the queues of ports, and limits on them, dropped, of those that did.
     fn ports(&self, simulation: &mut Simulation) -> Vec<PortRecord> {
         let mut ports = Vec::new();
         for link in (0..self.network.built.graph.links().len() as u32).map(LinkId) {
-            let drops = simulation.port(link).0.dropped.frames;
+            let counters = simulation.port(link).0;
+            let drops = counters.dropped.frames + counters.policed.frames;
             if drops > 0 {
                 ports.push(PortRecord { port: self.network.port_name(link).into(), drops });
             }
@@ -357,6 +364,7 @@ impl CellPlan {
             SampleKind::Queue => ("queue_bytes", 1.0),
             SampleKind::Arrivals => ("arrivals_bps", 1.0),
             SampleKind::Core => ("core_share", 1.0),
+            SampleKind::Limit => ("limit_bps", 1.0),
         };
         Sample { time: sample.time, entity: entity.into(), metric: metric.into(), value: sample.value * scale }
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use headway_units::Span;
 use thiserror::Error;
 
-use crate::queue::SharedBufferSpec;
+use crate::queue::{QueueSpec, SharedBufferSpec};
 use crate::wire::Wire;
 
 /// Index of a node in [`Graph::nodes`].
@@ -217,6 +217,11 @@ impl Graph {
     /// Lets all output ports of `node` share one buffer. What their queues allow each stays as it is.
     pub fn share_buffer(&mut self, node: NodeId, buffer: SharedBufferSpec) {
         self.nodes[node.index()].buffer = Some(buffer);
+    }
+
+    /// Gives the output port of `link` another queue.
+    pub fn set_queue(&mut self, link: LinkId, queue: QueueSpec) {
+        self.links[link.index()].wire.queue = queue;
     }
 
     /// Lets a host forward what is not for it, from any of its interfaces to any other, as switches do.

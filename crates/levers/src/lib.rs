@@ -9,6 +9,7 @@
 
 pub mod lanes;
 pub mod lossless;
+pub mod metering;
 mod mistake;
 pub mod pacing;
 pub mod relay;

@@ -15,7 +15,7 @@ pub struct Totals {
     pub events: u64,
     /// Frames times links.
     pub hops: u64,
-    /// Frames dropped by queues.
+    /// Frames dropped by queues, and by limits on ports.
     pub drops: u64,
     /// Frames damaged on wires.
     pub lost: u64,
@@ -93,7 +93,7 @@ impl Environment {
         Totals {
             events: self.net.queue.taken(),
             hops: self.net.fabric.hops(),
-            drops: ports.dropped.frames,
+            drops: ports.dropped.frames + ports.policed.frames,
             lost: ports.lost.frames,
             down: ports.down.frames,
             marks: ports.marked,

@@ -22,6 +22,8 @@ pub enum SampleKind {
     Arrivals,
     /// Share of the time since the last sample that a core of a host with a model worked.
     Core,
+    /// The limit on a port, bit/s; the line's rate where there is none now.
+    Limit,
 }
 
 impl SampleKind {
@@ -29,7 +31,7 @@ impl SampleKind {
     pub fn is_of_flows(self) -> bool {
         match self {
             SampleKind::Goodput | SampleKind::Cwnd | SampleKind::Rtt | SampleKind::LinkCost => true,
-            SampleKind::Queue | SampleKind::Arrivals | SampleKind::Core => false,
+            SampleKind::Queue | SampleKind::Arrivals | SampleKind::Core | SampleKind::Limit => false,
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::external::{ExternalError, ExternalHosts};
 use crate::flows::{FlowEnd, FlowStart, Flows};
 use crate::ideal::ideal;
 use crate::measure::{Measure, Round, Sample};
+use crate::metering::MeteringState;
 use crate::network::Network;
 use crate::qcn::Qcn;
 use crate::relay::{CRASHES, Relays, Rest};
@@ -35,6 +36,7 @@ mod external;
 mod failures;
 mod hosts;
 mod lossless;
+mod metering;
 mod qcn;
 mod relays;
 mod sampling;
@@ -52,6 +54,7 @@ pub struct Simulation {
     relays: Relays,
     servers: Servers,
     external: Option<ExternalHosts>,
+    metering: Option<Box<MeteringState>>,
     /// Who carries the flows of each profile.
     carriers: Vec<Carrier>,
     measure: Measure,
@@ -124,6 +127,7 @@ impl Simulation {
             relays,
             servers: Servers::default(),
             external: None,
+            metering: None,
             carriers,
             rounds: measure.rounds(),
             offered: vec![0; measure.links.len()],
@@ -209,6 +213,7 @@ impl Simulation {
                 EventClass::Notice => self.on_notice(),
                 EventClass::Rdma => self.roce.on_event(now, entity, sequence, &mut self.env),
                 EventClass::Card => self.on_pace(now, entity, sequence),
+                EventClass::Control => self.on_control(now, entity),
             }
         }
         self.env.now = end;

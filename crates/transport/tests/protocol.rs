@@ -13,6 +13,7 @@ mod protocol {
     mod lanes;
     mod lifecycle;
     mod linux;
+    mod metering;
     mod multipath;
     mod pacing;
     mod path;

@@ -110,9 +110,12 @@ impl Monitor {
             plausible(spec.line, seconds, &old.into, &new.into)?;
             plausible(spec.line, seconds, &old.out, &new.out)?;
             refused += new.out.drops - old.out.drops;
-            entered += new.into.packets - old.into.packets;
+            if spec.counted || spec.limitable {
+                entered += new.into.packets - old.into.packets;
+            }
         }
-        // which port's frames the switch dropped on their way out is not counted: all lose alike
+        // Which port's frames were dropped on their way out is not counted: all lose alike. A frame enters by one of the ports
+        // that count and is dropped once at most, however many switches it passes.
         let through = if entered == 0 { 1.0 } else { 1.0 - (refused as f64 / entered as f64).min(1.0) };
         let ports = self.ports.iter().zip(&before).zip(readings).map(|((spec, old), new)| {
             let (from, to) = match self.direction {
@@ -127,7 +130,9 @@ impl Monitor {
                 }
                 Direction::Out => 1.0,
             };
-            let rate = bytes * 8.0 / seconds;
+            // a port that is read only is there for its drops and its queue
+            let observed = spec.counted || spec.limitable;
+            let rate = if observed { bytes * 8.0 / seconds } else { 0.0 };
             let queue = new.into.queue.max(new.out.queue).get();
             let queueing = queue as f64 * 8.0 / (spec.line.bps().max(1)) as f64;
             PortWindow { goodput: rate * kept, rate, queueing, rtt: new.rtt.map(Span::as_secs_f64) }

@@ -10,6 +10,7 @@ mod failures;
 mod flows;
 mod http;
 mod lossless;
+mod metering;
 mod network;
 mod pacing;
 mod quick;
@@ -29,6 +30,7 @@ pub(crate) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     flows::check(scenario, checker);
     pacing::check(scenario, checker);
     lossless::check(scenario, checker);
+    metering::check(scenario, checker);
     failures::check(scenario, checker);
     relay::check(scenario, checker);
     roce::check(scenario, checker);

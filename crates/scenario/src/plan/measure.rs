@@ -42,6 +42,7 @@ fn kind(series: Series) -> SampleKind {
         Series::Queue => SampleKind::Queue,
         Series::Arrivals => SampleKind::Arrivals,
         Series::Core => SampleKind::Core,
+        Series::Limit => SampleKind::Limit,
     }
 }
 
@@ -57,8 +58,16 @@ fn check_intervals(scenario: &ScenarioRecord) -> Result<(), PlanError> {
             return Err(PlanError::new(if own.is_some() { &path } else { &["measure", "interval"] }, message));
         }
     }
-    let all =
-        [Series::Goodput, Series::Cwnd, Series::Rtt, Series::LinkCost, Series::Queue, Series::Arrivals, Series::Core];
+    let all = [
+        Series::Goodput,
+        Series::Cwnd,
+        Series::Rtt,
+        Series::LinkCost,
+        Series::Queue,
+        Series::Arrivals,
+        Series::Core,
+        Series::Limit,
+    ];
     match all.into_iter().find(|one| record.intervals.of(*one).is_some() && !record.series.contains(one)) {
         Some(series) => {
             let name = series.as_str();

@@ -10,6 +10,7 @@ mod host;
 mod lossless;
 mod measure;
 mod messages;
+mod metering;
 mod models;
 mod network;
 mod pacing;
@@ -25,6 +26,7 @@ mod workload;
 
 pub use error::PlanError;
 pub use failures::{build as failures, carriers};
+pub use metering::MeteringPlan;
 pub use models::ModelPlan;
 pub use network::{Hosts, Network};
 pub use relay::RelayPlan;

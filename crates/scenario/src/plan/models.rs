@@ -8,6 +8,7 @@ use headway_transport::{
 };
 
 use super::error::PlanError;
+use super::metering::MeteringPlan;
 use super::network::Network;
 use super::relay::RelayPlan;
 use super::traffics::TrafficPlan;
@@ -36,6 +37,8 @@ pub struct ModelPlan {
     pub lossless: Option<LosslessSpec>,
     /// Congestion points of switches, if the policy has them.
     pub qcn: Option<QcnModel>,
+    /// Limits on ports of switches, if the policy has any.
+    pub metering: Option<MeteringPlan>,
     /// The quantities that are recorded over time.
     pub measure: Measure,
 }
@@ -80,13 +83,14 @@ impl ModelPlan {
         if qcn.is_some() {
             qcn::add_cards(scenario, policy, network, &mut cards)?;
         }
+        let metering = MeteringPlan::build(scenario, policy, network)?;
         let relays = relay::build(scenario, (record, policy), network, traffic, &profiles, kernels)?;
         let crashes = failures::crashes(scenario, network)?;
         let ours = |crash: &Crash| relays.as_ref().is_some_and(|own| own.relay.hosts.contains(&crash.host));
         let crashes = crashes.into_iter().filter(ours).collect();
         let roce = roce::build(scenario, record, policy)?;
         let (hosts, servers) = (host::models(scenario, network)?, host::servers(scenario, network));
-        Ok(ModelPlan { profiles, roce, relays, crashes, hosts, servers, cards, lossless, qcn, measure })
+        Ok(ModelPlan { profiles, roce, relays, crashes, hosts, servers, cards, lossless, qcn, metering, measure })
     }
 
     /// How flows are carried, by the traffic's place.

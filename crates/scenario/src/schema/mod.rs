@@ -113,6 +113,8 @@ words! {
         "arrivals" => Arrivals,
         /// How busy the cores of hosts with a model are.
         "core" => Core,
+        /// Limits on ports.
+        "limit" => Limit,
     }
 }
 
@@ -172,13 +174,16 @@ record! {
         /// Of how busy cores are.
         #[range(above(Span::ZERO))]
         pub core: Option<Span>,
+        /// Of limits on ports.
+        #[range(above(Span::ZERO))]
+        pub limit: Option<Span>,
     }
 }
 
 impl Default for IntervalsRecord {
     fn default() -> IntervalsRecord {
         let (goodput, cwnd, rtt, link_cost) = (None, None, None, None);
-        IntervalsRecord { goodput, cwnd, rtt, link_cost, queue: None, arrivals: None, core: None }
+        IntervalsRecord { goodput, cwnd, rtt, link_cost, queue: None, arrivals: None, core: None, limit: None }
     }
 }
 
@@ -193,6 +198,7 @@ impl IntervalsRecord {
             Series::Queue => self.queue,
             Series::Arrivals => self.arrivals,
             Series::Core => self.core,
+            Series::Limit => self.limit,
         }
     }
 }

@@ -3,6 +3,7 @@
 use headway_language::{Map, Name, record};
 use headway_levers::lanes::TimingRecord;
 use headway_levers::lossless::LosslessRecord;
+use headway_levers::metering::MeteringRecord;
 use headway_levers::pacing::ModelledPacingRecord;
 use headway_units::Bytes;
 
@@ -29,6 +30,8 @@ record! {
         pub lossless: Option<LosslessRecord>,
         /// Flows go over relays, hosts that end TCP on both sides; they do not when left out.
         pub relay: Option<RelayPolicyRecord>,
+        /// Limits on ports of switches; none when left out.
+        pub metering: Option<MeteringRecord>,
         /// What kernel hosts have beyond that.
         pub linux: Option<LinuxPolicyRecord>,
     }

@@ -43,6 +43,12 @@ impl Simulation {
                 push(SampleKind::Core, SampleOf::Core(host, core), span.as_secs_f64() / seconds);
             });
         }
+        if let Some(metering) = self.metering.as_ref().filter(|_| round.wants(SampleKind::Limit)) {
+            for (link, limit) in metering.limits() {
+                let rate = limit.unwrap_or(self.env.graph.link(link).wire.rate);
+                push(SampleKind::Limit, SampleOf::Link(link), rate.bps() as f64);
+            }
+        }
         round.interval
     }
 }

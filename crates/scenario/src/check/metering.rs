@@ -1,0 +1,65 @@
+//! Limits on ports of switches.
+
+use headway_language::Name;
+use headway_levers::metering::MeteringRecord;
+
+use crate::checker::Checker;
+use crate::schema::{HostKind, ScenarioRecord};
+
+pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
+    let end = scenario.duration.checked_add(scenario.drain).unwrap_or(scenario.duration);
+    for (index, policy) in scenario.policy.iter().enumerate() {
+        let Some(metering) = &policy.metering else { continue };
+        let index = index.to_string();
+        let at = ["policy", &index, "metering"];
+        for mistake in metering.check() {
+            let message = format!("policy `{}`: {}", policy.name, mistake.message);
+            checker.problem(&[&at[..], &[mistake.key]].concat(), message, mistake.label, mistake.help);
+        }
+        names(scenario, &metering.ports, &[&at[..], &["ports"]].concat(), checker);
+        modelled(scenario, metering, &at, checker);
+        if let Some(control) = &metering.control {
+            let path = [&at[..], &["control"]].concat();
+            for mistake in control.check() {
+                let message = format!("policy `{}`: {}", policy.name, mistake.message);
+                checker.problem(&[&path[..], &[mistake.key]].concat(), message, mistake.label, mistake.help);
+            }
+            names(scenario, control.protect.as_deref().unwrap_or(&[]), &[&path[..], &["protect"]].concat(), checker);
+            if control.interval > end {
+                let message = format!("policy `{}`: ports are never read in a run of {end}", policy.name);
+                checker.problem(&[&path[..], &["interval"]].concat(), message, "longer than the run", None);
+            }
+        }
+        for (place, change) in metering.changes.iter().enumerate().filter(|(_, change)| change.at >= end) {
+            let place = place.to_string();
+            let message = format!("this limit is set at {}, after the end of the run", change.at);
+            let help = format!("the run ends at {end}, `duration` and `drain` together");
+            checker.problem(&[&at[..], &["changes", &place, "at"]].concat(), message, "too late", Some(&help));
+        }
+    }
+}
+
+fn names(scenario: &ScenarioRecord, groups: &[Name], at: &[&str], checker: &mut Checker) {
+    for (index, group) in groups.iter().enumerate() {
+        let place = index.to_string();
+        let path = [at, &[&place]].concat();
+        if groups[..index].contains(group) {
+            checker.problem(&path, format!("`{group}` is named twice"), "once more", None);
+            continue;
+        }
+        checker.known(&path, group, "host group", scenario.hosts.names());
+    }
+}
+
+/// Frames that wait before a kernel host's cable would have to be kept back in its guest.
+fn modelled(scenario: &ScenarioRecord, metering: &MeteringRecord, at: &[&str], checker: &mut Checker) {
+    let kind = |group: &str| scenario.hosts.get(group).and_then(|own| own.kind).unwrap_or(scenario.host_kind);
+    for (place, group) in metering.ports.iter().enumerate() {
+        if kind(group) != HostKind::Modelled {
+            let place = place.to_string();
+            let message = format!("the ports of `{group}` cannot be limited: its hosts are not modelled");
+            let help = "limits are of switches between modelled hosts";
+            checker.problem(&[at, &["ports", &place]].concat(), message, "for modelled hosts", Some(help));
+        }
+    }
+}
