@@ -95,6 +95,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_position_knows_the_links_before_it() {
+        let mut routes = Routes::default();
+        for end in 0..2 {
+            let start = routes.insert(&[LinkId(3), LinkId(4), LinkId(5)], Endpoint(end));
+            // the position after the port at which a frame stands
+            assert_eq!(routes.before(start + 1), []);
+            assert_eq!(routes.before(start + 2), [LinkId(3)]);
+            assert_eq!(routes.before(start + 3), [LinkId(3), LinkId(4)]);
+        }
+    }
+
+    #[test]
     fn a_freed_route_is_reused_by_one_of_its_length() {
         let mut routes = Routes::default();
         let ports = [LinkId(3), LinkId(4)];
