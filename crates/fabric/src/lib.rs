@@ -9,6 +9,7 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod counters;
+mod deadlock;
 mod fabric;
 mod graph;
 mod ingress;
@@ -28,7 +29,7 @@ mod wire;
 pub use counters::{PortCounters, Tally};
 pub use fabric::{Fabric, Step};
 pub use graph::*;
-pub use ingress::IngressCounters;
+pub use ingress::{Deadlocks, IngressCounters, LosslessTotals};
 pub use packet::{Packet, ecn};
 pub use path::*;
 pub use queue::*;
