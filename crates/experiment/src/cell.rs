@@ -9,7 +9,7 @@ use headway_engine::Streams;
 use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
 use headway_kernel::{GuestError, Guests, Work};
 use headway_lab::LabError;
-use headway_results::{Counters, FlowRecord, Job, Outcome, PortRecord, Sample};
+use headway_results::{Counters, FlowRecord, Job, Outcome, Pauses, PortRecord, Sample};
 use headway_scenario::ScenarioRecord;
 use headway_scenario::plan::{ModelPlan, Network, PlanError, TrafficPlan, failures};
 use headway_transport::{Failure as Outage, FlowEnd, SampleKind, SampleOf, Simulation, Stopped, Traced};
@@ -211,11 +211,12 @@ impl CellPlan {
             joined = KernelOutcome::new(kernels, &started.sent, &ideal, &outputs, &self.network, wants)
                 .map_err(|what| Failure::Kernels(KernelError::Report(what)))?;
         }
+        let deadlock = self.deadlock(&mut simulation);
         let ports = (self.place() != Some(Where::Namespaces)).then(|| self.ports(&mut simulation));
         let (mut ends, samples, totals) = simulation.finish();
         ends.extend(workload.finish());
         let outcome = self.outcome(job, ends, samples, totals, joined, &work);
-        Ok(Outcome { ports, ..outcome })
+        Ok(Outcome { ports, deadlock, ..outcome })
     }
 
     /// Whether kernel hosts send the traffic at this place.
@@ -304,8 +305,22 @@ impl CellPlan {
             gap_bytes: totals.gap_bytes,
             down: totals.down,
             astray: work.astray,
+            headroom_drops: totals.headroom_drops,
+            watchdog_drops: totals.watchdog_drops,
+            deadlocks: totals.deadlocks,
         };
-        Outcome { job, flows, samples, ports: None, commands: joined.commands, failed, counters, digest, end: self.end }
+        Outcome {
+            job,
+            flows,
+            samples,
+            ports: None,
+            commands: joined.commands,
+            failed,
+            counters,
+            deadlock: None,
+            digest,
+            end: self.end,
+        }
     }
 
     /// What the queues of ports, and limits on them, dropped, of those that did.
@@ -314,11 +329,20 @@ impl CellPlan {
         for link in (0..self.network.built.graph.links().len() as u32).map(LinkId) {
             let counters = simulation.port(link).0;
             let drops = counters.dropped.frames + counters.policed.frames;
-            if drops > 0 {
-                ports.push(PortRecord { port: self.network.port_name(link).into(), drops });
+            let pauses = if self.models.lossless.is_some() { pauses(simulation, link) } else { Pauses::default() };
+            if drops > 0 || pauses != Pauses::default() {
+                ports.push(PortRecord { port: self.network.port_name(link).into(), drops, pauses });
             }
         }
         ports
+    }
+
+    /// The first circle of paused ports, in words.
+    fn deadlock(&self, simulation: &mut Simulation) -> Option<(Time, String)> {
+        let (at, ports) = simulation.deadlocks().first?;
+        let priority = ports.first()?.1;
+        let names: Vec<String> = ports.iter().map(|&(link, _)| self.network.port_name(link)).collect();
+        Some((at, format!("{} (priority {priority})", names.join(", "))))
     }
 
     fn record(&self, end: &FlowEnd, id: u64, name: usize) -> FlowRecord {
@@ -367,5 +391,16 @@ impl CellPlan {
             SampleKind::Limit => ("limit_bps", 1.0),
         };
         Sample { time: sample.time, entity: entity.into(), metric: metric.into(), value: sample.value * scale }
+    }
+}
+/// Pauses at the port of `link`, and the room of what came over the link.
+fn pauses(simulation: &mut Simulation, link: LinkId) -> Pauses {
+    let (port, room) = (simulation.pauses(link), simulation.ingress(link));
+    Pauses {
+        sent: port.pauses,
+        paused: port.paused.into_iter().max().unwrap_or_default(),
+        deepest: room.deepest,
+        headroom: room.headroom,
+        drops: room.drops.frames,
     }
 }

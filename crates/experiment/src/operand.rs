@@ -111,8 +111,8 @@ fn check_keys(record: &OperandRecord, metric: Metric, path: &[&str]) -> Result<(
         let message = format!("`{key}` says nothing of `{metric}`");
         Err(PlanError::new(&[path, &[key]].concat(), message).help(format!("it is for {of}")))
     };
-    if record.port.is_some() && !of_rates && metric != Metric::Drops {
-        return wrong("port", "`drops`, `reach.RATE` and `recovery.RATE`");
+    if record.port.is_some() && !of_rates && !metric.is_of_ports() {
+        return wrong("port", "`drops`, pauses of ports, `reach.RATE` and `recovery.RATE`");
     }
     if record.over.is_some() && !of_rates {
         return wrong("over", "`reach.RATE` and `recovery.RATE`");
@@ -183,13 +183,15 @@ pub(crate) fn check_ports(scenario: &ScenarioRecord, network: &Network) -> Vec<P
             let Some(port) = &record.port else { continue };
             let path: Vec<&str> = ["claim", &index].into_iter().chain(place).chain(["port"]).collect();
             let links = network.links_called(port);
-            let drops = record.value == Metric::Drops.to_string();
+            let drops = record.value.parse::<Metric>().is_ok_and(Metric::is_of_ports);
             if links.is_empty() {
                 let fault = PlanError::new(&path, format!("there is no link `{port}`"));
                 faults.push(fault.help(network.suggest_link(port)));
             } else if !drops && links.len() > 1 {
                 let message = format!("{} parallel cables are `{port}`, and each has arrivals of its own", links.len());
-                faults.push(PlanError::new(&path, message).help("`drops` counts them together; no other metric does"));
+                faults.push(
+                    PlanError::new(&path, message).help("metrics of ports count them together; no other metric does"),
+                );
             } else if !drops
                 && !match &scenario.measure.links {
                     Some(names) => names.contains(port),

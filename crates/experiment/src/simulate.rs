@@ -82,7 +82,7 @@ impl Experiment {
         }
         let summary = builder.build();
         let unfinished = tally.unfinished(&summary, &self.cells);
-        let (commands, warnings) = tally.finish();
+        let (commands, warnings) = tally.finish(&self.cells);
         Ok(Results { summary, verdicts: claims.verdicts(), commands, unfinished, warnings })
     }
 

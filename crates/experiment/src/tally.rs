@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use headway_results::{Cell, CommandRecord, Counters, Job, Metric, Outcome, Output, Row, Summary, Warning};
+use headway_units::Time;
 
 /// The outcome of a command, and its run.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,11 +28,18 @@ pub(crate) struct Tally {
     reset: BTreeMap<(u32, Arc<str>), Vec<u64>>,
     /// Sums over all runs.
     counters: Counters,
+    /// Of the first run that had a circular wait: the run, when, and the ports.
+    deadlock: Option<(Job, Time, String)>,
 }
 
 impl Tally {
     pub fn add(&mut self, outcome: &Outcome) {
         self.counters += outcome.counters;
+        if let Some((at, ports)) = &outcome.deadlock
+            && self.deadlock.as_ref().is_none_or(|(job, ..)| outcome.job < *job)
+        {
+            self.deadlock = Some((outcome.job, *at, ports.clone()));
+        }
         for failed in &outcome.failed {
             *self.failed.entry((failed.traffic.clone(), failed.reason.clone())).or_default() += failed.flows;
         }
@@ -71,7 +79,7 @@ impl Tally {
         warnings
     }
 
-    pub fn finish(mut self) -> (Vec<Ended>, Vec<Warning>) {
+    pub fn finish(mut self, cells: &[Cell]) -> (Vec<Ended>, Vec<Warning>) {
         type Counted = (u64, fn(u64) -> Warning);
 
         self.commands.sort_by_key(|ended| ended.job);
@@ -81,14 +89,21 @@ impl Tally {
             flows,
         };
         let mut warnings: Vec<Warning> = self.failed.iter().map(failed).collect();
-        let counters: [Counted; 5] = [
+        let counters: [Counted; 6] = [
             (self.counters.overruns, Warning::CardOverruns),
             (self.counters.astray, Warning::Astray),
             (self.counters.ring_drops, Warning::RingFull),
             (self.counters.backlog_drops, Warning::BacklogFull),
             (self.counters.card_drops, Warning::PacingQueueFull),
+            (self.counters.headroom_drops, Warning::HeadroomFull),
         ];
         warnings.extend(counters.into_iter().filter(|&(count, _)| count > 0).map(|(count, warning)| warning(count)));
+        warnings.extend(self.deadlock.take().map(|(job, at, ports)| Warning::Deadlock {
+            count: self.counters.deadlocks,
+            at,
+            policy: cells[job.cell as usize].policy.clone(),
+            ports,
+        }));
         warnings.extend(of_commands(&self.commands));
         (self.commands, warnings)
     }

@@ -13,6 +13,8 @@
 
 use std::sync::Arc;
 
+use headway_units::Time;
+
 use crate::counters::Tally;
 use crate::graph::{Graph, LinkId, NodeId};
 use crate::queue::{LosslessSpec, PRIORITIES};
@@ -71,6 +73,31 @@ pub struct IngressCounters {
     pub drops: Tally,
 }
 
+/// Circular waits of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Deadlocks {
+    /// How often one has come about while there was none.
+    pub count: u64,
+    /// The first one: when it was found, and the ports in it, by their links, each of which waits for the next, and the
+    /// last for the first; with the priority, 0 where links are paused as a whole.
+    pub first: Option<(Time, Vec<(LinkId, u8)>)>,
+    /// There is one now.
+    pub now: bool,
+    /// No look before this.
+    pub(crate) next_look: Time,
+}
+
+/// Sums of a lossless fabric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LosslessTotals {
+    /// Frames of lossless priorities that found no room where they came in.
+    pub overflows: u64,
+    /// Frames that watchdogs have dropped.
+    pub watchdog_drops: u64,
+    /// How often circular waits have come about.
+    pub deadlocks: u64,
+}
+
 /// What a lossless fabric keeps.
 #[derive(Debug)]
 pub(crate) struct Lossless {
@@ -80,6 +107,8 @@ pub(crate) struct Lossless {
     pub asks: Vec<(LinkId, u8, bool)>,
     /// Pause frames that are gone.
     pub gone: u64,
+    /// Circular waits so far.
+    pub deadlocks: Deadlocks,
 }
 
 /// All switches' accounts.
@@ -228,6 +257,11 @@ impl Ingress {
     /// The accounts of `link` whose sender has been asked to pause, bit by bit.
     pub fn asked(&self, link: LinkId) -> u8 {
         self.accounts[link.index()].iter().enumerate().fold(0, |all, (at, own)| all | u8::from(own.asked) << at)
+    }
+
+    /// Whether the sender of an account may go on when no more than `remains` of its bytes are left.
+    pub fn lets_go_on(&self, link: LinkId, account: u8, remains: u64) -> bool {
+        remains <= self.xon(link).min(self.accounts[link.index()][usize::from(account)].below)
     }
 
     /// What `link` has had of room so far.

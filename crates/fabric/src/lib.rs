@@ -10,6 +10,7 @@
 
 mod bucket;
 mod counters;
+mod deadlock;
 mod fabric;
 mod graph;
 mod ingress;
@@ -30,7 +31,7 @@ mod wire;
 pub use counters::{PortCounters, Tally};
 pub use fabric::{Fabric, Step};
 pub use graph::*;
-pub use ingress::IngressCounters;
+pub use ingress::{Deadlocks, IngressCounters, LosslessTotals};
 pub use packet::{Packet, ecn};
 pub use path::*;
 pub use queue::*;

@@ -9,7 +9,7 @@ use headway_units::Time;
 
 use crate::fabric::{Fabric, set};
 use crate::graph::{Graph, LinkId};
-use crate::ingress::{Admission, Ingress, IngressCounters, Lossless};
+use crate::ingress::{Admission, Deadlocks, Ingress, IngressCounters, Lossless, LosslessTotals};
 use crate::packet::Packet;
 use crate::pool::FrameHandle;
 use crate::queue::{
@@ -54,7 +54,8 @@ impl<B: Copy> Fabric<B> {
             port.set_discipline(Discipline::Scheduled(AnyScheduler::Dcb(Box::new(own))));
         }
         let ingress = Ingress::new(graph, &spec);
-        self.lossless = Some(Box::new(Lossless { spec, ingress, asks: Vec::new(), gone: 0 }));
+        self.lossless =
+            Some(Box::new(Lossless { spec, ingress, asks: Vec::new(), gone: 0, deadlocks: Deadlocks::default() }));
     }
 
     /// [`forward`](Self::forward) where frames are counted as they come in.
@@ -118,6 +119,13 @@ impl<B: Copy> Fabric<B> {
         self.transmitted(now, link);
         self.depart(queue, now, link, sequence);
         self.settle_lossless(queue, now, already);
+        if let Some(interval) = self.ports[link as usize].dcb().take_repeated() {
+            let lossless = self.lossless.as_mut().expect("the caller knows");
+            if lossless.deadlocks.next_look <= now {
+                lossless.deadlocks.next_look = now.saturating_add(interval);
+                self.look_for_deadlock(now);
+            }
+        }
     }
 
     /// The last bit of what `link`'s port transmits may have left.
@@ -195,6 +203,17 @@ impl<B: Copy> Fabric<B> {
     /// What has come over `link` into a switch; nothing if ports are not lossless.
     pub fn ingress(&self, link: LinkId) -> IngressCounters {
         self.lossless.as_ref().map_or_else(IngressCounters::default, |own| own.ingress.counters(link))
+    }
+
+    /// Sums over all ports; nothing if ports are not lossless.
+    pub fn lossless_totals(&self) -> LosslessTotals {
+        let Some(own) = &self.lossless else { return LosslessTotals::default() };
+        let links = (0..self.ports.len() as u32).map(LinkId);
+        LosslessTotals {
+            overflows: links.map(|link| own.ingress.counters(link).drops.frames).sum(),
+            watchdog_drops: self.ports.iter().map(|port| port.dcb_ref().watchdog_drops().frames).sum(),
+            deadlocks: own.deadlocks.count,
+        }
     }
 
     /// The link came up over which peers are told: what is still wanted of them is told again.

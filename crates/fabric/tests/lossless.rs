@@ -4,6 +4,8 @@
 mod bench;
 #[path = "lossless/classes.rs"]
 mod classes;
+#[path = "lossless/deadlock.rs"]
+mod deadlock;
 #[path = "lossless/failures.rs"]
 mod failures;
 #[path = "lossless/headroom.rs"]

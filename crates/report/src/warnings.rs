@@ -40,6 +40,15 @@ pub fn warning(warning: &Warning) -> String {
         Warning::PacingQueueFull(n) => {
             format!("{} found the queue of a card that paces full and were dropped", frames(n))
         }
+        Warning::HeadroomFull(n) => {
+            format!("{} of lossless priorities found the headroom full and were dropped", frames(n))
+        }
+        Warning::Deadlock { count, at, policy, ports } => {
+            let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
+            format!(
+                "paused ports waited for each other in a circle {times}, first with policy {policy} at {at}: {ports}"
+            )
+        }
         Warning::CommandFailed { traffic, host, code, more, line } => {
             let more = if *more == 0 { String::new() } else { format!(", and {more} more like it") };
             format!("the command of `{traffic}` on `{host}` ended with code {code}{more}{}", said(line))

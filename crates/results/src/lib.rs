@@ -33,7 +33,8 @@ pub use folder::{Finished, Folder};
 pub use manifest::{FORMAT, Kernel, Machine, Manifest, RunTotals};
 pub use metric::{Metric, Percentile, Statistic, Subject, UnknownMetric};
 pub use record::{
-    Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, PortRecord, Sample, SweepPoint, SweepValue,
+    Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample, SweepPoint,
+    SweepValue,
 };
 pub use stats::{Estimate, mean, paired_difference, percentile};
 pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use headway_units::{Rate, Span, Time};
 use thiserror::Error;
 
-use crate::record::{FlowRecord, Outcome};
+use crate::record::{FlowRecord, Outcome, PortRecord};
 use crate::stats;
 
 mod reaching;
@@ -148,6 +148,22 @@ pub enum Metric {
     Drops,
     /// `card-drops`: frames that found the queue of a card that paces full.
     CardDrops,
+    /// `pauses`: frames that ports sent to ask for a pause. None where nobody counted.
+    Pauses,
+    /// `paused`: the share of the run for which a priority of the port was paused, 0 to 1: of the one that was so for
+    /// longest, over all ports. None where nobody counted.
+    Paused,
+    /// `ingress.max`: the most bytes of a priority that came over a link into a switch and had not left; of the link of a
+    /// port. None where nobody counted.
+    Ingress,
+    /// `headroom.max`: the most of them that were in the headroom.
+    Headroom,
+    /// `headroom-drops`: frames of lossless priorities that found no room. None where nobody counted.
+    HeadroomDrops,
+    /// `watchdog-drops`: frames dropped because they were stuck behind a pause.
+    WatchdogDrops,
+    /// `deadlocks`: how often paused ports came to wait for each other in a circle.
+    Deadlocks,
     /// `flows`: how many there were.
     Flows,
     /// `unfinished`: how many of those with a size did not finish.
@@ -188,14 +204,14 @@ pub struct Subject<'a> {
     /// Metrics of samples are restricted to those with from < time ≤ to (a sample covers the time before it), all
     /// others to flows with from ≤ start < to.
     pub window: Option<(Time, Time)>,
-    /// For [`Metric::Drops`] this port alone. For [`Metric::Reach`] and [`Metric::Recovery`] the rates are those of
+    /// For [metrics of ports](Metric::is_of_ports) this port alone. For [`Metric::Reach`] and [`Metric::Recovery`] the rates are those of
     /// arrivals at this port instead of the flows' goodput.
     pub port: Option<&'a str>,
     /// For [`Metric::Reach`] and [`Metric::Recovery`]: rates are means over the last so much time.
     pub over: Option<Span>,
 }
 
-const NAMED: [(&str, Metric); 17] = [
+const NAMED: [(&str, Metric); 24] = [
     ("goodput.mean", Metric::GoodputMean),
     ("goodput.sd", Metric::GoodputDeviation),
     ("goodput.sum", Metric::GoodputSum),
@@ -204,6 +220,13 @@ const NAMED: [(&str, Metric); 17] = [
     ("throughput.sd", Metric::ThroughputDeviation),
     ("drops", Metric::Drops),
     ("card-drops", Metric::CardDrops),
+    ("pauses", Metric::Pauses),
+    ("paused", Metric::Paused),
+    ("ingress.max", Metric::Ingress),
+    ("headroom.max", Metric::Headroom),
+    ("headroom-drops", Metric::HeadroomDrops),
+    ("watchdog-drops", Metric::WatchdogDrops),
+    ("deadlocks", Metric::Deadlocks),
     ("flows", Metric::Flows),
     ("unfinished", Metric::Unfinished),
     ("retransmissions", Metric::Retransmissions),
@@ -259,11 +282,21 @@ impl Metric {
         match self {
             Metric::Reach(rate) => reaching::reach(outcome, subject, rate),
             Metric::Recovery(rate) => reaching::recovery(outcome, subject, rate),
-            Metric::Drops => {
-                let Some(ports) = &outcome.ports else { return Scalar::Missing };
-                let own = ports.iter().filter(|one| subject.port.is_none_or(|port| *one.port == *port));
-                Scalar::Value(own.map(|one| u128::from(one.drops)).sum::<u128>() as f64)
+            Metric::Drops => of_ports(outcome, subject, |all, port| all + u128::from(port.drops)),
+            Metric::Pauses => of_ports(outcome, subject, |all, port| all + u128::from(port.pauses.sent)),
+            Metric::HeadroomDrops => of_ports(outcome, subject, |all, port| all + u128::from(port.pauses.drops)),
+            Metric::Ingress => of_ports(outcome, subject, |all, port| all.max(u128::from(port.pauses.deepest))),
+            Metric::Headroom => of_ports(outcome, subject, |all, port| all.max(u128::from(port.pauses.headroom))),
+            Metric::Paused => {
+                let end = outcome.end.since(Time::ZERO).picos();
+                match of_ports(outcome, subject, |all, port| all.max(u128::from(port.pauses.paused.picos()))) {
+                    Scalar::Value(_) if end == 0 => Scalar::Missing,
+                    Scalar::Value(paused) => Scalar::Value(paused / end as f64),
+                    none => none,
+                }
             }
+            Metric::WatchdogDrops => Scalar::Value(outcome.counters.watchdog_drops as f64),
+            Metric::Deadlocks => Scalar::Value(outcome.counters.deadlocks as f64),
             Metric::CardDrops => Scalar::Value(outcome.counters.card_drops as f64),
             _ => self.scalar(outcome, subject.traffic, subject.window),
         }
@@ -335,6 +368,13 @@ impl Metric {
             | Metric::Recovery(_)
             | Metric::Drops
             | Metric::CardDrops
+            | Metric::Pauses
+            | Metric::Paused
+            | Metric::Ingress
+            | Metric::Headroom
+            | Metric::HeadroomDrops
+            | Metric::WatchdogDrops
+            | Metric::Deadlocks
             | Metric::Rate => {
                 unreachable!("taken from samples, ports, counters and ends above")
             }
@@ -343,10 +383,23 @@ impl Metric {
 
     /// Whether it is of the network in the whole run, whatever the traffic.
     pub fn is_of_network(self) -> bool {
-        matches!(self, Metric::Drops | Metric::CardDrops)
+        self.is_of_ports() || matches!(self, Metric::CardDrops | Metric::WatchdogDrops | Metric::Deadlocks)
     }
 
-    /// The unit of the value: `s`, `bit/s`, `1/s`, `ratio` or `count`.
+    /// Whether it can be taken of one port.
+    pub fn is_of_ports(self) -> bool {
+        matches!(
+            self,
+            Metric::Drops
+                | Metric::Pauses
+                | Metric::Paused
+                | Metric::Ingress
+                | Metric::Headroom
+                | Metric::HeadroomDrops
+        )
+    }
+
+    /// The unit of the value: `s`, `bit/s`, `1/s`, `B`, `ratio` or `count`.
     pub fn unit(self) -> &'static str {
         match self {
             Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean | Metric::Reach(_) | Metric::Recovery(_) => "s",
@@ -355,11 +408,19 @@ impl Metric {
             | Metric::GoodputSum
             | Metric::Throughput
             | Metric::ThroughputDeviation => "bit/s",
-            Metric::FctOver(_) | Metric::Slowdown(_) | Metric::Fairness | Metric::Switched | Metric::DeadlineMissed => {
-                "ratio"
-            }
+            Metric::FctOver(_)
+            | Metric::Slowdown(_)
+            | Metric::Fairness
+            | Metric::Switched
+            | Metric::DeadlineMissed
+            | Metric::Paused => "ratio",
+            Metric::Ingress | Metric::Headroom => "B",
             Metric::Drops
             | Metric::CardDrops
+            | Metric::Pauses
+            | Metric::HeadroomDrops
+            | Metric::WatchdogDrops
+            | Metric::Deadlocks
             | Metric::Flows
             | Metric::Unfinished
             | Metric::Retransmissions
@@ -373,12 +434,13 @@ impl Metric {
     /// `94.9 Mb/s`, `37.5 %` of flows switched, `2.31` times the ideal FCT.
     pub fn display(self, value: f64) -> String {
         match (self, self.unit()) {
-            (Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed, _) => {
+            (Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed | Metric::Paused, _) => {
                 format!("{} %", three_digits(value * 100.0))
             }
             (_, "1/s") if value.abs() >= 1000.0 => format!("{value:.0}/s"),
             (_, "1/s") => format!("{}/s", three_digits(value)),
             (_, "count") if value.fract() == 0.0 || value.abs() >= 1000.0 => format!("{value:.0}"),
+            (_, "B") => scaled(value, &[("MB", 1e6), ("KB", 1e3), ("B", 1.0)]),
             (_, "s") => scaled(value, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("ps", 1e-12)]),
             (_, "bit/s") => scaled(value, &[("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)]),
             _ => three_digits(value),
@@ -405,6 +467,13 @@ fn rate(outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Scala
     let inside = |end: Time| from <= end && (end < to || to == outcome.end);
     let ended = flows().filter_map(|flow| flow.end).filter(|&end| inside(end)).count();
     if to <= from { Scalar::Missing } else { Scalar::Value(ended as f64 / to.since(from).as_secs_f64()) }
+}
+
+/// What `fold` makes of the ports that a metric is taken of.
+fn of_ports(outcome: &Outcome, subject: &Subject<'_>, fold: impl Fn(u128, &PortRecord) -> u128) -> Scalar {
+    let Some(ports) = &outcome.ports else { return Scalar::Missing };
+    let own = ports.iter().filter(|one| subject.port.is_none_or(|port| *one.port == *port));
+    Scalar::Value(own.fold(0, fold) as f64)
 }
 
 /// The number of the flow of `traffic` whose samples have this entity, as text.

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use snap::read::FrameDecoder;
 use snap::write::FrameEncoder;
 
-use crate::record::{CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, PortRecord, Sample};
+use crate::record::{CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample};
 
-const MAGIC: &[u8] = b"headway part 5\n";
+const MAGIC: &[u8] = b"headway part 6\n";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -29,8 +29,18 @@ struct Header {
     samples: u64,
     commands: u64,
     failed: Vec<Failed>,
-    /// Names of ports and what their queues dropped, if that was counted.
-    ports: Option<Vec<(u32, u64)>>,
+    /// What ports have counted, if they have.
+    ports: Option<Vec<PortRow>>,
+    /// When a circular wait was found, and its ports.
+    deadlock: Option<(u64, String)>,
+}
+
+/// A [`PortRecord`]: its name, what its queue dropped, and its [`Pauses`].
+type PortRow = (u32, u64, [u64; 5]);
+
+fn port_row(name: u32, port: &PortRecord) -> PortRow {
+    let Pauses { sent, paused, deepest, headroom, drops } = port.pauses;
+    (name, port.drops, [sent, paused.picos(), deepest, headroom, drops])
 }
 
 /// A [`FlowRecord`]; strings are places in the header's table.
@@ -97,7 +107,8 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
         samples: outcome.samples.len() as u64,
         commands: outcome.commands.len() as u64,
         failed: outcome.failed.clone(),
-        ports: outcome.ports.as_ref().map(|all| all.iter().map(|one| (place(&one.port), one.drops)).collect()),
+        ports: outcome.ports.as_ref().map(|all| all.iter().map(|one| port_row(place(&one.port), one)).collect()),
+        deadlock: outcome.deadlock.as_ref().map(|(at, ports)| (at.picos(), ports.clone())),
     };
     encode(&header, &mut buffer, &mut frames)?;
     for flow in &outcome.flows {
@@ -206,10 +217,14 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
         return Err(invalid("it is longer than its contents"));
     }
     let end = Time::from_picos(header.end_ps);
-    let port = |&(port, drops): &(u32, u64)| Ok(PortRecord { port: text(port)?, drops });
+    let port = |&(port, drops, [sent, paused, deepest, headroom, overflows]): &PortRow| {
+        let pauses = Pauses { sent, paused: Span::from_picos(paused), deepest, headroom, drops: overflows };
+        Ok(PortRecord { port: text(port)?, drops, pauses })
+    };
     let ports = header.ports.as_ref().map(|all| all.iter().map(port).collect::<io::Result<_>>()).transpose()?;
-    let Header { job, counters, digest, failed, .. } = header;
-    Ok(Outcome { job, flows, samples, ports, commands, failed, counters, digest, end })
+    let Header { job, counters, digest, failed, deadlock, .. } = header;
+    let deadlock = deadlock.map(|(at, ports)| (Time::from_picos(at), ports));
+    Ok(Outcome { job, flows, samples, ports, commands, failed, counters, deadlock, digest, end })
 }
 
 /// Every string once, with its place in order of first use.
@@ -305,11 +320,16 @@ pub(crate) mod tests {
             samples in vec(sample(), 0..20),
             (events, packet_hops, drops, marks) in any::<(u64, u64, u64, u64)>(),
             (digest, end) in any::<(u64, u64)>(),
-            ports in prop::option::of(vec((text(), any::<u64>()).prop_map(|(port, drops)| PortRecord { port, drops }), 0..3)),
+            ports in prop::option::of(vec((text(), any::<u64>(), any::<[u64; 5]>()).prop_map(|(port, drops, own)| {
+                let [sent, paused, deepest, headroom, overflows] = own;
+                let pauses = Pauses { sent, paused: Span::from_picos(paused), deepest, headroom, drops: overflows };
+                PortRecord { port, drops, pauses }
+            }), 0..3)),
         ) -> Outcome {
-            let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3, card_drops: drops / 7, gap_frames: marks / 5, gap_bytes: marks / 7, down: drops / 5 };
+            let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3, card_drops: drops / 7, gap_frames: marks / 5, gap_bytes: marks / 7, down: drops / 5, headroom_drops: drops / 3, watchdog_drops: drops / 9, deadlocks: marks / 11 };
             let (commands, failed) = (Vec::new(), Vec::new());
-            Outcome { job, flows, samples, ports, commands, failed, counters, digest, end: Time::from_picos(end) }
+            let deadlock = (marks % 2 == 1).then(|| (Time::from_picos(events), "a>b → b>a".to_owned()));
+            Outcome { job, flows, samples, ports, commands, failed, counters, deadlock, digest, end: Time::from_picos(end) }
         }
     }
 
@@ -364,7 +384,7 @@ pub(crate) mod tests {
         let job = Job { cell: 1, repeat: 2 };
         let (counters, end) = (Counters::default(), Time::ZERO);
         let (flows, samples, ports, commands, failed) = Default::default();
-        Outcome { job, flows, samples, ports, commands, failed, counters, digest: 0, end }
+        Outcome { job, flows, samples, ports, commands, failed, counters, deadlock: None, digest: 0, end }
     }
 
     #[test]

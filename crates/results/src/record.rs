@@ -288,6 +288,12 @@ pub struct Counters {
     pub gap_bytes: u64,
     /// Packets lost because a link was down; they are among the drops.
     pub down: u64,
+    /// Frames of lossless priorities that found no room where they came in; they are among the drops.
+    pub headroom_drops: u64,
+    /// Packets that were dropped because they were stuck behind a pause; they are among the drops.
+    pub watchdog_drops: u64,
+    /// How often ports that were paused came to wait for each other in a circle.
+    pub deadlocks: u64,
 }
 
 impl AddAssign for Counters {
@@ -304,6 +310,9 @@ impl AddAssign for Counters {
         self.gap_frames += other.gap_frames;
         self.gap_bytes += other.gap_bytes;
         self.down += other.down;
+        self.headroom_drops += other.headroom_drops;
+        self.watchdog_drops += other.watchdog_drops;
+        self.deadlocks += other.deadlocks;
     }
 }
 
@@ -313,6 +322,23 @@ pub struct PortRecord {
     /// The port, as the entity of its samples: `<from>><to>`.
     pub port: Arc<str>,
     /// Frames that its queue dropped. Damaged ones, and those lost because the link was down, are none of them.
+    pub drops: u64,
+    /// Of a port that can pause and be paused.
+    pub pauses: Pauses,
+}
+
+/// Pauses at a port, and the room of what comes over its link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pauses {
+    /// Frames that it sent to ask its peer for a pause.
+    pub sent: u64,
+    /// How long the priority was paused that was so for longest.
+    pub paused: Span,
+    /// The most bytes of a priority that came over its link into a switch and had not left.
+    pub deepest: u64,
+    /// The most of them in the headroom.
+    pub headroom: u64,
+    /// Frames that found no room there.
     pub drops: u64,
 }
 
@@ -333,6 +359,8 @@ pub struct Outcome {
     pub failed: Vec<Failed>,
     /// The run's totals.
     pub counters: Counters,
+    /// The first circle of paused ports that waited for each other, if there was one: when it was found, and the ports.
+    pub deadlock: Option<(Time, String)>,
     /// A digest of the stream of events; equal for equal runs.
     pub digest: u64,
     /// When the run ended.

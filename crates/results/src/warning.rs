@@ -52,6 +52,19 @@ pub enum Warning {
     BacklogFull(u64),
     /// Frames found the queue of a card that paces full.
     PacingQueueFull(u64),
+    /// Frames of lossless priorities found no room where they came in.
+    HeadroomFull(u64),
+    /// Ports that were paused waited for each other in a circle.
+    Deadlock {
+        /// How often, in all runs together.
+        count: u64,
+        /// When the first one was found, in its run.
+        at: Time,
+        /// The policy of that run.
+        policy: String,
+        /// The ports of the first one.
+        ports: String,
+    },
     /// A command ended with an error.
     CommandFailed {
         /// Its traffic.

@@ -33,6 +33,12 @@ pub struct Totals {
     pub gap_bytes: u64,
     /// Frames dropped by queues of cards that pace.
     pub card_drops: u64,
+    /// Frames of lossless priorities that found no room where they came in; they are among `drops`.
+    pub headroom_drops: u64,
+    /// Frames that a watchdog of pauses dropped; they are among `drops`.
+    pub watchdog_drops: u64,
+    /// How often paused ports came to wait for each other in a circle.
+    pub deadlocks: u64,
     /// Frames in queues, on wires and waiting for cores and in cards at the end.
     pub in_flight: u64,
     /// A hash of the event stream.
@@ -90,6 +96,7 @@ impl Environment {
         let ports = self.net.fabric.totals();
         let (ring_drops, backlog_drops) = self.net.hosts.drops();
         let cards = self.net.cards.counters(None, self.now);
+        let lossless = self.net.fabric.lossless_totals();
         Totals {
             events: self.net.queue.taken(),
             hops: self.net.fabric.hops(),
@@ -102,6 +109,9 @@ impl Environment {
             gap_frames: cards.gap_frames,
             gap_bytes: cards.gap_bytes,
             card_drops: cards.drops,
+            headroom_drops: lossless.overflows,
+            watchdog_drops: lossless.watchdog_drops,
+            deadlocks: lossless.deadlocks,
             in_flight,
             digest: self.net.queue.digest(),
         }

@@ -417,6 +417,7 @@ impl Simulation {
         for flow in self.env.flows.unfinished() {
             self.settle(flow);
         }
+        self.env.net.fabric.deadlocks(self.env.now);
         let mut ended = std::mem::take(&mut self.env.flows.ended);
         ended.sort_by_key(|flow| flow.start.id);
         (ended, self.samples, self.env.totals(inbound + others))

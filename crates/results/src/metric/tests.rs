@@ -4,7 +4,7 @@ use headway_units::Span;
 use proptest::prelude::*;
 
 use super::*;
-use crate::record::{Counters, Job, PortRecord, Sample};
+use crate::record::{Counters, Job, Pauses, PortRecord, Sample};
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
@@ -42,6 +42,7 @@ fn outcome(flows: Vec<FlowRecord>) -> Outcome {
         ports: Some(Vec::new()),
         commands: Vec::new(),
         failed: Vec::new(),
+        deadlock: None,
         counters: Counters::default(),
         digest: 0,
         end: at(1000),
@@ -342,13 +343,43 @@ fn drops_of_cards_are_counted_apart() {
 #[test]
 fn drops_are_of_the_network_or_of_one_port() {
     let mut outcome = outcome(Vec::new());
-    outcome.ports = Some([("a>b", 3), ("b>a", 4)].map(|(port, drops)| PortRecord { port: port.into(), drops }).into());
+    outcome.ports = Some(
+        [("a>b", 3), ("b>a", 4)]
+            .map(|(port, drops)| PortRecord { port: port.into(), drops, pauses: Pauses::default() })
+            .into(),
+    );
     let of = |outcome: &Outcome, port| Metric::Drops.evaluate_of(outcome, &Subject { port, ..Subject::default() });
     assert_eq!(of(&outcome, None), Some(7.0));
     assert_eq!([of(&outcome, Some("b>a")), of(&outcome, Some("c>a"))], [Some(4.0), Some(0.0)]);
     outcome.ports = None;
     assert_eq!([of(&outcome, None), of(&outcome, Some("b>a"))], [None, None], "nobody counted");
     assert_eq!("drops".parse(), Ok(Metric::Drops));
+}
+
+/// 30 of 100 ps are 0.3; counts add up over ports, and depths are the largest.
+#[test]
+fn pauses_are_of_the_network_or_of_one_port() {
+    let mut outcome = outcome(Vec::new());
+    outcome.end = Time::from_picos(100);
+    outcome.counters = Counters { watchdog_drops: 2, deadlocks: 1, ..Counters::default() };
+    let port = |name: &str, [sent, paused, deepest, headroom, drops]: [u64; 5]| PortRecord {
+        port: name.into(),
+        drops,
+        pauses: Pauses { sent, paused: Span::from_picos(paused), deepest, headroom, drops },
+    };
+    outcome.ports = Some(vec![port("a>b", [3, 30, 500, 0, 0]), port("b>a", [4, 20, 400, 100, 6])]);
+    let of = |name: &str, port: Option<&str>| {
+        let metric: Metric = name.parse().unwrap();
+        assert!(metric.is_of_network() && metric.to_string() == name);
+        metric.evaluate_of(&outcome, &Subject { port, ..Subject::default() })
+    };
+    let all = ["pauses", "paused", "ingress.max", "headroom.max", "headroom-drops", "watchdog-drops", "deadlocks"];
+    assert_eq!(all.map(|name| of(name, None)), [7.0, 0.3, 500.0, 100.0, 6.0, 2.0, 1.0].map(Some));
+    let second = ["pauses", "paused", "ingress.max", "headroom.max", "headroom-drops"];
+    assert_eq!(second.map(|name| of(name, Some("b>a"))), [4.0, 0.2, 400.0, 100.0, 6.0].map(Some));
+    assert_eq!((Metric::Paused.display(0.3), Metric::Headroom.display(1234.0)), ("30.0 %".into(), "1.23 KB".into()));
+    outcome.ports = None;
+    assert_eq!(Metric::Pauses.evaluate(&outcome, "", None), None, "nobody counted");
 }
 
 #[test]
@@ -421,7 +452,8 @@ fn other_names_are_refused_with_the_nearest() {
         "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC, \
          stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, \
          recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sd, goodput.sum, fairness, \
-         throughput, throughput.sd, drops, card-drops, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets, rate"
+         throughput, throughput.sd, drops, card-drops, pauses, paused, ingress.max, headroom.max, headroom-drops, \
+         watchdog-drops, deadlocks, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets, rate"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
     for (text, such) in [("reach.50", "reach"), ("reach.", "reach"), ("recovery.450mbps", "recovery")] {

@@ -47,6 +47,7 @@ fn outcome(cell: u32, repeat: u32, fcts: &[Option<u64>]) -> Outcome {
         ports: Some(Vec::new()),
         commands: Vec::new(),
         failed: Vec::new(),
+        deadlock: None,
         counters: Counters::default(),
         digest: 0,
         end,

@@ -62,6 +62,7 @@ fn outcome(cell: u32, flows: Vec<FlowRecord>, samples: Vec<Sample>) -> Outcome {
         ports: Some(Vec::new()),
         commands,
         failed,
+        deadlock: None,
         counters: Counters::default(),
         digest: 0,
         end: Time::ZERO,

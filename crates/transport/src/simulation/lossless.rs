@@ -1,7 +1,7 @@
 //! Lossless ports: pause frames reach the port that they are for.
 
 use headway_engine::Streams;
-use headway_fabric::{IngressCounters, LinkId, LosslessSpec, PauseCounters};
+use headway_fabric::{Deadlocks, IngressCounters, LinkId, LosslessSpec, PauseCounters};
 use headway_units::Time;
 
 use super::Simulation;
@@ -29,6 +29,11 @@ impl Simulation {
     /// What has come over `link` into a switch, and how much of it stood there; nothing if ports are not lossless.
     pub fn ingress(&self, link: LinkId) -> IngressCounters {
         self.env.net.fabric.ingress(link)
+    }
+
+    /// Circular waits of paused ports so far.
+    pub fn deadlocks(&mut self) -> Deadlocks {
+        self.env.net.fabric.deadlocks(self.env.now)
     }
 
     /// A pause frame has arrived over `link`.

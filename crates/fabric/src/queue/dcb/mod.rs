@@ -139,6 +139,17 @@ impl DcbPort {
         Some((self.route, stopped(&self.spec, about), stopped(&self.spec, pauses)))
     }
 
+    /// Whether a pause was asked for again since the last call: if so, the time from one frame to the next.
+    pub fn take_repeated(&mut self) -> Option<Span> {
+        self.asks.take_repeated()
+    }
+
+    /// Whether frames of a priority wait that a pause keeps back.
+    pub fn is_stopped(&self, priority: u8) -> bool {
+        let at = usize::from(priority);
+        !self.queues[at].is_empty() && self.is_held_back(at)
+    }
+
     /// The data frame that has been transmitted, once.
     pub fn take_leaving(&mut self) -> Option<Leaving> {
         self.leaving.take()
@@ -162,6 +173,11 @@ impl DcbPort {
     /// Bytes of a priority that wait.
     pub fn waits(&self, priority: u8) -> u64 {
         self.queues[usize::from(priority)].bytes
+    }
+
+    /// Frames that the watchdog has dropped.
+    pub fn watchdog_drops(&self) -> Tally {
+        self.watchdog_drops
     }
 
     /// What it has done until `now`.

@@ -132,6 +132,8 @@ pub(super) struct Asks {
     again: Time,
     /// The time from one pause frame to the next: half of what the peer's pauses last.
     interval: Span,
+    /// A pause was asked for again.
+    repeated: bool,
     /// Frames that asked for a pause.
     pub pauses: u64,
     /// Frames that only let go on.
@@ -140,7 +142,7 @@ pub(super) struct Asks {
 
 impl Asks {
     pub fn new(interval: Span) -> Asks {
-        Asks { wanted: 0, news: 0, again: Time::NEVER, interval, pauses: 0, resumes: 0 }
+        Asks { wanted: 0, news: 0, again: Time::NEVER, interval, repeated: false, pauses: 0, resumes: 0 }
     }
 
     /// The sender of `account` is to pause, or may go on.
@@ -160,10 +162,16 @@ impl Asks {
             return None;
         }
         let about = self.news | self.wanted;
+        self.repeated |= self.news == 0;
         self.news = 0;
         self.again = if self.wanted == 0 { Time::NEVER } else { now.saturating_add(self.interval) };
         *if self.wanted == 0 { &mut self.resumes } else { &mut self.pauses } += 1;
         Some((about, self.wanted))
+    }
+
+    /// Whether a pause was asked for again since the last call: if so, the time from one frame to the next.
+    pub fn take_repeated(&mut self) -> Option<Span> {
+        std::mem::take(&mut self.repeated).then_some(self.interval)
     }
 
     /// The link is down: the peer has forgotten, and so does the port.
