@@ -46,6 +46,9 @@ pub enum EventClass {
     /// A card of queue pairs sends its next frame, or one of its queue pairs has waited for too long (entity: which). After
     /// everything that sends, too: queue pairs that the instant has brought are there for it.
     Rdma = 14,
+    /// Queues were sampled (entity: 0), and those are told whom it concerns. Last: nothing waits for it, and nothing of the
+    /// instant that could be sampled is still to come.
+    Notice = 15,
 }
 
 impl EventClass {
@@ -71,6 +74,7 @@ impl EventClass {
             12 => EventClass::Relay,
             13 => EventClass::Card,
             14 => EventClass::Rdma,
+            15 => EventClass::Notice,
             _ => panic!("no such class of events"),
         }
     }

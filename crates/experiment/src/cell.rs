@@ -161,6 +161,12 @@ impl CellPlan {
         for (host, card) in &self.models.cards {
             simulation.pace_host(*host, card);
         }
+        if let Some(spec) = &self.models.lossless {
+            simulation.make_lossless(spec.clone(), streams);
+        }
+        if let Some(model) = self.models.qcn {
+            simulation.set_qcn(model, streams);
+        }
         for &(traffic, priority) in &self.traffic.priorities {
             simulation.set_priority(traffic, priority);
         }

@@ -9,7 +9,7 @@ use headway_kernel::image::Image;
 use headway_language::{Problems, Scalar};
 use headway_results::{Cell, Job, Outcome, SweepValue};
 use headway_scenario::plan::{Network, PlanError};
-use headway_scenario::schema::TrafficRecord;
+use headway_scenario::schema::{HttpRecord, TrafficRecord};
 use headway_scenario::{Document, ScenarioRecord};
 use headway_transport::Traced;
 
@@ -124,6 +124,16 @@ impl Experiment {
     /// The names by which flows are reported.
     pub fn traffics(&self) -> Vec<String> {
         self.scenario.traffic.iter().flat_map(TrafficRecord::reported).collect()
+    }
+
+    /// The traffics that are of requests one after the other, whose rate is what they are about.
+    pub(crate) fn rated(&self) -> Vec<String> {
+        let webs = self.scenario.traffic.iter().filter_map(|traffic| Some((traffic, traffic.http()?)));
+        let of = |(traffic, http): (&TrafficRecord, &HttpRecord)| {
+            let groups = http.clients.iter().map(|own| format!("{}/{}", traffic.name, own.on)).collect::<Vec<_>>();
+            std::iter::once(traffic.name.to_string()).chain(groups)
+        };
+        webs.flat_map(of).collect()
     }
 
     /// The set-up of kernel hosts for cell number `cell`: addresses, routes, settings, as text. Any change of a scenario,

@@ -53,7 +53,7 @@ impl Experiment {
         let jobs: Vec<Job> = manifest.jobs().collect();
         let total = jobs.len();
         let mut claims = self.claims.clone();
-        let mut builder = SummaryBuilder::new(&self.cells, self.traffics());
+        let mut builder = SummaryBuilder::new(&self.cells, self.traffics()).with_rates(self.rated());
         let policies = self.scenario.policy.len();
         let mut tally = Tally::default();
         let mut take = |outcome: &Outcome, claims: &mut Claims| {

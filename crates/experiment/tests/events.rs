@@ -64,7 +64,7 @@ fn pushed_events_take_the_time_of_their_fragments_on_the_wire() {
     // 90 events of 8,000 B over 89 ms and the last one
     let expected = 90.0 * 64_000.0 / (0.089 + expected);
     assert!((value(&results, "daq/event", "goodput.sum") / expected - 1.0).abs() < 1e-9);
-    claimed(EVENTS, &[], &[("daq/event", "flow-rate", "1010", "1011")]);
+    claimed(EVENTS, &[], &[("daq/event", "rate", "1010", "1011")]);
 }
 
 /// With a flow for each fragment a handshake comes first: SYN and SYN-ACK, each with its delay.

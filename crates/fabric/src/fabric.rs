@@ -7,11 +7,13 @@ use headway_units::{Bytes, Rate, Time};
 
 use crate::counters::PortCounters;
 use crate::graph::{Graph, LinkId};
+use crate::ingress::Lossless;
 use crate::packet::Packet;
 use crate::pool::{FrameHandle, Pool};
 use crate::port::{Offered, Port};
 use crate::queue::{BufferSlot, SharedBuffer};
 use crate::routes::{Endpoint, Hop, Routes};
+use crate::sampled::Sampler;
 use crate::scheduled_port::{Due, Queued};
 use crate::shared::Shared;
 
@@ -29,11 +31,15 @@ pub enum Step<B> {
 /// The network in motion.
 #[derive(Debug)]
 pub struct Fabric<B> {
-    ports: Vec<Port<B>>,
-    shared: Shared<B>,
+    pub(crate) ports: Vec<Port<B>>,
+    pub(crate) shared: Shared<B>,
     /// Where packets go.
     pub routes: Routes,
-    hops: u64,
+    pub(crate) hops: u64,
+    /// If queues are sampled.
+    pub(crate) sampler: Option<Box<Sampler>>,
+    /// If its ports are lossless.
+    pub(crate) lossless: Option<Box<Lossless>>,
 }
 
 impl<B: Copy> Fabric<B> {
@@ -57,8 +63,8 @@ impl<B: Copy> Fabric<B> {
             Port::new(&link.wire, latency, slot, streams, i)
         });
         let ports = ports.collect();
-        let shared = Shared { pool: Pool::new(), buffers, evicted: Vec::new() };
-        Fabric { ports, shared, routes: Routes::default(), hops: 0 }
+        let shared = Shared { pool: Pool::new(), buffers, evicted: Vec::new(), pause_body: None, pauses_sent: 0 };
+        Fabric { ports, shared, routes: Routes::default(), hops: 0, sampler: None, lossless: None }
     }
 
     /// Queues a frame at the port its `hop` points to. Gives the frame back, with its endpoint, if it was dropped.
@@ -126,6 +132,9 @@ impl<B: Copy> Fabric<B> {
         port: u32,
         frame: FrameHandle,
     ) -> Result<(), (Endpoint, Packet<B>)> {
+        if self.lossless.is_some() {
+            return self.forward_lossless(queue, now, port, frame);
+        }
         match self.ports[port as usize].offer_slow(now, frame, &mut self.shared) {
             Queued::Arrives(arrival) => queue.push(arrival, Source::new(EventClass::Arrival, port), 0),
             Queued::Waits(due) => set(queue, port, due),
@@ -136,7 +145,7 @@ impl<B: Copy> Fabric<B> {
     }
 
     /// Takes a frame out that has been dropped.
-    fn remove(&mut self, frame: FrameHandle) -> (Endpoint, Packet<B>) {
+    pub(crate) fn remove(&mut self, frame: FrameHandle) -> (Endpoint, Packet<B>) {
         let packet = self.shared.pool.remove(frame);
         (self.routes.end(packet.hop), packet)
     }
@@ -147,6 +156,15 @@ impl<B: Copy> Fabric<B> {
     /// # Panics
     /// If it is not.
     pub fn departure(&mut self, queue: &mut EventQueue, now: Time, link: u32, sequence: u32) {
+        if self.lossless.is_some() {
+            self.departure_lossless(queue, now, link, sequence);
+        } else {
+            self.depart(queue, now, link, sequence);
+        }
+    }
+
+    /// The port of `link` sends its next frame, if one may leave.
+    pub(crate) fn depart(&mut self, queue: &mut EventQueue, now: Time, link: u32, sequence: u32) {
         let (next, arrival) = self.ports[link as usize].depart(now, sequence, &mut self.shared);
         match next {
             Some(time) => queue.reschedule(time),
@@ -205,16 +223,19 @@ impl<B: Copy> Fabric<B> {
     ///
     /// # Panics
     /// If the link is not in the graph.
-    pub fn take_down(&mut self, now: Time, link: LinkId) {
+    pub fn take_down(&mut self, queue: &mut EventQueue, now: Time, link: LinkId) {
+        let already = self.shared.evicted.len();
         self.ports[link.index()].take_down(now, &mut self.shared);
+        self.settle_lossless(queue, now, already);
     }
 
-    /// Brings `link` up again, if it is down; its queue is empty.
+    /// Brings `link` up again at `now`, if it is down; its queue is empty.
     ///
     /// # Panics
     /// If the link is not in the graph.
-    pub fn bring_up(&mut self, link: LinkId) {
+    pub fn bring_up(&mut self, queue: &mut EventQueue, now: Time, link: LinkId) {
         self.ports[link.index()].bring_up();
+        self.tell_again(queue, now, link);
     }
 
     /// Whether `link` is down.
@@ -258,6 +279,12 @@ impl<B: Copy> Fabric<B> {
         self.ports[link.index()].scheduler()
     }
 
+    /// Bytes of `priority` that wait at the port of `link`, without the frame that is being transmitted, if it has a queue for
+    /// each priority; nothing at other ports.
+    pub fn waiting(&self, link: LinkId, priority: u8) -> Bytes {
+        Bytes::new(self.ports[link.0 as usize].waiting(priority))
+    }
+
     /// What passed the port of `link` so far.
     pub fn counters(&self, link: LinkId) -> PortCounters {
         self.ports[link.0 as usize].counters()
@@ -292,12 +319,13 @@ impl<B: Copy> Fabric<B> {
                 waiting[slot.buffer as usize][slot.port as usize] = backlog.bytes;
             }
         }
+        self.assert_accounts();
         self.shared.buffers.iter().zip(&waiting).for_each(|(buffer, waiting)| buffer.assert_conserved(waiting));
     }
 }
 
 /// Sets the events of the port of link `port`.
-fn set(queue: &mut EventQueue, port: u32, due: Due) {
+pub(crate) fn set(queue: &mut EventQueue, port: u32, due: Due) {
     if let Some((time, sequence)) = due.departure {
         queue.push(time, Source::new(EventClass::Departure, port), sequence);
     }

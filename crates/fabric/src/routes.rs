@@ -66,6 +66,20 @@ impl Routes {
         if cell & END == 0 { Hop::Port(cell) } else { Hop::End(Endpoint(cell & !END)) }
     }
 
+    /// The link over which a frame has come that stands at the port before position `at` of its route; `None` at its
+    /// first port.
+    pub(crate) fn came_over(&self, at: u32) -> Option<LinkId> {
+        let before = self.cells[at.checked_sub(2)? as usize];
+        (before & END == 0).then_some(LinkId(before))
+    }
+
+    /// The links over which a frame has come that stands at the port before position `at` of its route, in their order.
+    pub(crate) fn before(&self, at: u32) -> Vec<LinkId> {
+        let port = at.saturating_sub(1) as usize;
+        let start = self.cells[..port].iter().rposition(|cell| cell & END != 0).map_or(0, |end| end + 1);
+        self.cells[start..port].iter().map(|&cell| LinkId(cell)).collect()
+    }
+
     /// The endpoint of the route on which `at` is a position.
     ///
     /// # Panics
@@ -91,6 +105,7 @@ mod tests {
         assert_eq!((routes.end(a), routes.hop(a + 2)), (Endpoint(7), Hop::End(Endpoint(7))));
         routes.remove(a);
         assert_eq!(routes.insert(&ports, Endpoint(9)), a);
+        assert_eq!([1, 2, 4].map(|at| routes.came_over(at)), [None, Some(LinkId(3)), None]);
         assert_eq!(routes.end(b), Endpoint(8));
     }
 }

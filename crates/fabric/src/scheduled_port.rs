@@ -10,11 +10,17 @@
 
 use headway_units::{Rate, Time};
 
+use crate::packet::Packet;
 use crate::pool::FrameHandle;
 use crate::port::{Offered, Port, Queue};
-use crate::queue::{Admission, AnyAdmission, AnyScheduler, Backlog, Chosen, Discipline, Scheduler, Verdict, Waiting};
+use crate::queue::{
+    Admission, AnyAdmission, AnyScheduler, Backlog, Chosen, DcbPort, Discipline, Scheduler, Verdict, Waiting,
+};
 use crate::shared::Shared;
 use crate::slow_path::SlowPath;
+
+/// Bytes of a pause frame: the smallest one.
+const PAUSE_FRAME: u16 = 64;
 
 /// What became of a frame offered to a port with a slow path.
 pub(crate) enum Queued {
@@ -94,6 +100,16 @@ impl<B: Copy> Port<B> {
         matches!(&self.queue, Queue::SlowPath(slow) if slow.down)
     }
 
+    /// Bytes of `priority` that wait, if it has a queue of its own.
+    pub(crate) fn waiting(&self, priority: u8) -> u64 {
+        match &self.queue {
+            Queue::SlowPath(slow) if let Discipline::Scheduled(scheduler) = &slow.discipline => {
+                scheduler.waiting(priority)
+            }
+            _ => 0,
+        }
+    }
+
     /// Takes the link down, if it is up. What is lost of what waited goes to `shared.evicted`.
     pub(crate) fn take_down(&mut self, now: Time, shared: &mut Shared<B>) {
         // A port that is down has a queue that is asked for every frame, also where drop-tail arithmetic would do.
@@ -164,6 +180,10 @@ impl<B: Copy> Port<B> {
             }
             self.accepted.count(bytes);
         }
+        if let Discipline::Scheduled(AnyScheduler::Dcb(dcb)) = &mut self.slow().discipline {
+            let marked = dcb.take_marked();
+            self.marked += marked;
+        }
         self.evict(already, shared);
         taken
     }
@@ -174,11 +194,49 @@ impl<B: Copy> Port<B> {
         let SlowPath { discipline: Discipline::Scheduled(scheduler), backlog, .. } = self.slow() else {
             unreachable!("only schedulers have departures");
         };
+        if let AnyScheduler::Dcb(dcb) = scheduler
+            && let Some((hop, tos, tag)) = dcb.take_pause_frame(now)
+        {
+            return Some(self.make_pause_frame(hop, (tos, tag), shared));
+        }
         let chosen = scheduler.dequeue(&mut waiting(now, backlog, shared));
         self.evict(already, shared);
         let Chosen { frame, marked, .. } = chosen?;
         self.marked += u64::from(marked);
         Some(frame)
+    }
+
+    /// A pause frame that ends at `hop`: the priorities that it is about, and those that it pauses.
+    fn make_pause_frame(&mut self, hop: u32, (tos, tag): (u8, u8), shared: &mut Shared<B>) -> FrameHandle {
+        let body = shared.pause_body.expect("it was set with the ports that send them");
+        shared.pauses_sent += 1;
+        self.accepted.count(u64::from(PAUSE_FRAME));
+        shared.pool.insert(Packet { hop, size: PAUSE_FRAME, tos, tag, body })
+    }
+
+    /// The scheduler of a port of data-centre bridging.
+    pub(crate) fn dcb(&mut self) -> &mut DcbPort {
+        match &mut self.slow().discipline {
+            Discipline::Scheduled(AnyScheduler::Dcb(dcb)) => dcb,
+            _ => unreachable!("the caller knows"),
+        }
+    }
+
+    /// The same, to look at.
+    pub(crate) fn dcb_ref(&self) -> &DcbPort {
+        match &self.queue {
+            Queue::SlowPath(slow) => match &slow.discipline {
+                Discipline::Scheduled(AnyScheduler::Dcb(dcb)) => dcb,
+                _ => unreachable!("the caller knows"),
+            },
+            Queue::DropTail(_) => unreachable!("the caller knows"),
+        }
+    }
+
+    /// Gives an empty port another queue.
+    pub(crate) fn set_discipline(&mut self, discipline: Discipline) {
+        self.queue = Queue::SlowPath(Box::new(SlowPath::new(discipline, None)));
+        self.set_fast_path((0, 0));
     }
 
     /// Counts the frames that have been evicted since there were `already`.

@@ -11,4 +11,8 @@ pub(crate) struct Shared<B> {
     pub buffers: Vec<SharedBuffer>,
     /// Frames that queues dropped after they had accepted them, and that nobody has been told of.
     pub evicted: Vec<FrameHandle>,
+    /// What pause frames carry beyond what a port puts in, if ports send any.
+    pub pause_body: Option<B>,
+    /// Pause frames that ports have made.
+    pub pauses_sent: u64,
 }

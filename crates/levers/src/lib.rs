@@ -8,6 +8,7 @@
 //! It knows no network, no host and no file.
 
 pub mod lanes;
+pub mod lossless;
 mod mistake;
 pub mod pacing;
 pub mod relay;

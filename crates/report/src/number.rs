@@ -17,6 +17,7 @@ impl Scale {
     pub fn fitting(metric: Metric, values: impl IntoIterator<Item = f64>) -> Scale {
         let units: &[(&str, f64)] = match metric.unit() {
             "s" => &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)],
+            "1/s" => &[("1/s", 1.0)],
             "bit/s" => &[("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)],
             unit => return Scale { name: "", factor: 1.0, whole: unit == "count" },
         };

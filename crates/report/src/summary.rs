@@ -90,6 +90,9 @@ impl<'a> View<'a> {
         if self.names.is_empty() {
             tables.push(self.metrics_by_policy(traffic, sized, &mut gap, layout));
         } else if sized {
+            if self.values(traffic, Metric::Rate).next().is_some() {
+                tables.push(self.by_point(traffic, Metric::Rate, "finished", &mut gap, layout));
+            }
             tables.push(self.by_point(traffic, MEAN, "mean FCT", &mut gap, layout));
             tables.push(self.by_point(traffic, P95, "p95 FCT", &mut gap, layout));
             if unfinished {
@@ -195,9 +198,13 @@ impl<'a> View<'a> {
         let unfinished: &[_] = if sized { &[(Metric::Unfinished, "unfinished")] } else { &[] };
         let reset = self.values(traffic, Metric::Resets).any(|value| value > 0.0);
         let resets: &[_] = if reset { &[(Metric::Resets, "resets")] } else { &[] };
+        let rated = self.values(traffic, Metric::Rate).next().is_some();
+        let rate: &[_] = if rated { &[(Metric::Rate, "finished")] } else { &[] };
         let failed = self.values(traffic, STALL).next().is_some();
         let stall: &[_] = if failed { &[(STALL, "longest stall")] } else { &[] };
-        for &(metric, name) in fct.iter().chain(stall).chain(goodput).chain(&counts).chain(resets).chain(unfinished) {
+        for &(metric, name) in
+            rate.iter().chain(fct).chain(stall).chain(goodput).chain(&counts).chain(resets).chain(unfinished)
+        {
             let scale = Scale::fitting(metric, self.values(traffic, metric));
             let cells = self.policies.iter().map(|policy| {
                 let (cell, nothing) = self.cell(policy, &none, traffic, metric, scale);

@@ -137,9 +137,6 @@ pub enum Metric {
     /// `throughput.sd`: the standard deviation (of a sample) of the same samples, of all flows together, in bit/s. None of
     /// fewer than two.
     ThroughputDeviation,
-    /// `flow-rate`: flows that finished over the time from the first start to the last end (to the end of the run if a flow
-    /// has not ended), in 1/s. Of events that are built it is their rate.
-    FlowRate,
     /// `reach.450Mbps`: from a flow's start to the end of the first sample of at least this rate, the mean over the
     /// flows, in seconds. None while a flow has not reached it.
     Reach(Rate),
@@ -168,7 +165,8 @@ pub enum Metric {
     DeadlineMissed,
     /// `resets`: connections of flows that were reset, because a relay crashed or a server refused them.
     Resets,
-    /// `rate`: flows that finished, by second; with a window those that finished in it, whenever they started.
+    /// `rate`: flows that finished a second: in a window, whenever they started; without one, from the first start to the
+    /// last end (to the end of the run if a flow has not ended). Of web clients and event building, requests and events.
     Rate,
 }
 
@@ -197,14 +195,13 @@ pub struct Subject<'a> {
     pub over: Option<Span>,
 }
 
-const NAMED: [(&str, Metric); 18] = [
+const NAMED: [(&str, Metric); 17] = [
     ("goodput.mean", Metric::GoodputMean),
     ("goodput.sd", Metric::GoodputDeviation),
     ("goodput.sum", Metric::GoodputSum),
     ("fairness", Metric::Fairness),
     ("throughput", Metric::Throughput),
     ("throughput.sd", Metric::ThroughputDeviation),
-    ("flow-rate", Metric::FlowRate),
     ("drops", Metric::Drops),
     ("card-drops", Metric::CardDrops),
     ("flows", Metric::Flows),
@@ -315,7 +312,6 @@ impl Metric {
                 let bits = flows().map(|flow| u128::from(flow.delivered) * 8).sum::<u128>() as f64;
                 per_second(bits, flows(), outcome)
             }
-            Metric::FlowRate => per_second(flows().filter(|flow| flow.end.is_some()).count() as f64, flows(), outcome),
             Metric::Flows => count(flows().count()),
             Metric::Unfinished => count(sized().filter(|flow| flow.end.is_none()).count()),
             Metric::Retransmissions => sum(|flow| flow.retransmissions),
@@ -359,7 +355,6 @@ impl Metric {
             | Metric::GoodputSum
             | Metric::Throughput
             | Metric::ThroughputDeviation => "bit/s",
-            Metric::FlowRate => "1/s",
             Metric::FctOver(_) | Metric::Slowdown(_) | Metric::Fairness | Metric::Switched | Metric::DeadlineMissed => {
                 "ratio"
             }
@@ -395,20 +390,21 @@ impl Metric {
 /// reported both by its name and in parts, unless its name stands for all of them.
 fn is_of(own: &str, traffic: &str) -> bool {
     let Some(rest) = own.strip_prefix(traffic) else { return false };
-    rest.is_empty() || rest.strip_prefix('/').is_some_and(|part| !part.contains('/'))
+    let whole = !traffic.contains('/');
+    rest.is_empty() || whole && rest.strip_prefix('/').is_some_and(|part| !part.contains('/'))
 }
 
-/// Flows that finished in a window, or in the whole run, by second.
+/// Flows of `traffic` that ended in the window over its length; without a window over the time from the first start to the
+/// last end, to the end of the run if a flow has not ended.
 fn rate(outcome: &Outcome, traffic: &str, window: Option<(Time, Time)>) -> Scalar {
-    let (from, to) = window.unwrap_or((Time::ZERO, Time::NEVER));
+    let flows = || outcome.flows.iter().filter(|flow| is_of(&flow.traffic, traffic));
+    let Some((from, to)) = window else {
+        return per_second(flows().filter(|flow| flow.end.is_some()).count() as f64, flows(), outcome);
+    };
     let to = to.min(outcome.end);
     let inside = |end: Time| from <= end && (end < to || to == outcome.end);
-    let ended = outcome.flows.iter().filter(|flow| is_of(&flow.traffic, traffic)).filter_map(|flow| flow.end);
-    if to <= from {
-        Scalar::Missing
-    } else {
-        Scalar::Value(ended.filter(|&end| inside(end)).count() as f64 / to.since(from).as_secs_f64())
-    }
+    let ended = flows().filter_map(|flow| flow.end).filter(|&end| inside(end)).count();
+    if to <= from { Scalar::Missing } else { Scalar::Value(ended as f64 / to.since(from).as_secs_f64()) }
 }
 
 /// The number of the flow of `traffic` whose samples have this entity, as text.

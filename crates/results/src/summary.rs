@@ -39,7 +39,9 @@ pub struct Summary {
 pub struct SummaryBuilder {
     cells: Vec<Cell>,
     traffics: Vec<String>,
-    /// By run, hence in the files' order: for each traffic its [`Metric::SUMMARY`].
+    /// Traffics that have [`Metric::Rate`], too.
+    rated: Vec<String>,
+    /// By run, hence in the files' order: for each traffic its [`Metric::SUMMARY`], and its rate if it has one.
     scalars: BTreeMap<Job, Vec<Scalar>>,
 }
 
@@ -47,7 +49,20 @@ impl SummaryBuilder {
     /// For the manifest's `cells` and the `traffics` in the order the rows shall have.
     pub fn new<T: Into<String>>(cells: &[Cell], traffics: impl IntoIterator<Item = T>) -> SummaryBuilder {
         let traffics = traffics.into_iter().map(Into::into).collect();
-        SummaryBuilder { cells: cells.to_vec(), traffics, scalars: BTreeMap::new() }
+        SummaryBuilder { cells: cells.to_vec(), traffics, rated: Vec::new(), scalars: BTreeMap::new() }
+    }
+
+    /// The rows of these traffics have [`Metric::Rate`], too, behind the others.
+    pub fn with_rates<T: Into<String>>(self, traffics: impl IntoIterator<Item = T>) -> SummaryBuilder {
+        SummaryBuilder { rated: traffics.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The metrics of every traffic, in the rows' order.
+    fn asked(&self) -> impl Iterator<Item = (&String, Metric)> {
+        self.traffics.iter().flat_map(|traffic| {
+            let rate = self.rated.contains(traffic).then_some(Metric::Rate);
+            Metric::SUMMARY.into_iter().chain(rate).map(move |metric| (traffic, metric))
+        })
     }
 
     /// Takes in one run. Adding it again changes nothing.
@@ -56,11 +71,10 @@ impl SummaryBuilder {
     /// If there is no such cell.
     pub fn add(&mut self, outcome: &Outcome) {
         assert!((outcome.job.cell as usize) < self.cells.len(), "no cell {}", outcome.job.cell);
-        let of = |traffic: &String| {
-            let subject = Subject { traffic, ..Subject::default() };
-            Metric::SUMMARY.map(|metric| metric.scalar_of(outcome, &subject))
+        let of = |(traffic, metric): (&String, Metric)| {
+            metric.scalar_of(outcome, &Subject { traffic, ..Subject::default() })
         };
-        let scalars = self.traffics.iter().flat_map(of).collect();
+        let scalars = self.asked().map(of).collect();
         self.scalars.insert(outcome.job, scalars);
     }
 
@@ -71,8 +85,7 @@ impl SummaryBuilder {
         for cell in &self.cells {
             let runs = Job { cell: cell.index, repeat: 0 }..=Job { cell: cell.index, repeat: u32::MAX };
             let repeats: Vec<&[Scalar]> = self.scalars.range(runs).map(|(_, scalars)| scalars.as_slice()).collect();
-            let asked = self.traffics.iter().flat_map(|t| Metric::SUMMARY.into_iter().map(move |metric| (t, metric)));
-            for (place, (traffic, metric)) in asked.enumerate() {
+            for (place, (traffic, metric)) in self.asked().enumerate() {
                 let Some(estimate) = estimate(repeats.iter().map(|scalars| scalars[place])) else { continue };
                 let (policy, sweep) = (cell.policy.clone(), cell.sweep.clone());
                 rows.push(Row { policy, sweep, traffic: traffic.clone(), metric, estimate });

@@ -18,6 +18,10 @@ pub(crate) enum Tenant {
     Roce,
     /// An interface of a card that sends gap frames, by its number: whoever gets one drops it.
     Gap,
+    /// The MAC control of the port at the far end of a link, by the link: pause frames.
+    MacControl,
+    /// The card at the near end of a link, by the link: feedback frames of QCN.
+    Qcn,
 }
 
 /// Bits of an endpoint that its tenant numbers.
@@ -40,6 +44,8 @@ impl Tenant {
             3 => Tenant::Datagram,
             4 => Tenant::Gap,
             5 => Tenant::Roce,
+            6 => Tenant::MacControl,
+            7 => Tenant::Qcn,
             _ => unreachable!("endpoints are made by Tenant::endpoint"),
         }
     }
@@ -57,6 +63,8 @@ impl Tenant {
             Tenant::Datagram => 3,
             Tenant::Gap => 4,
             Tenant::Roce => 5,
+            Tenant::MacControl => 6,
+            Tenant::Qcn => 7,
         };
         Endpoint(tenant << NUMBER_BITS | number)
     }
@@ -100,7 +108,16 @@ mod tests {
 
     #[test]
     fn endpoints_name_their_tenant_and_number() {
-        for tenant in [Tenant::Tcp, Tenant::TwoWayTcp, Tenant::External, Tenant::Datagram, Tenant::Gap, Tenant::Roce] {
+        for tenant in [
+            Tenant::Tcp,
+            Tenant::TwoWayTcp,
+            Tenant::External,
+            Tenant::Datagram,
+            Tenant::Gap,
+            Tenant::Roce,
+            Tenant::MacControl,
+            Tenant::Qcn,
+        ] {
             for n in [0, 1, 77, NUMBER] {
                 let end = tenant.endpoint(n);
                 assert_eq!((Tenant::of(end), number(end)), (tenant, n));

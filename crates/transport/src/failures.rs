@@ -10,10 +10,10 @@
 
 use std::collections::BTreeSet;
 
-use headway_fabric::{Choice, Fabric, Graph, LinkId, NodeKind, Paths};
+use headway_fabric::{Choice, Graph, LinkId, NodeKind, Paths};
 use headway_units::{Span, Time};
 
-use crate::segment::Segment;
+use crate::network::Network;
 
 /// Links that go down together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl FailureState {
     }
 
     /// Makes the changes of this instant: takes links down or up in the fabric, and notes what routing and hosts learn.
-    pub fn make_changes(&mut self, now: Time, graph: &Graph, fabric: &mut Fabric<Segment>) -> Changes {
+    pub fn make_changes(&mut self, now: Time, graph: &Graph, net: &mut Network) -> Changes {
         let mut made = Changes::default();
         while let Some(&(_, change)) = self.changes.get(self.next).filter(|(time, _)| *time == now) {
             self.next += 1;
@@ -132,14 +132,14 @@ impl FailureState {
                 Change::Down(link) => {
                     if FailureState::count(&mut self.down, link, true) {
                         self.broken += 1;
-                        fabric.take_down(now, link);
+                        net.fabric.take_down(&mut net.queue, now, link);
                     }
                 }
                 Change::Up(link) => {
                     if FailureState::count(&mut self.down, link, false) {
                         self.broken -= 1;
                         self.restored = Some(now);
-                        fabric.bring_up(link);
+                        net.fabric.bring_up(&mut net.queue, now, link);
                     }
                 }
                 Change::Avoid(link) => made.learnt |= FailureState::count(&mut self.avoided, link, true),

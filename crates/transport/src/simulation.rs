@@ -17,6 +17,7 @@ use crate::flows::{FlowEnd, FlowStart, Flows};
 use crate::ideal::ideal;
 use crate::measure::{Measure, Round, Sample};
 use crate::network::Network;
+use crate::qcn::Qcn;
 use crate::relay::{CRASHES, Relays, Rest};
 use crate::roce::QueuePairs;
 use crate::segment::Frame;
@@ -33,6 +34,8 @@ mod cards;
 mod external;
 mod failures;
 mod hosts;
+mod lossless;
+mod qcn;
 mod relays;
 mod sampling;
 mod servers;
@@ -45,6 +48,7 @@ pub struct Simulation {
     tcp: Tcp,
     datagrams: Datagrams,
     roce: QueuePairs,
+    qcn: Option<Box<Qcn>>,
     relays: Relays,
     servers: Servers,
     external: Option<ExternalHosts>,
@@ -116,6 +120,7 @@ impl Simulation {
             tcp: Tcp::new(tcp, streams),
             datagrams: Datagrams::new(datagrams, streams),
             roce: QueuePairs::new(roce, streams),
+            qcn: None,
             relays,
             servers: Servers::default(),
             external: None,
@@ -186,8 +191,9 @@ impl Simulation {
                 EventClass::External => self.on_departure(now, LinkId(entity)),
                 EventClass::Departure => {
                     self.env.net.fabric.departure(&mut self.env.net.queue, now, entity, sequence);
-                    while let Some((end, frame)) = self.env.net.fabric.evicted() {
-                        self.on_discard(end, &frame);
+                    self.discard_evicted();
+                    if self.roce.holds() {
+                        self.roce.let_go(now, Some(LinkId(entity)), &mut self.env);
                     }
                 }
                 EventClass::Wake => self.tcp.on_wake(now, entity, sequence, &mut self.env),
@@ -200,6 +206,7 @@ impl Simulation {
                     let rest = &mut Rest { now, tcp: &mut self.tcp, env: &mut self.env };
                     self.relays.on_work(entity, sequence, rest);
                 }
+                EventClass::Notice => self.on_notice(),
                 EventClass::Rdma => self.roce.on_event(now, entity, sequence, &mut self.env),
                 EventClass::Card => self.on_pace(now, entity, sequence),
             }
@@ -332,6 +339,8 @@ impl Simulation {
             Tenant::Datagram => self.datagrams.on_frame(now, number(end), frame, &mut self.env),
             Tenant::Roce => self.roce.on_frame(now, number(end), frame, &mut self.env),
             Tenant::Gap => self.env.net.cards.gap_gone(number(end)),
+            Tenant::MacControl => self.on_pause_frame(now, LinkId(link), frame),
+            Tenant::Qcn => self.on_feedback(now, frame),
         }
     }
 
@@ -347,6 +356,13 @@ impl Simulation {
         self.tcp.frame_gone(number, &mut self.env);
     }
 
+    /// Tells those of frames that queues have dropped after they had accepted them.
+    fn discard_evicted(&mut self) {
+        while let Some((end, frame)) = self.env.net.fabric.evicted() {
+            self.on_discard(end, &frame);
+        }
+    }
+
     /// A frame for `end` was dropped or damaged.
     fn on_discard(&mut self, end: Endpoint, frame: &Frame) {
         match Tenant::of(end) {
@@ -359,6 +375,8 @@ impl Simulation {
             Tenant::Datagram => self.datagrams.frame_gone(self.env.now, number(end), &mut self.env),
             Tenant::Roce => self.roce.frame_gone(self.env.now, number(end), &mut self.env),
             Tenant::Gap => self.env.net.cards.gap_gone(number(end)),
+            Tenant::MacControl => self.env.net.fabric.pause_lost(),
+            Tenant::Qcn => self.feedback_gone(frame),
         }
     }
 
@@ -374,7 +392,12 @@ impl Simulation {
         net.fabric.assert_conserved();
         let inbound: u64 = net.inbound.iter().map(|&n| u64::from(n)).sum();
         let external = self.external.as_ref().map_or(0, |external| external.sent - external.gone);
-        let others = external + self.datagrams.in_flight() + self.roce.in_flight() + net.cards.gaps_in_flight();
+        let others = external
+            + self.datagrams.in_flight()
+            + self.roce.in_flight()
+            + net.cards.gaps_in_flight()
+            + net.fabric.pauses_in_flight()
+            + self.qcn.as_ref().map_or(0, |qcn| qcn.in_flight());
         assert_eq!(
             inbound + others,
             net.fabric.in_flight() + net.hosts.waiting() + net.cards.waiting(),

@@ -16,10 +16,12 @@ mod protocol {
     mod multipath;
     mod pacing;
     mod path;
+    mod qcn;
     mod recovery;
     mod relay;
     mod replication;
     mod roce;
+    mod servers;
     mod stress;
     mod timeout;
     mod two_way;

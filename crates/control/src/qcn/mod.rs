@@ -57,14 +57,22 @@ pub struct Feedback {
     pub delta: i64,
 }
 
-/// The congestion point of one queue.
+/// A sample of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampled {
+    /// What the source of the frame is told, if anything.
+    pub feedback: Option<Feedback>,
+    /// How many bytes are to join the queue until the next sample.
+    pub next: Bytes,
+}
+
+/// The congestion point of one queue. Who has the queue counts the bytes that join it: the first sample is due after
+/// [`CongestionParameters::sample_base`], each further one after what the last says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CongestionPoint {
     parameters: CongestionParameters,
     /// The queue at the last sample.
     before: u64,
-    /// Bytes that arrive until the next sample.
-    left: f64,
 }
 
 impl CongestionPoint {
@@ -76,24 +84,20 @@ impl CongestionPoint {
         let CongestionParameters { set_point, weight, sample_base, jitter } = parameters;
         assert!(!set_point.is_zero() && !sample_base.is_zero() && weight >= 0.0, "{parameters:?}");
         assert!((0.0..1.0).contains(&jitter), "{parameters:?}");
-        CongestionPoint { parameters, before: 0, left: sample_base.get() as f64 }
+        CongestionPoint { parameters, before: 0 }
     }
 
-    /// A frame of `bytes` joins the queue, which then holds `queue`. If it is sampled, `draw` gives a number of 0 to 1,
-    /// evenly spread, and there may be feedback for its source: Fb = −(Q_off + w·Q_delta) < 0.
-    pub fn on_frame(&mut self, bytes: Bytes, queue: Bytes, draw: impl FnOnce() -> f64) -> Option<Feedback> {
-        self.left -= bytes.get() as f64;
-        if self.left > 0.0 {
-            return None;
-        }
+    /// A frame is sampled that has joined the queue, which now holds `queue`. There is feedback for its source if
+    /// Fb = −(Q_off + w·Q_delta) < 0. `draw` is a random number of 0 to 1, evenly spread.
+    pub fn sample(&mut self, queue: Bytes, draw: f64) -> Sampled {
         let offset = queue.get() as i64 - self.parameters.set_point.get() as i64;
         let delta = queue.get() as i64 - self.before as i64;
         self.before = queue.get();
         let code = self.quantised(offset, delta);
         let base = self.parameters.sample_base.get() as f64 / SAMPLING[0] as f64;
-        let stray = 1.0 + self.parameters.jitter * (2.0 * draw() - 1.0);
-        self.left = SAMPLING[usize::from(code / 8)] as f64 * base * stray;
-        (code > 0).then_some(Feedback { code, offset, delta })
+        let stray = 1.0 + self.parameters.jitter * (2.0 * draw - 1.0);
+        let next = (SAMPLING[usize::from(code / 8)] as f64 * base * stray) as u64;
+        Sampled { feedback: (code > 0).then_some(Feedback { code, offset, delta }), next: Bytes::new(next.max(1)) }
     }
 
     /// |Fb| in steps of a 63rd of the largest, Q_eq·(2w + 1); 0 if Fb is not negative.

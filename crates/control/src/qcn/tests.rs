@@ -8,13 +8,11 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
 }
 
-/// Feedback of the first sample of a queue that was `before` at the sample before and is `queue` now.
+/// Feedback of a queue that was `before` at the sample before and is `queue` now.
 fn feedback(before: u64, queue: u64) -> Option<Feedback> {
-    let mut point = CongestionPoint::new(CongestionParameters { jitter: 0.0, ..CongestionParameters::default() });
-    let whole = Bytes::new(150_000);
-    point.on_frame(whole, Bytes::new(before), || 0.5);
-    // the distance to the second sample depends on the first
-    point.on_frame(whole, Bytes::new(queue), || 0.5)
+    let mut point = CongestionPoint::new(CongestionParameters::default());
+    point.sample(Bytes::new(before), 0.5);
+    point.sample(Bytes::new(queue), 0.5).feedback
 }
 
 /// Q_eq = 26,000 and w = 2: the largest |Fb| is 130,000. Q_off = 26,000 and Q_delta = 26,000 make 78,000, and
@@ -37,12 +35,10 @@ fn feedback_is_quantised_in_six_bits() {
 fn the_worse_the_queue_the_sooner_the_next_sample() {
     let distance = |queue: u64, draw: f64, base: u64| {
         let parameters = CongestionParameters { sample_base: Bytes::new(base), ..CongestionParameters::default() };
-        let mut point = CongestionPoint::new(parameters);
-        point.before = 26_000;
-        point.left = 0.0;
-        let first = point.on_frame(Bytes::new(1), Bytes::new(queue), || draw);
-        assert_eq!(first.is_some(), queue > 26_000);
-        point.left.round() as u64
+        let mut point = CongestionPoint { parameters, before: 26_000 };
+        let sampled = point.sample(Bytes::new(queue), draw);
+        assert_eq!(sampled.feedback.is_some(), queue > 26_000);
+        sampled.next.get()
     };
     assert_eq!(distance(52_000, 0.5, 150_000), 30_000);
     assert_eq!(distance(52_000, 0.0, 150_000), 25_500);

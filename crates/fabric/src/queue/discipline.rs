@@ -86,6 +86,11 @@ pub(crate) trait Scheduler {
         if backlog.frames > 0 { Time::ZERO } else { Time::NEVER }
     }
 
+    /// Bytes of `priority` that wait, if it has a queue of its own.
+    fn waiting(&self, _priority: u8) -> u64 {
+        0
+    }
+
     /// Drops all that waits and forgets what was learnt from it, as Linux does when a link goes down
     /// (`net/sched/sch_generic.c: dev_reset_queue`).
     fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>);

@@ -4,7 +4,8 @@ use std::iter::Sum;
 
 use headway_units::{Span, Time};
 
-use crate::pool::{Cursor, FrameHandle, List, Pool};
+use crate::packet::Packet;
+use crate::pool::{Cursor, FrameHandle, List, Pool, Slot};
 
 /// Frames of one queue. While a frame waits, its slot's `arrival` is when it came.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +35,16 @@ impl Fifo {
         slot.arrival = now;
         self.bytes += u64::from(slot.packet.size);
         pool.push(&mut self.list, frame)
+    }
+
+    /// The first frame.
+    pub fn first<'a, B: Copy>(&self, pool: &'a Pool<B>) -> Option<&'a Slot<B>> {
+        pool.iter(&self.list).next()
+    }
+
+    /// All of them, oldest first.
+    pub fn iter<'a, B: Copy>(&'a self, pool: &'a Pool<B>) -> impl Iterator<Item = &'a Packet<B>> {
+        pool.iter(&self.list).map(|slot| &slot.packet)
     }
 
     /// Bytes of the first frame.

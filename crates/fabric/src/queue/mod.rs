@@ -7,6 +7,7 @@
 //! A discipline is a file of this folder, with its parameters and its state, and a line in the list below.
 
 mod codel;
+mod dcb;
 mod discipline;
 mod drop_tail;
 mod drr;
@@ -25,6 +26,11 @@ mod two_band;
 use headway_units::{Bytes, Span, Time};
 
 pub use codel::CodelLaw;
+pub use dcb::{
+    ClassSpec, IngressBuffer, LosslessSpec, Marks, PRIORITIES, PauseCounters, PauseKind, Thresholds, Watchdog,
+    WatchdogAction,
+};
+pub(crate) use dcb::{DcbPort, Leaving};
 pub use discipline::Verdict;
 pub(crate) use discipline::{Admission, Chosen, PortParameters, Scheduler, Spec, Waiting};
 pub use drop_tail::DropTail;
@@ -114,31 +120,58 @@ macro_rules! disciplines {
         #[derive(Debug)]
         pub(crate) enum AnyScheduler {
             $($(#[cfg($cfg)])? $scheduler(<$s_spec as Spec>::Discipline),)*
+            /// A port of data-centre bridging, which follows from more than a wire: see [`LosslessSpec`].
+            Dcb(Box<DcbPort>),
         }
 
         impl Scheduler for AnyScheduler {
             fn admit(&mut self, now: Time, queued: (Bytes, u32), size: u16) -> Verdict {
-                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.admit(now, queued, size),)* }
+                match self {
+                    $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.admit(now, queued, size),)*
+                    AnyScheduler::Dcb(queue) => queue.admit(now, queued, size),
+                }
             }
 
             fn enqueue<B: Copy>(&mut self, frame: FrameHandle, waiting: &mut Waiting<'_, B>) -> Result<(), FrameHandle> {
-                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.enqueue(frame, waiting),)* }
+                match self {
+                    $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.enqueue(frame, waiting),)*
+                    AnyScheduler::Dcb(queue) => queue.enqueue(frame, waiting),
+                }
             }
 
             fn dequeue<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) -> Option<Chosen> {
-                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.dequeue(waiting),)* }
+                match self {
+                    $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.dequeue(waiting),)*
+                    AnyScheduler::Dcb(queue) => queue.dequeue(waiting),
+                }
             }
 
             fn ready(&self, backlog: &Backlog) -> Time {
-                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.ready(backlog),)* }
+                match self {
+                    $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.ready(backlog),)*
+                    AnyScheduler::Dcb(queue) => queue.ready(backlog),
+                }
+            }
+
+            fn waiting(&self, priority: u8) -> u64 {
+                match self {
+                    $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.waiting(priority),)*
+                    AnyScheduler::Dcb(queue) => queue.waiting(priority),
+                }
             }
 
             fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {
-                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.flush(waiting),)* }
+                match self {
+                    $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.flush(waiting),)*
+                    AnyScheduler::Dcb(queue) => queue.flush(waiting),
+                }
             }
 
             fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
-                match self { $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.count(pool),)* }
+                match self {
+                    $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.count(pool),)*
+                    AnyScheduler::Dcb(queue) => queue.count(pool),
+                }
             }
         }
     };

@@ -70,9 +70,9 @@ impl Bench {
     fn change(&mut self, at: Time, link: usize, down: bool) {
         self.advance(at);
         if down {
-            self.fabric.take_down(at, self.links[link]);
+            self.fabric.take_down(&mut self.queue, at, self.links[link]);
         } else {
-            self.fabric.bring_up(self.links[link]);
+            self.fabric.bring_up(&mut self.queue, at, self.links[link]);
         }
         while let Some((_, frame)) = self.fabric.evicted() {
             self.fates[frame.body as usize] = Some(Fate::Discarded);

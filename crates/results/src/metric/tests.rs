@@ -198,12 +198,12 @@ fn flows_have_a_spread_and_a_rate() {
     let ended = outcome(flows.clone());
     assert_near(value("goodput.mean", &ended), 100_000.0);
     assert_near(value("goodput.sd", &ended), 20_000.0 * 2.0_f64.sqrt());
-    assert_near(value("flow-rate", &ended), 2.0 / 0.3);
+    assert_near(value("rate", &ended), 2.0 / 0.3);
     assert_eq!(value("goodput.sd", &outcome(flows[..1].to_vec())), None);
     flows.push(flow(2, Some(5000), 300, None));
-    assert_near(value("flow-rate", &outcome(flows)), 2.0 / 0.9);
-    assert_eq!(value("flow-rate", &outcome(Vec::new())), None);
-    assert_eq!(Metric::FlowRate.display(1234.5), "1234 /s");
+    assert_near(value("rate", &outcome(flows)), 2.0 / 0.9);
+    assert_eq!(value("rate", &outcome(Vec::new())), None);
+    assert_eq!(Metric::Rate.display(1234.5), "1234/s");
 }
 
 /// Rates of a flow that starts at 100 ms, every 50 ms from 150: 10, 40, 60, 60, 20, 30, 50, 10 kb/s.
@@ -421,7 +421,7 @@ fn other_names_are_refused_with_the_nearest() {
         "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC, \
          stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, \
          recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sd, goodput.sum, fairness, \
-         throughput, throughput.sd, flow-rate, drops, card-drops, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets"
+         throughput, throughput.sd, drops, card-drops, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets, rate"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
     for (text, such) in [("reach.50", "reach"), ("reach.", "reach"), ("recovery.450mbps", "recovery")] {

@@ -9,6 +9,7 @@ mod event_builder;
 mod failures;
 mod flows;
 mod http;
+mod lossless;
 mod network;
 mod pacing;
 mod quick;
@@ -27,6 +28,7 @@ pub(crate) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     network::check(scenario, checker);
     flows::check(scenario, checker);
     pacing::check(scenario, checker);
+    lossless::check(scenario, checker);
     failures::check(scenario, checker);
     relay::check(scenario, checker);
     roce::check(scenario, checker);

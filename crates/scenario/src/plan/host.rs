@@ -44,6 +44,7 @@ fn server(record: &ServerRecord) -> ServerModel {
         connections: record.worker_connections,
         backlog: record.backlog,
         syn_queue: record.syn_queue.unwrap_or(record.backlog.max(1)),
+        syn_cookies: record.syn_cookies,
         refuse: record.overflow == AcceptOverflow::Refuse,
         cost: ServerCost {
             connection: record.cpu_per_connection,

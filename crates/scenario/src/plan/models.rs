@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use headway_fabric::NodeId;
-use headway_transport::{CardModel, Crash, HostModel, Measure, Profile, Relayed, Roce, ServerModel, Transport};
+use headway_fabric::{LosslessSpec, NodeId};
+use headway_transport::{
+    CardModel, Crash, HostModel, Measure, Profile, QcnModel, Relayed, Roce, ServerModel, Transport,
+};
 
 use super::error::PlanError;
 use super::network::Network;
 use super::relay::RelayPlan;
 use super::traffics::TrafficPlan;
-use super::{failures, host, measure, pacing, profile, relay, roce};
+use super::{failures, host, lossless, measure, pacing, profile, qcn, relay, roce};
 use crate::schema::ScenarioRecord;
 
 /// How modelled hosts are run under one policy.
@@ -30,6 +32,10 @@ pub struct ModelPlan {
     pub servers: Vec<(NodeId, ServerModel)>,
     /// Hosts with cards that pace.
     pub cards: Vec<(NodeId, CardModel)>,
+    /// Ports with priorities and pauses, if the policy has them.
+    pub lossless: Option<LosslessSpec>,
+    /// Congestion points of switches, if the policy has them.
+    pub qcn: Option<QcnModel>,
     /// The quantities that are recorded over time.
     pub measure: Measure,
 }
@@ -68,14 +74,19 @@ impl ModelPlan {
             web.check(&profiles[usize::from(web.index)], network, record, policy)?;
         }
         let measure = measure::build(scenario, network)?;
-        let cards = pacing::cards(scenario, policy, network, traffic)?;
+        let lossless = lossless::spec(scenario, policy, network)?;
+        let qcn = qcn::model(scenario, policy, lossless.as_ref());
+        let mut cards = pacing::cards(scenario, policy, network, traffic)?;
+        if qcn.is_some() {
+            qcn::add_cards(scenario, policy, network, &mut cards)?;
+        }
         let relays = relay::build(scenario, (record, policy), network, traffic, &profiles, kernels)?;
         let crashes = failures::crashes(scenario, network)?;
         let ours = |crash: &Crash| relays.as_ref().is_some_and(|own| own.relay.hosts.contains(&crash.host));
         let crashes = crashes.into_iter().filter(ours).collect();
         let roce = roce::build(scenario, record, policy)?;
         let (hosts, servers) = (host::models(scenario, network)?, host::servers(scenario, network));
-        Ok(ModelPlan { profiles, roce, relays, crashes, hosts, servers, cards, measure })
+        Ok(ModelPlan { profiles, roce, relays, crashes, hosts, servers, cards, lossless, qcn, measure })
     }
 
     /// How flows are carried, by the traffic's place.

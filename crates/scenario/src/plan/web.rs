@@ -65,6 +65,7 @@ impl Web {
             think: record.think,
             timeout: record.timeout,
             start: Time::ZERO + record.start,
+            ramp: record.ramp,
             stop: Time::ZERO + stop,
         };
         // What could be wrong with it is wrong for any seed.

@@ -138,6 +138,8 @@ record! {
         /// Connections whose handshake is under way; as many as `backlog` when left out, but one at least.
         #[range(1..=1_000_000)]
         pub syn_queue: Option<u32>,
+        /// Connections that find no place there are answered by SYN cookies (`net.ipv4.tcp_syncookies`), not dropped.
+        pub syn_cookies: bool = true,
         /// What becomes of a connection that finds no place to wait.
         pub overflow: AcceptOverflow = AcceptOverflow::Drop,
         /// What accepting a connection takes of a core.

@@ -2,6 +2,7 @@
 
 use headway_language::{Map, Name, record};
 use headway_levers::lanes::TimingRecord;
+use headway_levers::lossless::LosslessRecord;
 use headway_levers::pacing::ModelledPacingRecord;
 use headway_units::Bytes;
 
@@ -23,6 +24,9 @@ record! {
         pub traffic: Map<TransportRecord> = Map::new(),
         /// Cards of modelled hosts space out what leaves them; as it comes when left out.
         pub pacing: Option<ModelledPacingRecord>,
+        /// Ports of switches and cards have priorities, and pause senders before frames are lost; they do not when left
+        /// out.
+        pub lossless: Option<LosslessRecord>,
         /// Flows go over relays, hosts that end TCP on both sides; they do not when left out.
         pub relay: Option<RelayPolicyRecord>,
         /// What kernel hosts have beyond that.

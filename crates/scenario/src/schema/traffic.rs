@@ -173,6 +173,9 @@ record! {
         pub timeout: Option<Span>,
         /// No request begins before this time.
         pub start: Span = Span::ZERO,
+        /// The sessions of a client begin over this time, at equal distances, and not at one instant.
+        #[range(..=crate::limits::LONGEST)]
+        pub ramp: Span = Span::ZERO,
         /// No request begins from this time on; `duration` when left out.
         pub stop: Option<Span>,
         /// The times until connections are open and until the first byte are reported, too.

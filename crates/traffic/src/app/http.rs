@@ -61,6 +61,8 @@ pub struct Http {
     pub timeout: Option<Span>,
     /// No request begins before.
     pub start: Time,
+    /// The sessions of a client begin over this time, at equal distances.
+    pub ramp: Span,
     /// No request begins then or later.
     pub stop: Time,
 }
@@ -228,8 +230,10 @@ impl Http {
         for (group, own) in self.groups.iter().enumerate() {
             for nth in 0..own.clients {
                 let client = clients.len() as u32;
-                for _ in 0..own.concurrency {
-                    due.push(Reverse((self.start, sessions.len() as u32, Due::Begin, 0)));
+                for place in 0..own.concurrency {
+                    let late = u128::from(self.ramp.picos()) * u128::from(place) / u128::from(own.concurrency);
+                    let begin = self.start.saturating_add(Span::from_picos(late as u64));
+                    due.push(Reverse((begin, sessions.len() as u32, Due::Begin, 0)));
                     sessions.push(Session {
                         client,
                         state: State::Idle,
@@ -479,5 +483,233 @@ impl Sessions {
         let think = self.clients[own.client as usize].think.exponential(mean);
         let at = now.saturating_add(Span::from_picos(think as u64));
         self.due.push(Reverse((at, session, Due::Begin, own.serial)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::size::Fixed;
+
+    /// What sessions ask for, in words, until it is looked at.
+    #[derive(Debug, Default)]
+    struct Fake {
+        takes_time: bool,
+        actions: Vec<String>,
+        work: Vec<(SessionId, u32, Span)>,
+        open: Vec<SessionId>,
+    }
+
+    impl Wire for Fake {
+        fn work(&mut self, session: SessionId, serial: u32, cost: Span) -> bool {
+            if self.takes_time {
+                self.work.push((session, serial, cost));
+            }
+            self.takes_time
+        }
+        fn connect(&mut self, session: SessionId, _serial: u32) {
+            assert!(!self.open.contains(&session), "one connection at a time");
+            self.open.push(session);
+            self.actions.push(format!("connect {}", session.0));
+        }
+        fn ask(&mut self, session: SessionId, request: Bytes, answer: Bytes, last: bool) {
+            assert!(self.open.contains(&session));
+            let last = if last { " last" } else { "" };
+            self.actions.push(format!("ask {} {} {}{last}", session.0, request.get(), answer.get()));
+        }
+        fn close(&mut self, session: SessionId) {
+            self.actions.push(format!("close {}", session.0));
+            self.open.retain(|&open| open != session);
+        }
+        fn abort(&mut self, session: SessionId) {
+            self.actions.push(format!("abort {}", session.0));
+            self.open.retain(|&open| open != session);
+        }
+        fn troubles(&self, _session: SessionId) -> (u32, u32) {
+            (0, 0)
+        }
+    }
+
+    impl Fake {
+        fn take(&mut self) -> String {
+            std::mem::take(&mut self.actions).join(", ")
+        }
+    }
+
+    fn at(micros: u64) -> Time {
+        Time::ZERO + Span::from_micros(micros)
+    }
+
+    fn http(concurrency: u32) -> Http {
+        let (requests, cost, session_cost) = (None, Span::ZERO, Span::ZERO);
+        Http {
+            name: "web".to_owned(),
+            groups: vec![ClientGroup { clients: 1, concurrency, requests, cost, session_cost }],
+            request: Bytes::new(80),
+            header: Bytes::new(200),
+            page: Size::Fixed(Fixed::new(Bytes::new(1000)).unwrap()),
+            per_connection: 1,
+            think: Span::ZERO,
+            timeout: None,
+            start: Time::ZERO,
+            ramp: Span::ZERO,
+            stop: at(1_000_000),
+        }
+    }
+
+    /// Drives session 0 through a request on an open connection.
+    fn answer(sessions: &mut Sessions, now: Time, closes: bool, wire: &mut Fake) {
+        sessions.received(now, SessionId(0), Bytes::new(1200), wire);
+        if closes {
+            sessions.ended(now, SessionId(0), wire);
+        }
+    }
+
+    #[test]
+    fn each_request_has_a_connection_that_the_server_closes() {
+        let (mut sessions, wire) = (http(1).sessions(Streams::new(1)).unwrap(), &mut Fake::default());
+        sessions.act(at(0), wire);
+        assert_eq!(wire.take(), "connect 0");
+        sessions.connected(at(10), SessionId(0), wire);
+        assert_eq!(wire.take(), "ask 0 80 1200 last");
+        sessions.received(at(20), SessionId(0), Bytes::new(1200), wire);
+        assert_eq!(wire.take(), "", "the server has yet to close");
+        sessions.ended(at(30), SessionId(0), wire);
+        assert_eq!(wire.take(), "close 0, connect 0");
+        let done = sessions.finish();
+        let times = (done[0].start, done[0].connected, done[0].first_byte, done[0].end);
+        assert_eq!(times, (at(0), Some(at(10)), Some(at(20)), Some(at(30))));
+        assert_eq!((done[0].outcome, done[1].outcome, done.len()), (Outcome::Done, Outcome::Open, 2));
+    }
+
+    #[test]
+    fn a_kept_connection_is_for_so_many_requests() {
+        let kept = Http { per_connection: 3, ..http(1) };
+        let (mut sessions, wire) = (kept.sessions(Streams::new(1)).unwrap(), &mut Fake::default());
+        sessions.act(at(0), wire);
+        sessions.connected(at(1), SessionId(0), wire);
+        assert_eq!(wire.take(), "connect 0, ask 0 80 1200");
+        answer(&mut sessions, at(2), false, wire);
+        assert_eq!(wire.take(), "ask 0 80 1200");
+        answer(&mut sessions, at(3), false, wire);
+        assert_eq!(wire.take(), "ask 0 80 1200 last");
+        answer(&mut sessions, at(4), true, wire);
+        assert_eq!(wire.take(), "close 0, connect 0");
+        let opens: Vec<bool> = sessions.finish().iter().map(|request| request.opens).collect();
+        assert_eq!(opens, [true, false, false, true]);
+    }
+
+    #[test]
+    fn a_request_whose_time_is_up_or_that_is_refused_is_followed_by_the_next() {
+        let hasty = Http { timeout: Some(Span::from_micros(100)), ..http(1) };
+        let (mut sessions, wire) = (hasty.sessions(Streams::new(1)).unwrap(), &mut Fake::default());
+        sessions.act(at(0), wire);
+        sessions.connected(at(10), SessionId(0), wire);
+        wire.take();
+        assert_eq!(sessions.next_time(), Some(at(100)));
+        sessions.act(at(100), wire);
+        assert_eq!(wire.take(), "abort 0, connect 0");
+        wire.open.clear(); // the reset takes it
+        sessions.reset(at(150), SessionId(0), wire);
+        assert_eq!(wire.take(), "connect 0");
+        // its time is up 100 us after it began
+        sessions.act(at(249), wire);
+        assert_eq!(wire.take(), "");
+        let outcomes: Vec<Outcome> = sessions.finish().iter().map(|request| request.outcome).collect();
+        assert_eq!(outcomes, [Outcome::TimedOut, Outcome::Refused, Outcome::Open]);
+    }
+
+    #[test]
+    fn work_is_a_third_of_a_request_for_each_step() {
+        let mut costly = http(10);
+        costly.groups[0].cost = Span::from_micros(25);
+        costly.groups[0].session_cost = Span::from_nanos(500);
+        let (mut sessions, wire) = (costly.sessions(Streams::new(1)).unwrap(), &mut Fake::default());
+        wire.takes_time = true;
+        sessions.act(at(0), wire);
+        // 25 us and ten times 0.5 us
+        assert_eq!(wire.work.len(), 10);
+        assert!(wire.work.iter().all(|&(.., cost)| cost == Span::from_micros(10)));
+        assert_eq!(wire.take(), "", "nothing happens before the work is done");
+        let (session, serial, _) = wire.work[3];
+        sessions.worked(at(10), session, serial, wire);
+        assert_eq!(wire.take(), "connect 3");
+    }
+
+    #[test]
+    fn sessions_begin_over_the_ramp_and_stop_when_there_are_no_requests_left() {
+        let mut few = Http { ramp: Span::from_micros(100), ..http(4) };
+        few.groups[0].requests = Some(2);
+        let (mut sessions, wire) = (few.sessions(Streams::new(1)).unwrap(), &mut Fake::default());
+        for (now, expected) in [(0, "connect 0"), (25, "connect 1"), (50, ""), (75, "")] {
+            assert_eq!(sessions.next_time(), Some(at(now)));
+            sessions.act(at(now), wire);
+            assert_eq!(wire.take(), expected);
+        }
+        assert_eq!(sessions.next_time(), None);
+    }
+
+    #[test]
+    fn clients_without_sessions_and_too_many_of_them_are_mistakes() {
+        assert_eq!(http(0).sessions(Streams::new(1)).unwrap_err(), HttpError::None);
+        let none = Http { groups: Vec::new(), ..http(1) };
+        assert_eq!(none.sessions(Streams::new(1)).unwrap_err(), HttpError::None);
+        let many = http(u32::MAX).sessions(Streams::new(1)).unwrap_err();
+        assert_eq!(many, HttpError::TooMany { sessions: u32::MAX as usize });
+    }
+
+    proptest! {
+        /// Whatever comes from outside, at whatever time: a session has one request at a time and one connection, and all that
+        /// began are done, refused, timed out or open.
+        #[test]
+        fn requests_are_conserved(
+            (concurrency, per_connection, limit) in (1u32..5, 1u64..4, prop::option::of(0u64..40)),
+            (takes_time, think, timeout) in (any::<bool>(), 0u64..50, prop::option::of(1u64..200)),
+            events in prop::collection::vec((0u64..30, 0u32..5, 0u8..6), 0..300),
+        ) {
+            let micros = Span::from_micros;
+            let mut own = Http {
+                per_connection, think: micros(think), timeout: timeout.map(micros), ..http(concurrency)
+            };
+            own.groups[0].requests = limit;
+            own.groups[0].cost = micros(3);
+            let (mut sessions, wire) = (own.sessions(Streams::new(3)).unwrap(), &mut Fake::default());
+            wire.takes_time = takes_time;
+            let mut now = Time::ZERO;
+            for (gap, session, what) in events {
+                now += micros(gap);
+                sessions.act(now, wire);
+                let session = SessionId(session % concurrency);
+                let connected = wire.open.contains(&session);
+                match what {
+                    0 | 1 if !wire.work.is_empty() => {
+                        let (session, serial, _) = wire.work.remove(0);
+                        sessions.worked(now, session, serial, wire);
+                    }
+                    2 if connected => sessions.connected(now, session, wire),
+                    3 if connected => sessions.received(now, session, Bytes::new(700), wire),
+                    4 if connected => sessions.ended(now, session, wire),
+                    5 if connected => {
+                        wire.open.retain(|&open| open != session);
+                        sessions.reset(now, session, wire);
+                    }
+                    _ => {}
+                }
+            }
+            let begun: u32 = sessions.sessions.iter().map(|session| session.requests).sum();
+            let requests = sessions.finish();
+            prop_assert_eq!(requests.len(), begun as usize);
+            prop_assert!(limit.is_none_or(|limit| u64::from(begun) <= limit));
+            for request in &requests {
+                let done = request.outcome == Outcome::Done;
+                prop_assert_eq!(done, request.end.is_some());
+                prop_assert!(!done || request.received >= request.size);
+                prop_assert!(request.end.is_none_or(|end| end >= request.start));
+            }
+            let open = requests.iter().filter(|request| request.outcome == Outcome::Open).count();
+            prop_assert!(open <= concurrency as usize);
+        }
     }
 }

@@ -31,9 +31,10 @@
 //! not at what waits in the card: senders of 2005 had none.
 
 use headway_control::pacing::{Burst, FASTEST, LARGEST_MTU, Limit, Pace, Target};
+use headway_control::qcn::{ReactionParameters, ReactionPoint};
 use headway_engine::EventQueue;
 use headway_fabric::{Endpoint, Graph, LinkId, NodeId, Routes};
-use headway_units::{Rate, Span, Time};
+use headway_units::{Bytes, Rate, Span, Time};
 
 use crate::endpoint::{Side, Tenant, number, side};
 use crate::segment::{Frame, flag};
@@ -159,6 +160,8 @@ pub(crate) enum Taken {
 #[derive(Debug, Default)]
 struct Owner {
     traffic: u16,
+    /// Its reaction point, once it was told of congestion.
+    reaction: Option<Box<ReactionPoint>>,
     /// The interfaces that it has sent over, with the flow that it is there.
     flows: Vec<(u32, interface::Flow)>,
 }
@@ -173,6 +176,8 @@ pub(crate) struct Cards {
     interfaces: Vec<Interface>,
     /// By subflow of TCP, and by stream of datagrams.
     owners: [Vec<Owner>; 2],
+    /// Flows are slowed down by QCN.
+    reaction: Option<ReactionParameters>,
 }
 
 /// Where in [`Cards::owners`] the sender of frames to `to` is.
@@ -180,7 +185,9 @@ fn owner(to: Endpoint) -> (usize, usize) {
     match Tenant::of(to) {
         Tenant::Datagram => (1, number(to) as usize),
         Tenant::Tcp | Tenant::TwoWayTcp => (0, side(Endpoint(number(to))).0 as usize),
-        Tenant::External | Tenant::Roce | Tenant::Gap => unreachable!("only TCP and datagrams send through cards"),
+        Tenant::External | Tenant::Roce | Tenant::Gap | Tenant::MacControl | Tenant::Qcn => {
+            unreachable!("only TCP and datagrams send through cards")
+        }
     }
 }
 
@@ -247,7 +254,7 @@ impl Cards {
         if at >= owners.len() {
             owners.resize_with(at + 1, Owner::default);
         }
-        owners[at] = Owner { traffic, flows: Vec::new() };
+        owners[at] = Owner { traffic, reaction: None, flows: Vec::new() };
     }
 
     /// The sender of frames to `to` has sent everything, and all of it has left.
@@ -275,7 +282,8 @@ impl Cards {
             return Taken::Queued;
         }
         let (tenant, at) = owner(to);
-        let Owner { traffic, flows } = &mut self.owners[tenant][at];
+        let reacts = self.reaction.is_some();
+        let Owner { traffic, flows, .. } = &mut self.owners[tenant][at];
         let flow = if let Some(&(_, flow)) = flows.iter().find(|&&(of, _)| of == number) {
             flow
         } else {
@@ -285,7 +293,7 @@ impl Cards {
             flow
         };
         let data = frame.body.amount > 0 && frame.tag & flag::SYN == 0;
-        interface.push(now, Some(flow), data && flow.rate != FlowRate::Unpaced, outgoing, events);
+        interface.push(now, Some(flow), data && (reacts || flow.rate != FlowRate::Unpaced), outgoing, events);
         Taken::Queued
     }
 
@@ -316,9 +324,34 @@ impl Cards {
             let flows = &self.owners[tenant][at].flows;
             flows.iter().find(|&&(of, _)| of == interface).expect("a flow was opened").1.rate
         };
-        let pace = pace(rate, estimate, own.overhead());
+        let mut pace = pace(rate, estimate, own.overhead());
+        if self.reaction.is_some() && !is_acknowledgement(to) {
+            let (tenant, at) = owner(to);
+            let bytes = Bytes::new(u64::from(own.chosen().frame.size) + u64::from(own.overhead()));
+            if let Some(reaction) = &mut self.owners[tenant][at].reaction {
+                reaction.on_sent(now, bytes);
+                if reaction.is_active() {
+                    let slowed = Target::of_rate(reaction.rate());
+                    pace.target = Some(pace.target.map_or(slowed, |target| target.min(slowed)));
+                }
+            }
+        }
         let Outgoing { to, frame } = own.leave(now, pace, events);
         (to, frame)
+    }
+
+    /// Flows whose frames pass cards listen to QCN.
+    pub fn set_reaction(&mut self, reaction: ReactionParameters) {
+        self.reaction = Some(reaction);
+    }
+
+    /// The sender of frames to `to`, over a line of this rate, is told of congestion. Nobody slows acknowledgements down.
+    pub fn on_feedback(&mut self, now: Time, to: Endpoint, code: u8, line: Rate) {
+        let Some(parameters) = self.reaction.filter(|_| !is_acknowledgement(to)) else { return };
+        let (tenant, at) = owner(to);
+        let Some(owner) = self.owners[tenant].get_mut(at) else { return };
+        let reaction = owner.reaction.get_or_insert_with(|| Box::new(ReactionPoint::new(parameters, line)));
+        reaction.on_feedback(now, code);
     }
 
     /// A gap frame has left the wire.

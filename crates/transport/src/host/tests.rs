@@ -35,6 +35,8 @@ struct Bench {
     /// When, to whom, and how many frames at once.
     delivered: Vec<(Time, u32, u32)>,
     sent: Vec<Time>,
+    /// Work of programs: when it was done, and its tag.
+    worked: Vec<(Time, u64)>,
     /// Numbers of the segments, per flow as they came out.
     numbers: Vec<(u32, u32)>,
     dropped: u64,
@@ -65,6 +67,7 @@ impl Bench {
             offered: 0,
             delivered: Vec::new(),
             sent: Vec::new(),
+            worked: Vec::new(),
             numbers: Vec::new(),
             dropped: 0,
         }
@@ -83,7 +86,6 @@ impl Bench {
             };
             match done {
                 Done::Inside => {}
-                Done::Task(task) => unreachable!("these hosts run no programs: {task:?}"),
                 Done::Segment(mut chain) => {
                     self.delivered.push((now, chain.end, chain.frames));
                     while let Some((end, frame)) = self.hosts.take(&mut chain) {
@@ -94,6 +96,7 @@ impl Bench {
                     self.hosts.leave(core);
                     self.sent.push(now);
                 }),
+                Done::Task(task) => self.worked.push((now, task.tag)),
             }
             self.hosts.proceed(now, core, &mut self.events);
             while let Some(mut lost) = self.hosts.lost() {
@@ -119,6 +122,12 @@ impl Bench {
             let nth = n as usize % flows.len();
             self.arrive(self.now + gap, segment(flows[nth], n / flows.len() as u32));
         }
+    }
+
+    /// Gives process `process` work.
+    fn work(&mut self, process: u32, cost: Span, tag: u64) {
+        let task = Task { cost, whose: Whose::Program, tag };
+        assert!(self.hosts.add_task(self.now, (self.node, process), task, &mut self.events));
     }
 
     fn finish(&mut self) {
@@ -520,5 +529,113 @@ proptest! {
         let again = run();
         prop_assert_eq!(bench.events.digest(), again.events.digest());
         prop_assert_eq!(bench.delivered, again.delivered);
+    }
+}
+
+/// A frame that comes while a program works puts that off by its own cost, and by nothing else.
+#[test]
+fn an_interrupt_puts_a_programs_work_off() {
+    let costs = Costs { interrupt: ns(500), packet: ns(1_000), segment: ns(2_000), ..Costs::default() };
+    let mut bench = Bench::new(HostModel { gro: false, costs, ..HostModel::default() }, 1);
+    bench.work(0, ns(100_000), 7);
+    bench.work(0, ns(50_000), 8);
+    for n in 0..3 {
+        bench.arrive(Time::ZERO + ns(10_000) * u64::from(n + 1), segment(0, n));
+    }
+    bench.finish();
+    // three frames of 3.5 µs each, and whole steps: to the nanosecond that their picoseconds do not fill
+    let at = |micros: u64, tag: u64| (Time::ZERO + ns(micros * 1_000 + 500), tag);
+    assert_eq!([at(110, 7), at(160, 8)], [bench.worked[0], bench.worked[1]]);
+    assert_eq!(bench.counters().busy, [ns(160_500)]);
+    assert_eq!(bench.counters().tasks, 2);
+}
+
+/// Processes go round the cores, and those of one core take turns.
+#[test]
+fn processes_have_cores() {
+    let mut bench = Bench::new(HostModel { cores: 2, ..HostModel::default() }, 1);
+    for process in 0..4 {
+        bench.work(process, ns(1_000), u64::from(process));
+    }
+    bench.finish();
+    let at = |micros: u64, tag: u64| (Time::ZERO + ns(1_000 * micros), tag);
+    assert_eq!(bench.worked, [at(1, 0), at(1, 1), at(2, 2), at(2, 3)]);
+}
+
+/// Frames take their share of a core first, so work takes 1/(1 − ρ) times as long, and for ever if they take all of it: the
+/// receive livelock of Mogul and Ramakrishnan (1997).
+#[test]
+fn frames_go_before_programs_until_these_stand_still() {
+    let costs = Costs { packet: ns(1_000), segment: ns(1_000), ..Costs::default() };
+    for (gap, times) in [(8_000, Some(4.0 / 3.0)), (4_000, Some(2.0)), (2_500, Some(5.0)), (2_000, None), (1_500, None)]
+    {
+        let mut bench = Bench::new(HostModel { gro: false, costs, ..HostModel::default() }, 1);
+        bench.stream(&[0], 100, ns(gap));
+        let began = bench.now;
+        bench.work(0, ns(1_000_000), 1);
+        bench.stream(&[0], 20_000, ns(gap));
+        match times {
+            Some(times) => near("work", bench.worked[0].0.since(began).as_secs_f64(), times * 1e-3, 0.01),
+            None => assert_eq!(bench.worked, [], "{gap} ns"),
+        }
+        bench.finish();
+        assert_eq!(bench.worked.len(), 1);
+    }
+}
+
+proptest! {
+    /// Whatever frames do: work is done once, in order of each core, and takes what it costs of the core's time.
+    #[test]
+    fn work_is_done_once_and_in_order(
+        cores in 1u32..4,
+        tasks in prop::collection::vec((0u64..50_000, 0u32..6, 0u64..30_000), 1..40),
+        frames in prop::collection::vec(0u64..20_000, 0..100),
+    ) {
+        let costs = Costs { interrupt: ns(300), packet: ns(700), segment: ns(900), burst: ns(400), ..Costs::default() };
+        let model = HostModel { cores, queues: cores, gro: false, costs, ..HostModel::default() };
+        let run = || {
+            let mut bench = Bench::new(model, 1);
+            let mut todo: Vec<(Time, Option<(u32, u64, u64)>)> = Vec::new();
+            let mut at = Time::ZERO;
+            for (tag, &(gap, process, cost)) in (0..).zip(&tasks) {
+                at += ns(gap);
+                todo.push((at, Some((process, cost, tag))));
+            }
+            let mut at = Time::ZERO;
+            for &gap in &frames {
+                at += ns(gap) + Span::from_picos(7);
+                todo.push((at, None));
+            }
+            todo.sort_by_key(|&(at, _)| at);
+            let mut n = 0;
+            for (at, what) in todo {
+                if let Some((process, cost, tag)) = what {
+                    bench.run(at);
+                    bench.work(process, ns(cost), tag);
+                } else {
+                    bench.arrive(at, segment(0, n));
+                    n += 1;
+                }
+            }
+            bench.finish();
+            bench
+        };
+        let bench = run();
+        let mut tags: Vec<u64> = bench.worked.iter().map(|&(_, tag)| tag).collect();
+        for core in 0..cores {
+            let of_core = |tag: &&u64| tasks[**tag as usize].1 % cores == core;
+            prop_assert!(tags.iter().filter(of_core).is_sorted());
+        }
+        tags.sort_unstable();
+        prop_assert_eq!(tags, (0..tasks.len() as u64).collect::<Vec<_>>());
+        let worked: Span = bench.counters().busy.iter().copied().fold(Span::ZERO, |sum, one| sum + one);
+        let cost: u64 = tasks.iter().map(|&(.., cost)| cost).sum::<u64>() + 1_600 * frames.len() as u64
+            + 300 * bench.counters().interrupts;
+        // a picosecond for each step that costs nothing
+        prop_assert!(worked >= ns(cost) && worked <= ns(cost + 1), "{} for {}", worked, ns(cost));
+        let last = bench.worked.iter().map(|&(at, _)| at).chain(bench.delivered.iter().map(|d| d.0)).max();
+        let last = last.unwrap_or(Time::ZERO).since(Time::ZERO);
+        prop_assert!(bench.counters().busy.iter().all(|&busy| busy <= last + ns(1)));
+        prop_assert_eq!(bench.events.digest(), run().events.digest());
     }
 }

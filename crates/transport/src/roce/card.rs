@@ -1,7 +1,8 @@
 //! Who sends next over an interface: queue pairs take turns, each as soon as its rate lets it.
 //!
 //! The card gives its port one frame, and the next one when that has left. So its queue never holds more than one frame of
-//! queue pairs, and what stops the port stops them.
+//! queue pairs, and what stops the port stops them: where frames of their priority
+//! wait at the port, because others go first or because it is paused, queue pairs are held back until something leaves.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -16,6 +17,8 @@ pub(super) struct Interface {
     pub free: Time,
     /// Queue pairs that may send now, in the order of their turns.
     ready: VecDeque<u32>,
+    /// Those that may send, behind a frame that waits at the port.
+    held: Vec<u32>,
     /// Those that may send later.
     later: BinaryHeap<Reverse<(Time, u32)>>,
     /// When the event is that counts, and its number.
@@ -28,8 +31,8 @@ pub(super) struct Interface {
 
 impl Interface {
     pub fn new(source: Source) -> Interface {
-        let (ready, later) = (VecDeque::new(), BinaryHeap::new());
-        Interface { free: Time::ZERO, ready, later, armed: Time::NEVER, sequence: 0, firing: false, source }
+        let (ready, held, later) = (VecDeque::new(), Vec::new(), BinaryHeap::new());
+        Interface { free: Time::ZERO, ready, held, later, armed: Time::NEVER, sequence: 0, firing: false, source }
     }
 
     /// A queue pair, which is not in line, is to send from `at` on.
@@ -50,6 +53,19 @@ impl Interface {
             self.ready.push_back(pair);
         }
         self.ready.pop_front()
+    }
+
+    /// A frame of this queue pair's priority waits at the port: it is held back until something leaves.
+    pub fn hold(&mut self, pair: u32) {
+        self.held.push(pair);
+    }
+
+    /// Something has left the port: those that were held back may try again, in their order. Says whether there are any.
+    pub fn let_go(&mut self) -> bool {
+        for pair in self.held.drain(..).rev() {
+            self.ready.push_front(pair);
+        }
+        !self.ready.is_empty()
     }
 
     /// When something can be sent next.

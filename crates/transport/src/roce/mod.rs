@@ -15,6 +15,7 @@
 use std::collections::BTreeSet;
 
 use headway_control::dcqcn::ReactionPoint;
+use headway_control::qcn;
 use headway_engine::{EventClass, Source, Streams};
 use headway_fabric::{Choice, LinkId, NoPath, Packet, ecn, flow_hash};
 use headway_units::{Bytes, Rate, Time};
@@ -68,11 +69,15 @@ struct QueuePair {
     routes: [u32; 2],
     /// Ways of before, on which frames may be.
     old_routes: Vec<u32>,
+    /// Bits of `tos` of its priority.
+    priority: u8,
     /// Bytes of the message.
     size: Option<u64>,
     requester: Requester,
     responder: Responder,
     control: Option<ReactionPoint>,
+    /// What switches with QCN have told it.
+    told: Option<Box<qcn::ReactionPoint>>,
     /// The rate without, or beside, control.
     most: Rate,
     /// From when on its rate lets it send.
@@ -100,7 +105,8 @@ impl QueuePair {
 
     /// The rate now.
     fn rate(&self) -> Rate {
-        self.control.as_ref().map_or(self.most, |control| control.rate().min(self.most))
+        let control = self.control.as_ref().map_or(self.most, |control| control.rate().min(self.most));
+        self.told.as_ref().map_or(control, |told| told.rate().min(control))
     }
 }
 
@@ -111,6 +117,10 @@ pub(crate) struct QueuePairs {
     pairs: Vec<QueuePair>,
     slots: SlotPool,
     interfaces: Vec<Interface>,
+    /// Queue pairs listen to QCN.
+    reaction: Option<qcn::ReactionParameters>,
+    /// Some interface holds queue pairs back.
+    held: bool,
     /// By link that leaves a host: its interface, if a queue pair has sent over it.
     by_link: Vec<Option<u32>>,
     ports: Ports,
@@ -143,6 +153,8 @@ impl QueuePairs {
             pairs: Vec::new(),
             slots: SlotPool::default(),
             interfaces: Vec::new(),
+            reaction: None,
+            held: false,
             by_link: Vec::new(),
             ports: Ports::new(streams),
             sent: 0,
@@ -198,10 +210,12 @@ impl QueuePairs {
             interface: self.interface(leaving),
             routes,
             old_routes: Vec::new(),
+            priority: env.net.priorities.bits(start.traffic),
             size,
             requester: Requester::new(packets),
             responder: Responder::default(),
             control: profile.control.map(|control| ReactionPoint::new(control, line)),
+            told: None,
             most: profile.rate.map_or(line, |rate| rate.min(line)),
             allowed: now,
             in_line: false,
@@ -257,12 +271,19 @@ impl QueuePairs {
     fn emit(&mut self, now: Time, number: u32, env: &mut Environment) {
         while let Some(place) = self.interfaces[number as usize].take(now) {
             let pair = &mut self.pairs[place as usize];
-            pair.in_line = false;
             let profile = &self.profiles[usize::from(pair.profile)];
+            let first = env.net.fabric.routes.ports(pair.routes[End::Responder as usize]).next();
             if let Some(psn) = pair.requester.next(profile) {
+                if env.net.fabric.waiting(first.expect("a route has a link"), pair.priority >> 5) > Bytes::ZERO {
+                    self.interfaces[number as usize].hold(place);
+                    self.held = true;
+                    continue;
+                }
+                pair.in_line = false;
                 self.send(now, place, psn, env);
                 break;
             }
+            pair.in_line = false;
             self.settle_down(now, place, env);
         }
         self.interfaces[number as usize].rearm(now, &mut env.net.queue);
@@ -281,27 +302,26 @@ impl QueuePairs {
         let body = Segment { number: psn as u32, data_number: 0, amount: payload, extra: NO_EXTRA };
         pair.requester.sent(psn, profile.retransmission);
         // the rate of now, until the next packet
-        let rate = match &mut pair.control {
-            Some(control) => {
-                control.on_sent(now, bytes);
-                control.advance(now);
-                pair.rate()
-            }
-            None => pair.most,
-        };
-        pair.allowed = now.saturating_add(rate.transmission(bytes));
+        if let Some(control) = &mut pair.control {
+            control.on_sent(now, bytes);
+            control.advance(now);
+        }
+        if let Some(told) = &mut pair.told {
+            told.on_sent(now, bytes);
+        }
+        pair.allowed = now.saturating_add(pair.rate().transmission(bytes));
         if pair.timer.deadline() == Time::NEVER {
             pair.timer.set(now.saturating_add(profile.timeout), &mut env.net.queue, timeout_of(place));
         }
         let free = now.saturating_add(wire.rate.transmission(bytes));
-        let (interface, hop) = (pair.interface, pair.routes[End::Responder as usize]);
-        self.transmit(now, place, End::Responder, (size, 0, kind::DATA), body, env);
+        let (interface, hop, priority) = (pair.interface, pair.routes[End::Responder as usize], pair.priority);
+        self.transmit(now, place, End::Responder, (size, priority, kind::DATA), body, env);
         let left = env.net.fabric.leaves(hop).map_or(free, |left| left.max(free));
         self.interfaces[interface as usize].free = left;
         self.line_up(now, place, env);
     }
 
-    /// A frame with this size, priority and kind leaves for `end`.
+    /// A frame with this size, bits of `tos` for its priority, and kind leaves for `end`.
     fn transmit(
         &mut self,
         now: Time,
@@ -314,7 +334,7 @@ impl QueuePairs {
         let pair = &mut self.pairs[place as usize];
         // with DCQCN everything is ECN-capable, so that no queue drops what it could mark
         let ecn = if pair.control.is_some() { ecn::CAPABLE } else { 0 };
-        let frame = Packet { hop: pair.routes[end as usize], size, tos: priority << 5 | ecn, tag: kind, body };
+        let frame = Packet { hop: pair.routes[end as usize], size, tos: priority | ecn, tag: kind, body };
         pair.in_flight += 1;
         self.sent += 1;
         if env.net.fabric.send(&mut env.net.queue, now, frame).is_err() {
@@ -334,6 +354,26 @@ impl QueuePairs {
         interface.arm(now, &mut env.net.queue);
     }
 
+    /// Whether some queue pair waits for a port.
+    pub fn holds(&self) -> bool {
+        self.held
+    }
+
+    /// A frame has left the port of `link`, or its queue has been emptied: queue pairs behind it may go on. `None`: of
+    /// all ports.
+    pub fn let_go(&mut self, now: Time, link: Option<LinkId>, env: &mut Environment) {
+        let range = match link.map(|link| self.by_link.get(link.index()).copied().flatten()) {
+            None => 0..self.interfaces.len(),
+            Some(Some(own)) => own as usize..own as usize + 1,
+            Some(None) => return,
+        };
+        for interface in &mut self.interfaces[range] {
+            if interface.let_go() {
+                interface.arm(now, &mut env.net.queue);
+            }
+        }
+    }
+
     fn on_timer(&mut self, now: Time, place: u32, sequence: u32, env: &mut Environment) {
         let pair = &mut self.pairs[place as usize];
         if pair.timer.fire(now, sequence, &mut env.net.queue) == Fired::Early {
@@ -345,6 +385,20 @@ impl QueuePairs {
             pair.timer.set(now.saturating_add(timeout), &mut env.net.queue, timeout_of(place));
             self.line_up(now, place, env);
         }
+    }
+
+    /// Queue pairs listen to QCN.
+    pub fn set_reaction(&mut self, reaction: qcn::ReactionParameters) {
+        self.reaction = Some(reaction);
+    }
+
+    /// A switch tells the sender of frames to the end `number` of congestion. Nobody slows answers down.
+    pub fn on_feedback(&mut self, now: Time, number: u32, code: u8, line: Rate) {
+        let place = (number >> 1) as usize;
+        let Some(parameters) = self.reaction.filter(|_| number & 1 == End::Responder as u32) else { return };
+        let Some(pair) = self.pairs.get_mut(place) else { return };
+        let told = pair.told.get_or_insert_with(|| Box::new(qcn::ReactionPoint::new(parameters, line)));
+        told.on_feedback(now, code);
     }
 
     // ---- frames ----------------------------------------------------------------------------------------------
@@ -369,7 +423,8 @@ impl QueuePairs {
         let notifies = marked && profile.control.is_some_and(|control| responder.point.on_marked(now, &control));
         let last = pair.requester.packets == Some(psn + 1);
         let answer = responder.on_packet(now, psn, last, profile);
-        let (flow, delivered, cnp_priority) = (pair.flow, pair.delivered(profile), profile.cnp_priority);
+        let (flow, delivered, priority) = (pair.flow, pair.delivered(profile), pair.priority);
+        let cnp_priority = profile.cnp_priority << 5;
         let selective = profile.retransmission == Retransmission::SelectiveRepeat;
         if notifies {
             let body = Segment { number: 0, data_number: 0, amount: 0, extra: NO_EXTRA };
@@ -383,7 +438,7 @@ impl QueuePairs {
         };
         if answer != Answer::Nothing {
             let body = Segment { number: number as u32, data_number: beyond as u32, amount: 0, extra: NO_EXTRA };
-            self.transmit(now, place, End::Requester, (size, 0, kind), body, env);
+            self.transmit(now, place, End::Requester, (size, priority, kind), body, env);
         }
         if env.flows.deliver(now, flow, delivered, env.failures.as_deref()) {
             env.complete(now, flow, None);

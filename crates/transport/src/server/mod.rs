@@ -47,6 +47,8 @@ pub struct ServerModel {
     pub backlog: u32,
     /// Connections whose handshake is under way, at most: at least 1.
     pub syn_queue: u32,
+    /// Connections that find no place there are answered by SYN cookies (`tcp_syncookies`).
+    pub syn_cookies: bool,
     /// A connection that finds the accept queue full is reset (`tcp_abort_on_overflow`).
     pub refuse: bool,
     /// What it costs; nothing counts at hosts without a [`HostModel`](crate::HostModel).
@@ -61,6 +63,7 @@ impl Default for ServerModel {
             connections: u32::MAX,
             backlog: u32::MAX,
             syn_queue: u32::MAX,
+            syn_cookies: true,
             refuse: false,
             cost: ServerCost::default(),
         }
@@ -76,6 +79,8 @@ pub struct ServerCounters {
     pub answered: u64,
     /// SYNs dropped for want of a place.
     pub syns_dropped: u64,
+    /// SYNs answered by cookies, since the SYN queue was full.
+    pub cookies: u64,
     /// Ends of handshakes dropped because the accept queue was full.
     pub overflows: u64,
     /// Connections reset because of that.
@@ -161,7 +166,15 @@ impl Servers {
         assert!(model.workers > 0 && model.connections > 0 && model.syn_queue > 0, "{model:?}");
         let number = self.servers.len() as u32;
         assert!(self.by_host.insert(host, number).is_none(), "a host has one server");
-        tcp.listening.add(host, Places { syn_queue: model.syn_queue, backlog: model.backlog, refuse: model.refuse });
+        tcp.listening.add(
+            host,
+            Places {
+                syn_queue: model.syn_queue,
+                cookies: model.syn_cookies,
+                backlog: model.backlog,
+                refuse: model.refuse,
+            },
+        );
         self.servers.push(Server {
             node: host,
             model,
@@ -178,6 +191,7 @@ impl Servers {
         let listener = tcp.listening.get(host)?.counters;
         Some(ServerCounters {
             syns_dropped: listener.syns_dropped,
+            cookies: listener.cookies,
             overflows: listener.overflows,
             refused: listener.refused,
             most_half_open: listener.most_half_open,

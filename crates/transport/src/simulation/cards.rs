@@ -36,7 +36,12 @@ impl Simulation {
                 let to = net.cards.chosen(interface);
                 let estimate = match Tenant::of(to) {
                     Tenant::Tcp | Tenant::TwoWayTcp => Some(self.tcp.estimate(side(Endpoint(number(to))).0)),
-                    Tenant::External | Tenant::Datagram | Tenant::Roce | Tenant::Gap => None,
+                    Tenant::External
+                    | Tenant::Datagram
+                    | Tenant::Roce
+                    | Tenant::Gap
+                    | Tenant::MacControl
+                    | Tenant::Qcn => None,
                 };
                 net.cards.leave(now, interface, estimate, &mut net.queue)
             }

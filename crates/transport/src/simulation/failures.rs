@@ -23,13 +23,16 @@ impl Simulation {
     pub(super) fn on_change(&mut self, now: Time) {
         let env = &mut self.env;
         let Some(failures) = &mut env.failures else { unreachable!("a change means failures") };
-        let made = failures.make_changes(now, &env.graph, &mut env.net.fabric);
+        let made = failures.make_changes(now, &env.graph, &mut env.net);
         match made.next {
             Some(time) => env.net.queue.reschedule(time),
             None => env.net.queue.pop(),
         }
         while let Some((end, frame)) = self.env.net.fabric.evicted() {
             self.on_discard(end, &frame);
+        }
+        if self.roce.holds() {
+            self.roce.let_go(now, None, &mut self.env);
         }
         if made.learnt {
             self.tcp.reroute(&mut self.env);

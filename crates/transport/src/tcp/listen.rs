@@ -3,14 +3,15 @@
 //! As Linux has it (6.12, `net/ipv4/tcp_input.c: tcp_conn_request`, `net/ipv4/tcp_minisocks.c: tcp_check_req`,
 //! `net/ipv4/tcp_ipv4.c: tcp_v4_syn_recv_sock`, `include/net/sock.h: sk_acceptq_is_full`):
 //!
-//! * SYN takes a place in the SYN queue. It is dropped without an answer if that is full, or if the accept queue is; the
-//!   client sends it again after its time-out.
+//! * SYN takes a place in the SYN queue. If that is full, it is answered by a SYN cookie (`net.ipv4.tcp_syncookies` = 1, the
+//!   default): the host keeps nothing of it, so SYN-ACK is not sent again. Without cookies SYN is dropped without an answer,
+//!   and it always is if the accept queue is full; the client sends it again after its time-out.
 //! * The third part of the handshake moves the connection to the accept queue. If that is full, it is dropped (the client
 //!   believes in a connection that the server does not have yet; SYN-ACK and data are sent again), or answered by a reset
 //!   with `net.ipv4.tcp_abort_on_overflow`.
 //! * The accept queue is full when it holds one more than its backlog.
 //!
-//! **Left out:** SYN cookies; the end of a half-open connection after so many SYN-ACKs (`tcp_synack_retries`); the rule
+//! **Left out:** the options that a cookie has no room for; the end of a half-open connection after so many SYN-ACKs (`tcp_synack_retries`); the rule
 //! that drops young SYNs from an accept queue of three quarters of old kernels.
 
 use std::collections::BTreeMap;
@@ -29,6 +30,8 @@ use crate::socket::Socket;
 pub(crate) struct Places {
     /// Connections whose handshake is under way, at most.
     pub syn_queue: u32,
+    /// Those that find no place there are answered by cookies.
+    pub cookies: bool,
     /// The accept queue holds one more than this.
     pub backlog: u32,
     /// A connection that finds the accept queue full is reset and not left to try again.
@@ -49,6 +52,8 @@ pub(crate) struct Listener {
 pub(crate) struct ListenCounters {
     /// SYNs that were dropped.
     pub syns_dropped: u64,
+    /// SYNs that were answered by cookies.
+    pub cookies: u64,
     /// Third parts of handshakes, or data in their place, that were dropped.
     pub overflows: u64,
     /// Connections that were reset.
@@ -94,15 +99,20 @@ impl Listener {
         self.waiting > self.places.backlog
     }
 
-    /// Takes a place for a new connection, if there is one.
-    fn admit(&mut self) -> bool {
-        if self.is_full() || self.half_open >= self.places.syn_queue {
+    /// Takes a place for a new connection, if there is one; says what its SYN is now.
+    fn admit(&mut self) -> SynAnswer {
+        let place = self.half_open < self.places.syn_queue;
+        if self.is_full() || !place && !self.places.cookies {
             self.counters.syns_dropped += 1;
-            return false;
+            return SynAnswer::Listens;
+        }
+        if !place {
+            self.counters.cookies += 1;
+            return SynAnswer::Cookie;
         }
         self.half_open += 1;
         self.counters.most_half_open = self.counters.most_half_open.max(self.half_open);
-        true
+        SynAnswer::HalfOpen
     }
 }
 
@@ -126,20 +136,18 @@ impl Tcp {
             _ => self.listening.by_host.get_mut(&host).expect("it listens"),
         };
         if syn {
-            let room = listener.admit();
-            if room {
-                *answer = SynAnswer::HalfOpen;
-            }
-            return room;
+            *answer = listener.admit();
+            return *answer != SynAnswer::Listens;
         }
+        let kept = *answer == SynAnswer::HalfOpen;
         if !listener.is_full() {
             *answer = SynAnswer::AtOnce;
-            listener.half_open -= 1;
+            listener.half_open -= u32::from(kept);
             listener.waiting += 1;
             listener.counters.most_waiting = listener.counters.most_waiting.max(listener.waiting);
             return true;
         }
-        if listener.places.refuse {
+        if kept && listener.places.refuse {
             listener.counters.refused += 1;
             let acceptor = self.socket(place, false);
             self.abort(now, acceptor, env);

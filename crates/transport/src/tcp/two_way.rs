@@ -190,6 +190,10 @@ impl Tcp {
         let after = connection.received;
         let receiver = &mut self.receivers[subflow as usize];
         receiver.answer(now, answer, connection.two_way_inflow(), profile, &mut env.net);
+        if connection.stream().answer == SynAnswer::Cookie {
+            // nobody remembers what would have to be sent again
+            receiver.timer_mut().cancel();
+        }
         let ended = receiver.finished();
         let stream = connection.stream_mut();
         let readable = after > before && !std::mem::replace(&mut stream.told, true);

@@ -22,6 +22,8 @@ pub(crate) enum SynAnswer {
     Listens,
     /// A listening host has; the third part of the handshake is missing.
     HalfOpen,
+    /// The same, but the host keeps nothing of it: it has answered by a SYN cookie.
+    Cookie,
 }
 
 /// The programs' side of one direction: who writes at one end and reads at the other.
