@@ -36,7 +36,10 @@ pub struct PlanArgs {
     /// Change a value of the scenario, such as `topology.mtu=9000B` (may be repeated)
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// A lossless priority (may be repeated)
+    /// The policy whose `lossless` is planned [default: the first that has it]
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// A lossless priority (may be repeated) [default: those of the policy]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=7))]
     pub priority: Vec<u8>,
     /// The chip of the switches, whose constants are published [default: worst cases of IEEE 802.3]

@@ -6,9 +6,9 @@ mod sonic;
 mod table;
 
 use headway_control::lossless::Chip;
-use headway_scenario::Overrides;
 use headway_scenario::equipment::{Equipment, Wanted};
 use headway_scenario::plan::Network;
+use headway_scenario::{Overrides, ScenarioRecord};
 use headway_units::Bytes;
 
 use crate::failure::Failure;
@@ -39,6 +39,7 @@ fn plan(args: &PlanArgs) -> Result<(), Failure> {
     let fault = |error| Failure::from(headway_scenario::Problems::from(document.locate(error)));
     let network = Network::build(&scenario).map_err(fault)?;
     let wanted = Wanted {
+        policy: policy(&scenario, args.policy.as_deref())?,
         priorities: args.priority.clone(),
         chip: args.chip.and_then(|chip| Chip::find(name(chip))),
         cell: args.cell,
@@ -53,6 +54,18 @@ fn plan(args: &PlanArgs) -> Result<(), Failure> {
         Form::Sonic => sonic::text(&equipment, args)?,
     };
     terminal::data(&text)
+}
+
+/// The place of the policy called `wanted`, or of the first that is lossless.
+fn policy(scenario: &ScenarioRecord, wanted: Option<&str>) -> Result<Option<usize>, Failure> {
+    let Some(wanted) = wanted else {
+        return Ok(scenario.policy.iter().position(|policy| policy.lossless.is_some()));
+    };
+    let found = scenario.policy.iter().position(|policy| policy.name.as_str() == wanted);
+    found.map(Some).ok_or_else(|| {
+        let names: Vec<&str> = scenario.policy.iter().map(|policy| policy.name.as_str()).collect();
+        Failure::usage(format!("there is no policy `{wanted}`")).help(format!("there are {}", names.join(", ")))
+    })
 }
 
 fn name(chip: ChipName) -> &'static str {

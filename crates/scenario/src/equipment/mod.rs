@@ -11,6 +11,7 @@ use headway_control::lossless::{
 };
 pub use headway_fabric::NodeKind;
 use headway_fabric::{Choice, Graph, LinkId, NodeId, Paths};
+use headway_levers::lossless::{LosslessRecord, PauseBy};
 use headway_units::{Bytes, Rate, Span};
 
 use crate::plan::{Network, PlanError};
@@ -27,6 +28,8 @@ const PRIORITIES: u8 = 8;
 /// What is asked for beyond the scenario.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wanted {
+    /// The policy whose `lossless` says what is, by its place.
+    pub policy: Option<usize>,
     /// The priorities that are lossless; those of the policy if there is none here.
     pub priorities: Vec<u8>,
     /// The chip of the switches, if it is one with published constants.
@@ -217,17 +220,36 @@ fn bits_in(rate: Rate, span: Span) -> u64 {
     u64::try_from(bits).unwrap_or(u64::MAX)
 }
 
-/// A class for each priority that the traffic or `wanted` has, with equal shares.
-fn classes(scenario: &ScenarioRecord, wanted: &Wanted) -> Result<Vec<Class>, PlanError> {
-    if wanted.priorities.is_empty() {
-        let message = "nothing says which priorities are lossless";
-        return Err(PlanError::new(&["policy"], message).help("name them with --priority, such as --priority 3"));
+/// The priorities that are lossless: those of `wanted`, of the policy, or of the traffic.
+fn lossless_priorities(scenario: &ScenarioRecord, wanted: &Wanted) -> Result<Vec<u8>, PlanError> {
+    if !wanted.priorities.is_empty() {
+        return Ok(wanted.priorities.clone());
     }
-    if let Some(wrong) = wanted.priorities.iter().find(|&&own| own >= PRIORITIES) {
+    let place = wanted.policy.unwrap_or(0);
+    let number = place.to_string();
+    let Some(record) = scenario.policy.get(place).and_then(|policy| policy.lossless.as_ref()) else {
+        let fault = PlanError::new(&["policy", &number], "nothing says which priorities are lossless");
+        return Err(fault.help("give the policy `lossless = { priorities = [3] }`, or say --priority 3"));
+    };
+    if record.pause == PauseBy::Nothing {
+        let fault = PlanError::new(&["policy", &number, "lossless", "pause"], "nothing pauses, so nothing is lossless");
+        return Err(fault.help("pause = \"pfc\""));
+    }
+    Ok(record.priorities.clone().unwrap_or_else(|| scenario.traffic.iter().map(|traffic| traffic.priority).collect()))
+}
+
+/// The classes that the policy has; otherwise one for each priority of the traffic or `wanted`, with equal shares.
+fn classes(scenario: &ScenarioRecord, wanted: &Wanted) -> Result<Vec<Class>, PlanError> {
+    let lossless = lossless_priorities(scenario, wanted)?;
+    if let Some(wrong) = lossless.iter().find(|&&own| own >= PRIORITIES) {
         return Err(PlanError::new(&["policy"], format!("priorities are 0 to 7, and {wrong} is none")));
     }
+    let record = wanted.policy.and_then(|place| scenario.policy.get(place)?.lossless.as_ref());
+    if let Some(record) = record.filter(|record| record.classes.iter().next().is_some()) {
+        return Ok(classes_of(record, &lossless));
+    }
     // all others are best effort, in the first class
-    let used = scenario.traffic.iter().map(|traffic| traffic.priority).chain(wanted.priorities.iter().copied());
+    let used = scenario.traffic.iter().map(|traffic| traffic.priority).chain(lossless.iter().copied());
     let mut used: Vec<u8> = used.chain([0]).collect();
     used.sort_unstable();
     used.dedup();
@@ -242,10 +264,34 @@ fn classes(scenario: &ScenarioRecord, wanted: &Wanted) -> Result<Vec<Class>, Pla
         },
         strict: false,
         share,
-        lossless: wanted.priorities.contains(&priority),
+        lossless: lossless.contains(&priority),
     };
     let all: Vec<Class> = used.iter().zip(shares).enumerate().map(class).collect();
     Ok(all)
+}
+
+/// The classes of a policy; priorities that are in none of them have one behind the others.
+fn classes_of(record: &LosslessRecord, lossless: &[u8]) -> Vec<Class> {
+    let mut all: Vec<(String, Vec<u8>, bool, u32)> = record
+        .classes
+        .iter()
+        .map(|(name, own)| (name.to_owned(), own.priorities.clone(), own.strict, own.share))
+        .collect();
+    let rest: Vec<u8> = (0..PRIORITIES).filter(|own| all.iter().all(|(_, listed, ..)| !listed.contains(own))).collect();
+    if !rest.is_empty() {
+        all.push(("others".to_owned(), rest, false, 1));
+    }
+    let parts: Vec<u32> = all.iter().map(|(.., strict, share)| if *strict { 0 } else { *share }).collect();
+    let class =
+        |(number, ((name, priorities, strict, _), share)): (usize, ((String, Vec<u8>, bool, u32), u32))| Class {
+            name,
+            number: number as u8,
+            lossless: priorities.iter().any(|own| lossless.contains(own)),
+            priorities,
+            strict,
+            share: if strict { 0 } else { share },
+        };
+    all.into_iter().zip(shares(&parts)).enumerate().map(class).collect()
 }
 
 /// Parts of 100 in proportion to `parts`, which add up to 100: what rounding leaves goes to the first.
@@ -253,8 +299,8 @@ fn shares(parts: &[u32]) -> Vec<u32> {
     let sum: u64 = parts.iter().map(|&part| u64::from(part)).sum::<u64>().max(1);
     let mut all: Vec<u32> = parts.iter().map(|&part| (u64::from(part) * 100 / sum) as u32).collect();
     let rest = 100_u32.saturating_sub(all.iter().sum());
-    if let Some(first) = all.first_mut() {
-        *first += rest;
+    if let Some(place) = parts.iter().position(|&part| part > 0) {
+        all[place] += rest;
     }
     all
 }

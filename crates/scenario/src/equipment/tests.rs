@@ -28,6 +28,12 @@ priority = 3
 [[policy]]
 name = "plain"
 transport = { kind = "tcp" }
+[[policy]]
+name = "dcb"
+transport = { kind = "tcp" }
+[policy.lossless]
+priorities = [3]
+classes = { control = { priorities = [7], strict = true }, storage = { priorities = [3], share = 3 } }
 "#;
 
 fn equipment(wanted: &Wanted) -> Result<Equipment, PlanError> {
@@ -94,7 +100,9 @@ fn the_round_trip_is_that_of_the_longest_path() {
 fn switches_have_their_ports() {
     let found = equipment(&three()).unwrap();
     let ports: Vec<(&str, usize)> = found.switches.iter().map(|(name, ports)| (name.as_str(), ports.len())).collect();
-    assert_eq!(ports, [("leaf0", 5), ("leaf1", 5), ("spine0", 2)]);
+    let mut sorted = ports.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, [("leaf0", 5), ("leaf1", 5), ("spine0", 2)]);
     for (name, all) in &found.switches {
         for port in all {
             let host = port.peer.contains("host");
@@ -108,7 +116,17 @@ fn mistakes_are_told() {
     let message = |wanted: &Wanted| format!("{:?}", equipment(wanted).unwrap_err());
     assert!(message(&Wanted::default()).contains("which priorities are lossless"));
     assert!(message(&Wanted { priorities: vec![8], ..three() }).contains("8 is none"));
-    assert!(message(&Wanted { mtu: Some(Bytes::new(1500)), ..three() }).contains("2282B"));
+    assert!(message(&Wanted { mtu: Some(Bytes::new(1500)), ..three() }).contains("2.282KB"));
+}
+
+/// Shares of 3 and 1 behind a strict class; what no class has is in one of its own.
+#[test]
+fn a_policy_says_its_classes() {
+    let found = equipment(&Wanted { policy: Some(1), ..Wanted::default() }).unwrap();
+    let classes: Vec<(&str, bool, u32, bool)> =
+        found.classes.iter().map(|c| (c.name.as_str(), c.strict, c.share, c.lossless)).collect();
+    assert_eq!(classes, [("control", true, 0, false), ("storage", false, 75, true), ("others", false, 25, false)]);
+    assert_eq!((found.lossless(), found.class_of(0).number, found.class_of(7).number), (vec![3], 2, 0));
 }
 
 #[test]
