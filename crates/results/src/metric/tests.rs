@@ -401,7 +401,7 @@ fn other_names_are_refused_with_the_nearest() {
         "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC, \
          stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, \
          recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sum, fairness, throughput, drops, card-drops, \
-         flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets"
+         flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets, rate"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
     for (text, such) in [("reach.50", "reach"), ("reach.", "reach"), ("recovery.450mbps", "recovery")] {
