@@ -204,7 +204,7 @@ enum Due {
 pub struct Sessions {
     http: Http,
     clients: Vec<Client>,
-    sessions: Vec<Session>,
+    all: Vec<Session>,
     /// Time, session, what, and its serial number.
     due: BinaryHeap<Reverse<(Time, u32, Due, u32)>>,
     done: Vec<PageRequest>,
@@ -249,7 +249,7 @@ impl Http {
                 clients.push(Client { group, nth, left: own.requests, page: stream("page"), think: stream("think") });
             }
         }
-        Ok(Sessions { http: self.clone(), clients, sessions, due, done: Vec::new() })
+        Ok(Sessions { http: self.clone(), clients, all: sessions, due, done: Vec::new() })
     }
 }
 
@@ -261,7 +261,7 @@ impl Sessions {
 
     /// By session its client: the group, and the place there.
     pub fn clients(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.sessions.iter().map(|session| {
+        self.all.iter().map(|session| {
             let client = &self.clients[session.client as usize];
             (client.group, client.nth)
         })
@@ -273,7 +273,7 @@ impl Sessions {
             && time <= now
         {
             self.due.pop();
-            if self.sessions[session as usize].serial != serial {
+            if self.all[session as usize].serial != serial {
                 continue;
             }
             match what {
@@ -288,7 +288,7 @@ impl Sessions {
 
     /// The client's work for a session is done.
     pub fn worked(&mut self, now: Time, session: SessionId, serial: u32, wire: &mut impl Wire) {
-        let own = &mut self.sessions[session.0 as usize];
+        let own = &mut self.all[session.0 as usize];
         if own.serial != serial {
             return;
         }
@@ -299,27 +299,26 @@ impl Sessions {
                 own.ended = false;
                 own.before = (0, 0);
                 self.set_off(now, session.0);
-                let serial = self.sessions[session.0 as usize].serial;
+                let serial = self.all[session.0 as usize].serial;
                 wire.connect(session, serial);
             }
             State::Sending => {
                 own.state = State::Waiting;
                 let last = own.on_connection >= self.http.per_connection;
-                let answer = own.current.as_ref().expect("it has begun").size;
-                wire.ask(session, self.http.request, answer, last);
+                if let Some(current) = &own.current {
+                    wire.ask(session, self.http.request, current.size, last);
+                }
             }
             State::Taking => self.end(now, session.0, wire),
-            State::Idle | State::Connecting | State::Waiting => unreachable!("nobody works for it"),
+            // nobody works for it
+            State::Idle | State::Connecting | State::Waiting => {}
         }
     }
 
     /// The connection is open.
     pub fn connected(&mut self, now: Time, session: SessionId, wire: &mut impl Wire) {
-        let own = &mut self.sessions[session.0 as usize];
-        if own.state != State::Connecting {
-            return;
-        }
-        let current = own.current.as_mut().expect("it has begun");
+        let own = &mut self.all[session.0 as usize];
+        let Some(current) = own.current.as_mut().filter(|_| own.state == State::Connecting) else { return };
         current.connected = Some(now);
         current.syn_timeouts = wire.troubles(session).1;
         own.state = State::Sending;
@@ -328,7 +327,7 @@ impl Sessions {
 
     /// So many bytes have come.
     pub fn received(&mut self, now: Time, session: SessionId, bytes: Bytes, wire: &mut impl Wire) {
-        let own = &mut self.sessions[session.0 as usize];
+        let own = &mut self.all[session.0 as usize];
         if let Some(current) = own.current.as_mut().filter(|_| own.state == State::Waiting) {
             current.first_byte.get_or_insert(now);
             current.received = Bytes::new(current.received.get().saturating_add(bytes.get()));
@@ -338,13 +337,13 @@ impl Sessions {
 
     /// The server has closed.
     pub fn ended(&mut self, now: Time, session: SessionId, wire: &mut impl Wire) {
-        self.sessions[session.0 as usize].ended = true;
+        self.all[session.0 as usize].ended = true;
         self.consider(now, session.0, wire);
     }
 
     /// The server has reset the connection.
     pub fn reset(&mut self, now: Time, session: SessionId, wire: &mut impl Wire) {
-        let own = &mut self.sessions[session.0 as usize];
+        let own = &mut self.all[session.0 as usize];
         own.on_connection = 0;
         if own.current.is_some() {
             self.give_up(now, session.0, Outcome::Refused, wire);
@@ -353,7 +352,7 @@ impl Sessions {
 
     /// What became of all requests that began, in order of their ends, those that are open last.
     pub fn finish(mut self) -> Vec<PageRequest> {
-        self.done.extend(self.sessions.iter().filter_map(|session| session.current));
+        self.done.extend(self.all.iter().filter_map(|session| session.current));
         self.done
     }
 
@@ -361,7 +360,7 @@ impl Sessions {
 
     /// Gives the client a third of the work of a request; what takes no time is done at once.
     fn work(&mut self, now: Time, session: u32, wire: &mut impl Wire) {
-        let own = &self.sessions[session as usize];
+        let own = &self.all[session as usize];
         let group = &self.http.groups[self.clients[own.client as usize].group];
         let whole = group.cost + group.session_cost.saturating_mul(u64::from(group.concurrency));
         let serial = own.serial;
@@ -373,7 +372,7 @@ impl Sessions {
 
     /// A session begins its next request, if its client has one left.
     fn begin(&mut self, now: Time, session: u32, wire: &mut impl Wire) {
-        let own = &mut self.sessions[session as usize];
+        let own = &mut self.all[session as usize];
         let client = &mut self.clients[own.client as usize];
         if now >= self.http.stop || client.left == Some(0) {
             if own.on_connection > 0 {
@@ -415,7 +414,7 @@ impl Sessions {
 
     /// The time of a request begins.
     fn set_off(&mut self, now: Time, session: u32) {
-        let own = &mut self.sessions[session as usize];
+        let own = &mut self.all[session as usize];
         own.current.as_mut().expect("it has begun").start = now;
         if let Some(timeout) = self.http.timeout {
             self.due.push(Reverse((now.saturating_add(timeout), session, Due::TimeOut, own.serial)));
@@ -424,7 +423,7 @@ impl Sessions {
 
     /// Whether the answer is there.
     fn consider(&mut self, now: Time, session: u32, wire: &mut impl Wire) {
-        let own = &mut self.sessions[session as usize];
+        let own = &mut self.all[session as usize];
         let Some(current) = own.current.as_ref().filter(|_| own.state == State::Waiting) else { return };
         let last = own.on_connection >= self.http.per_connection;
         if current.received >= current.size && (own.ended || !last) {
@@ -435,7 +434,7 @@ impl Sessions {
 
     /// A request is done.
     fn end(&mut self, now: Time, session: u32, wire: &mut impl Wire) {
-        let own = &mut self.sessions[session as usize];
+        let own = &mut self.all[session as usize];
         if own.on_connection >= self.http.per_connection {
             own.on_connection = 0;
         }
@@ -450,13 +449,13 @@ impl Sessions {
     /// A request is over, and so is its connection.
     fn give_up(&mut self, now: Time, session: u32, outcome: Outcome, wire: &mut impl Wire) {
         self.note(now, session, outcome, wire);
-        self.sessions[session as usize].on_connection = 0;
+        self.all[session as usize].on_connection = 0;
         self.go_on(now, session, wire);
     }
 
     /// Writes down what became of the request under way.
     fn note(&mut self, now: Time, session: u32, outcome: Outcome, wire: &impl Wire) {
-        let own = &mut self.sessions[session as usize];
+        let own = &mut self.all[session as usize];
         let mut current = own.current.take().expect("it is under way");
         let troubles = wire.troubles(SessionId(session));
         current.outcome = outcome;
@@ -475,7 +474,7 @@ impl Sessions {
 
     /// A session goes on, after a while if its client thinks.
     fn go_on(&mut self, now: Time, session: u32, wire: &mut impl Wire) {
-        let own = &self.sessions[session as usize];
+        let own = &self.all[session as usize];
         if self.http.think.is_zero() {
             return self.begin(now, session, wire);
         }
@@ -698,7 +697,7 @@ mod tests {
                     _ => {}
                 }
             }
-            let begun: u32 = sessions.sessions.iter().map(|session| session.requests).sum();
+            let begun: u32 = sessions.all.iter().map(|session| session.requests).sum();
             let requests = sessions.finish();
             prop_assert_eq!(requests.len(), begun as usize);
             prop_assert!(limit.is_none_or(|limit| u64::from(begun) <= limit));

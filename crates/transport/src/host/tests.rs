@@ -532,6 +532,9 @@ proptest! {
     }
 }
 
+/// Process, cost and tag.
+type Work = (u32, u64, u64);
+
 /// A frame that comes while a program works puts that off by its own cost, and by nothing else.
 #[test]
 fn an_interrupt_puts_a_programs_work_off() {
@@ -595,7 +598,8 @@ proptest! {
         let model = HostModel { cores, queues: cores, gro: false, costs, ..HostModel::default() };
         let run = || {
             let mut bench = Bench::new(model, 1);
-            let mut todo: Vec<(Time, Option<(u32, u64, u64)>)> = Vec::new();
+            // work: process, cost, tag; or a frame
+            let mut todo = Vec::<(Time, Option<Work>)>::new();
             let mut at = Time::ZERO;
             for (tag, &(gap, process, cost)) in (0..).zip(&tasks) {
                 at += ns(gap);

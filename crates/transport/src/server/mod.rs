@@ -127,6 +127,7 @@ struct Server {
 
 /// A connection at a server.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and all may be true")]
 struct Session {
     serial: u32,
     server: u32,
@@ -148,7 +149,7 @@ struct Session {
 /// All servers of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Servers {
-    servers: Vec<Server>,
+    all: Vec<Server>,
     by_host: BTreeMap<NodeId, u32>,
     /// By the place of the opener's connection.
     sessions: Vec<Option<Session>>,
@@ -164,7 +165,7 @@ impl Servers {
     /// Makes `host` a server.
     pub fn add(&mut self, host: NodeId, model: ServerModel, tcp: &mut Tcp) {
         assert!(model.workers > 0 && model.connections > 0 && model.syn_queue > 0, "{model:?}");
-        let number = self.servers.len() as u32;
+        let number = self.all.len() as u32;
         assert!(self.by_host.insert(host, number).is_none(), "a host has one server");
         tcp.listening.add(
             host,
@@ -175,7 +176,7 @@ impl Servers {
                 refuse: model.refuse,
             },
         );
-        self.servers.push(Server {
+        self.all.push(Server {
             node: host,
             model,
             workers: (0..model.workers).map(|_| Worker::default()).collect(),
@@ -187,7 +188,7 @@ impl Servers {
 
     /// What the server of `host` has done.
     pub fn counters(&self, host: NodeId, tcp: &Tcp) -> Option<ServerCounters> {
-        let own = &self.servers[*self.by_host.get(&host)? as usize];
+        let own = &self.all[*self.by_host.get(&host)? as usize];
         let listener = tcp.listening.get(host)?.counters;
         Some(ServerCounters {
             syns_dropped: listener.syns_dropped,
@@ -257,11 +258,11 @@ impl Servers {
                 self.forget(place, tcp);
                 self.start_idle(now, server, tcp, env);
             }
-            _ if tcp.is_gone(socket) => return,
+            _ if tcp.is_gone(socket) => {}
             SocketEvent::Asked => unreachable!("a listening host answers SYN"),
             SocketEvent::Connected => {
                 session.waits = true;
-                self.servers[server as usize].accept.push_back((place, serial));
+                self.all[server as usize].accept.push_back((place, serial));
                 self.start_idle(now, server, tcp, env);
             }
             SocketEvent::Readable => {
@@ -291,7 +292,7 @@ impl Servers {
     /// The connection at `place` is over for its server.
     fn forget(&mut self, place: u32, tcp: &mut Tcp) {
         let Some(session) = self.sessions[place as usize].take() else { return };
-        let server = &mut self.servers[session.server as usize];
+        let server = &mut self.all[session.server as usize];
         if session.waits {
             server.accept.retain(|&(waiting, _)| waiting != place);
             tcp.listening.take(server.node);
@@ -306,7 +307,7 @@ impl Servers {
     fn close(&mut self, now: Time, key: (u32, u32), tcp: &mut Tcp, env: &mut Environment) {
         let Some(session) = self.session(key) else { return };
         let (server, worker) = (session.server, session.worker.take());
-        let server = &mut self.servers[server as usize];
+        let server = &mut self.all[server as usize];
         if let Some(worker) = worker {
             server.workers[worker as usize].open -= 1;
             server.open -= 1;
@@ -323,7 +324,7 @@ impl Servers {
         if whole {
             session.busy = true;
             let server = session.server;
-            self.servers[server as usize].workers[worker as usize].ready.push_back(key);
+            self.all[server as usize].workers[worker as usize].ready.push_back(key);
         } else if session.ended {
             self.close(now, key, tcp, env);
         }
@@ -331,7 +332,7 @@ impl Servers {
 
     /// Lets the idle worker with the fewest connections, the first of several, go on.
     fn start_idle(&mut self, now: Time, server: u32, tcp: &mut Tcp, env: &mut Environment) {
-        let workers = &self.servers[server as usize].workers;
+        let workers = &self.all[server as usize].workers;
         let idle = (0..).zip(workers).filter(|(_, worker)| worker.current.is_none());
         if let Some((worker, _)) = idle.min_by_key(|(_, worker)| worker.open) {
             self.go_on(now, server, worker, tcp, env);
@@ -341,7 +342,7 @@ impl Servers {
     /// Lets a worker that has ended its work begin the next. What takes no time is done at once.
     fn go_on(&mut self, now: Time, number: u32, worker: u32, tcp: &mut Tcp, env: &mut Environment) {
         loop {
-            let server = &mut self.servers[number as usize];
+            let server = &mut self.all[number as usize];
             let own = &mut server.workers[worker as usize];
             if own.current.is_some() {
                 return;
@@ -365,7 +366,7 @@ impl Servers {
                 session.waits = false;
                 session.worker = Some(worker);
             }
-            let node = self.servers[number as usize].node;
+            let node = self.all[number as usize].node;
             let tag = u64::from(number) << 32 | u64::from(worker);
             let task = Task { cost: span, whose: Whose::Server, tag };
             let takes = !span.is_zero() && env.net.hosts.add_task(now, (node, worker), task, &mut env.net.queue);
@@ -385,7 +386,7 @@ impl Servers {
 
     /// Does what a worker's work is about.
     fn finish(&mut self, now: Time, number: u32, worker: u32, tcp: &mut Tcp, env: &mut Environment) {
-        let current = self.servers[number as usize].workers[worker as usize].current.take();
+        let current = self.all[number as usize].workers[worker as usize].current.take();
         let (place, serial, accepts) = current.expect("it was at work");
         let key = (place, serial);
         let Some(session) = self.session(key) else { return };
@@ -397,7 +398,7 @@ impl Servers {
         session.read -= exchange.request.get();
         session.unwritten += exchange.answer.get();
         session.closes |= exchange.last;
-        self.servers[number as usize].counters.answered += 1;
+        self.all[number as usize].counters.answered += 1;
         self.write(now, key, tcp, env);
     }
 
