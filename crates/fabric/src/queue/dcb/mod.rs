@@ -139,6 +139,11 @@ impl DcbPort {
         Some((self.route, stopped(&self.spec, about), stopped(&self.spec, pauses)))
     }
 
+    /// Whether frames at this place of their route are its pause frames.
+    pub fn is_pause_route(&self, hop: u32) -> bool {
+        self.route == hop
+    }
+
     /// Whether a pause was asked for again since the last call: if so, the time from one frame to the next.
     pub fn take_repeated(&mut self) -> Option<Span> {
         self.asks.take_repeated()
