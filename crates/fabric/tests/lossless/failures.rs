@@ -1,6 +1,6 @@
 //! Links that fail under pauses.
 
-use headway_fabric::{LinkId, Watchdog, WatchdogAction};
+use headway_fabric::{Graph, LinkId, Watchdog, WatchdogAction};
 use headway_units::{Rate, Span, Time};
 
 use super::bench::{Bench, Fate, at, line, spec, wire};
@@ -136,5 +136,32 @@ fn the_watchdog_can_forward() {
     assert_eq!((card.stuck, card.watchdog_drops.frames), (1, 0));
     assert!(bench.overflows() > 0, "the switch has no room");
     bench.fabric.assert_conserved();
+    assert_eq!(bench.fabric.in_flight(), 0);
+}
+
+/// A stuck port drops each frame that comes, which had asked for a pause just before, since `xoff` is less than a frame: the
+/// sender is let go on, and nobody is paused in the end.
+#[test]
+fn a_frame_that_asks_and_is_dropped_at_once_leaves_no_pause() {
+    let (fast, slow) = (Rate::from_gbps(10), Rate::from_mbps(100));
+    let mut graph = Graph::new();
+    let [a, b] = ["a", "b"].map(|name| graph.add_host(name, Span::ZERO).unwrap());
+    let [one, two] = ["s1", "s2"].map(|name| graph.add_switch(name, Span::ZERO).unwrap());
+    for (from, to, rate) in [(a, one, fast), (one, two, fast), (two, b, slow)] {
+        let own = wire(rate, Span::from_micros(1));
+        graph.connect(from, to, own, own).unwrap();
+    }
+    let mut own = spec(&graph, 1 << 3, 1000, (500, 500));
+    let (detect, restore) = (Span::from_micros(20), Span::from_micros(30));
+    own.watchdog = Some(Watchdog { detect, restore, action: WatchdogAction::Drop });
+    let mut bench = Bench::new(graph, own);
+    let hop = bench.route(a, b);
+    (0..40).for_each(|_| bench.offer(at(0), hop, 3, 1000));
+    for step in 1..2000 {
+        bench.until(at(step * 1000));
+        bench.fabric.assert_conserved();
+    }
+    assert!(bench.fabric.pauses(bench.now, LinkId(2)).watchdog_drops.frames > 10);
+    assert!(bench.fates.iter().all(|fate| *fate != Fate::OnItsWay), "{:?}", bench.fates);
     assert_eq!(bench.fabric.in_flight(), 0);
 }

@@ -132,6 +132,11 @@ impl DcbPort {
         self.asks.ask(account, pause);
     }
 
+    /// The accounts that the peer is to pause.
+    pub fn asks_for(&self) -> u8 {
+        self.asks.wanted
+    }
+
     /// The pause frame that leaves now, if one is due: the end of its route, the priorities that it is about, and those
     /// that it pauses.
     pub fn take_pause_frame(&mut self, now: Time) -> Option<(u32, u8, u8)> {
