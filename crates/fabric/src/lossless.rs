@@ -219,7 +219,7 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// The link came up over which peers are told: what is still wanted of them is told again.
+    /// Peers are told over `link`, or have forgotten: what is still wanted of them is told again, if it is up.
     pub(crate) fn tell_again(&mut self, queue: &mut EventQueue, now: Time, link: LinkId) {
         let Some(lossless) = &mut self.lossless else { return };
         if lossless.spec.pause == PauseKind::Nothing {

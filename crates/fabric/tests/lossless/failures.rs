@@ -79,6 +79,28 @@ fn a_switch_that_is_full_asks_again_when_the_link_is_back() {
     assert_eq!(bench.fabric.in_flight(), 0);
 }
 
+/// Only the host's way to the switch fails, and the host's port forgets: it is told again as soon as it is back, and not
+/// when half of the pause is over, 1.7 ms later.
+#[test]
+fn a_sender_that_has_forgotten_is_told_again() {
+    let mut bench = bench(20, None, u16::MAX);
+    bench.down(at(10_000), FIRST);
+    let before = bench.fabric.pauses(bench.now, FIRST.reverse()).pauses;
+    bench.up(at(10_500), FIRST);
+    let [a, b] = [0, 1].map(headway_fabric::NodeId);
+    let hop = bench.route(a, b);
+    for _ in 0..100 {
+        bench.offer(at(10_500), hop, 3, 1000);
+    }
+    bench.until(at(12_000));
+    assert_eq!(bench.fabric.pauses(bench.now, FIRST.reverse()).pauses, before + 1);
+    bench.until(Time::NEVER);
+    // paused at 10,500 + 1,067.2 ns, while its second frame is on the line
+    assert!(bench.overflows() <= 2, "{}", bench.overflows());
+    bench.fabric.assert_conserved();
+    assert_eq!(bench.fabric.in_flight(), 0);
+}
+
 /// The link behind the switch fails: what waited for it leaves the accounts, and the host goes on.
 #[test]
 fn frames_that_are_lost_behind_a_switch_leave_its_accounts() {
