@@ -184,6 +184,9 @@ fn a_frame_that_asks_and_is_dropped_at_once_leaves_no_pause() {
         bench.fabric.assert_conserved();
     }
     assert!(bench.fabric.pauses(bench.now, LinkId(2)).watchdog_drops.frames > 10);
+    bench.offer(at(2_000_000), hop, 3, 1000);
+    bench.until(at(3_000_000));
+    assert!(matches!(bench.fates[40], Fate::Arrived(_)), "the sender may go on");
     assert!(bench.fates.iter().all(|fate| *fate != Fate::OnItsWay), "{:?}", bench.fates);
     assert_eq!(bench.fabric.in_flight(), 0);
 }
