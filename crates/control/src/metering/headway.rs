@@ -192,6 +192,12 @@ impl Headway {
         &self.contention
     }
 
+    /// Windows that the trial under way has as its reference.
+    #[cfg(test)]
+    pub(super) fn references(&self) -> usize {
+        self.trial.as_ref().map_or(0, |(_, trial)| trial.references())
+    }
+
     fn lift_all(&mut self) {
         self.incumbent.fill(None);
         self.begin_anew();
@@ -300,6 +306,7 @@ impl Headway {
     fn record(&mut self, window: Option<&Window>) {
         let sample = window.map(|window| self.sample(window));
         let Some((goal, mut trial)) = self.trial.take() else { return };
+        let deviated = trial.deviates();
         let outcome = trial.record(sample);
         if let Outcome::Block(difference) = &outcome {
             self.note_contention(&trial, difference);
@@ -313,7 +320,13 @@ impl Headway {
         };
         match decision {
             None => self.trial = Some((goal, trial)),
-            Some(taken) => self.decided(&goal, trial, &outcome, taken),
+            Some(taken) => {
+                if deviated {
+                    // the limits in force come back now: the next window is of neither
+                    self.settling = self.settings.timing.settle;
+                }
+                self.decided(&goal, trial, &outcome, taken);
+            }
         }
     }
 
@@ -423,12 +436,11 @@ impl Controller for Headway {
             self.blind += 1;
             if self.blind >= BLIND {
                 self.lift_all();
-            } else if part.is_some() {
+            } else if part.is_some() && self.settling == 0 {
                 self.record(None);
             }
         }
-        let deviates = |(_, trial): &&(Goal, Trial)| matches!(trial.part(), Part::Entering | Part::Candidate);
-        let candidate = self.trial.as_ref().filter(deviates).map(|(_, trial)| &trial.candidate);
+        let candidate = self.trial.as_ref().filter(|(_, trial)| trial.deviates()).map(|(_, trial)| &trial.candidate);
         self.applied.clone_from(candidate.unwrap_or(&self.incumbent));
         &self.applied
     }

@@ -280,6 +280,30 @@ fn a_limit_goes_when_the_others_are_gone() {
     }
 }
 
+/// Any limit on port 0 costs all of them half, and for a window after it is lifted, too.
+#[test]
+fn the_window_after_a_harmful_trial_counts_for_nothing() {
+    let plant: Plant = |limits, _| if limits[0].is_finite() { vec![100.0, 50.0] } else { vec![800.0, 200.0] };
+    let mut run = Run::headway(Objective::Total, 2, plant, 0.0, 1);
+    let mut lifted = false;
+    for _ in 0..300 {
+        let before = run.controller.limits().to_vec();
+        run.step();
+        let after = run.controller.limits().to_vec();
+        if before.iter().any(Option::is_some) && after.iter().all(Option::is_none) && !lifted {
+            lifted = true;
+            // this window shows what is left of the candidate
+            for (reading, rate) in run.readings.iter_mut().zip([200.0, 60.0]) {
+                reading.into.bytes += (rate * MBPS / 8.0) as u64;
+            }
+            run.now += Span::from_secs(1);
+            run.controller.observe(run.now, &run.readings);
+            assert_eq!(run.controller.references(), 0, "of the next trial");
+        }
+    }
+    assert!(lifted, "a limit was tried");
+}
+
 #[test]
 fn readings_that_fail_for_long_lift_all_limits() {
     let mut run = Run::headway(Objective::Fair, 5, shared, 0.02, 1);

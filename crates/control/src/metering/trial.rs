@@ -103,6 +103,11 @@ impl Trial {
         self.step == 0
     }
 
+    /// Whether the candidate is in force in the next window.
+    pub fn deviates(&self) -> bool {
+        matches!(self.part(), Part::Entering | Part::Candidate)
+    }
+
     /// The part that the next window belongs to.
     pub fn part(&self) -> Part {
         let Timing { settle, measure } = self.timing;
@@ -142,6 +147,12 @@ impl Trial {
         let difference = between(&reference, &measured);
         self.differences.push(difference);
         Outcome::Block(difference)
+    }
+
+    /// Windows of the block's reference so far.
+    #[cfg(test)]
+    pub fn references(&self) -> usize {
+        self.reference.len()
     }
 
     /// Whole blocks so far.
