@@ -183,6 +183,9 @@ impl<B: Copy> Fabric<B> {
     pub fn wake(&mut self, queue: &mut EventQueue, now: Time, link: LinkId) {
         let due = self.ports[link.index()].wake(now, &mut self.shared);
         set(queue, link.0, due);
+        if self.lossless.is_some() {
+            self.note_came(link.0);
+        }
     }
 
     /// Sets, changes or lifts the limit of the port of `link`, whose queue is [`QueueSpec::Limited`](crate::QueueSpec).

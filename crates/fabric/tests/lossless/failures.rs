@@ -1,6 +1,7 @@
 //! Links that fail under pauses.
 
-use headway_fabric::{Graph, LinkId, Watchdog, WatchdogAction};
+use headway_engine::EventClass;
+use headway_fabric::{Graph, LinkId, Step, Watchdog, WatchdogAction};
 use headway_units::{Rate, Span, Time};
 
 use super::bench::{Bench, Fate, at, line, spec, wire};
@@ -189,4 +190,29 @@ fn a_frame_that_asks_and_is_dropped_at_once_leaves_no_pause() {
     assert!(matches!(bench.fates[40], Fate::Arrived(_)), "the sender may go on");
     assert!(bench.fates.iter().all(|fate| *fate != Fate::OnItsWay), "{:?}", bench.fates);
     assert_eq!(bench.fabric.in_flight(), 0);
+}
+
+/// Without delay a frame is at its end before its port is done with it, and its route may already be another one's.
+#[test]
+fn a_route_that_is_given_away_at_once_does_not_move_accounts() {
+    let own = wire(Rate::from_gbps(10), Span::ZERO);
+    let (mut graph, [a, b], [_, two]) = line(own, own, own);
+    let other = graph.add_host("c", Span::ZERO).unwrap();
+    let (third, _) = graph.connect(other, graph.link(two).from, own, own).unwrap();
+    let spec = spec(&graph, 1 << 3, 1000, (3000, 1000));
+    let mut bench = Bench::new(graph, spec);
+    let hop = bench.route(a, b);
+    bench.offer(at(0), hop, 3, 1000);
+    let mut ended = 0;
+    while let Some((now, source, sequence)) = bench.queue.peek() {
+        if source.class() == EventClass::Departure {
+            bench.fabric.departure(&mut bench.queue, now, source.entity(), sequence);
+        } else if let Step::Delivered(..) = bench.fabric.arrival(&mut bench.queue, now, source.entity()) {
+            bench.fabric.routes.remove(hop);
+            assert_eq!(bench.way(&[third, two]), hop);
+            ended += 1;
+        }
+        bench.fabric.assert_conserved();
+    }
+    assert_eq!(ended, 1);
 }

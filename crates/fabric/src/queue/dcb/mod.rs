@@ -23,6 +23,7 @@ use super::discipline::{Chosen, PortParameters, Scheduler, Waiting};
 use super::fifo::{Backlog, Fifo};
 use super::limit::Limit;
 use crate::counters::Tally;
+use crate::graph::LinkId;
 use crate::packet::Packet;
 use crate::pool::{FrameHandle, Pool};
 use classes::Classes;
@@ -36,8 +37,10 @@ pub use spec::{
 /// A data frame that is being transmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Leaving {
-    /// Its position on its route.
-    pub hop: u32,
+    /// Its position on its route, until [`came`](Self::came) has been looked up. Its route may be gone by when it has left.
+    hop: Option<u32>,
+    /// The link that it came over, if it came over one.
+    pub came: Option<LinkId>,
     pub priority: u8,
     pub size: u16,
 }
@@ -160,8 +163,18 @@ impl DcbPort {
         !self.queues[at].is_empty() && self.is_held_back(at)
     }
 
+    /// Notes where the frame that has just begun to leave came from.
+    pub fn note_came(&mut self, came_over: impl FnOnce(u32) -> Option<LinkId>) {
+        if let Some(leaving) = &mut self.leaving
+            && let Some(hop) = leaving.hop.take()
+        {
+            leaving.came = came_over(hop);
+        }
+    }
+
     /// The data frame that has been transmitted, once.
     pub fn take_leaving(&mut self) -> Option<Leaving> {
+        assert!(self.leaving.is_none_or(|leaving| leaving.hop.is_none()), "where it came from was noted when it began");
         self.leaving.take()
     }
 
@@ -300,7 +313,7 @@ impl Scheduler for DcbPort {
         let taken = waiting.pop(&mut self.queues[usize::from(priority)]).expect("it has a first frame");
         self.note_gone(priority, taken.size);
         let packet = waiting.pool.slot(&taken.frame).packet;
-        self.leaving = Some(Leaving { hop: packet.hop, priority, size: packet.size });
+        self.leaving = Some(Leaving { hop: Some(packet.hop), came: None, priority, size: packet.size });
         Some(Chosen { frame: taken.frame, size: taken.size, marked: false })
     }
 
