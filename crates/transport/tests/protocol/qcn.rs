@@ -33,7 +33,7 @@ fn star(senders: usize, queue: Limit) -> (Net, LinkId) {
 }
 
 /// Every priority has a class; priority 3 is lossless from 50 KB on.
-fn lossless(graph: &Graph) -> LosslessSpec {
+pub(super) fn lossless(graph: &Graph) -> LosslessSpec {
     LosslessSpec {
         pause: PauseKind::Priority,
         lossless: 1 << 3,
