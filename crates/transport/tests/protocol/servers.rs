@@ -246,6 +246,8 @@ fn a_full_syn_queue_costs_a_second() {
     assert!(connected[0] < across(EMPTY) * 2 + ns(2 * EMPTY * 8));
     assert!(connected[1] >= Span::from_secs(1) + across(EMPTY) * 2 && connected[1] < Span::from_millis(1001));
     assert_eq!((ran.server.syns_dropped, ran.server.most_half_open, ran.server.accepted), (1, 1, 2));
+    // the run tells of its servers
+    assert_eq!(ran.totals.servers, ran.server);
 }
 
 /// With cookies it costs nothing, unless SYN-ACK is lost; the queue stays as it is.
