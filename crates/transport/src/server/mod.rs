@@ -203,6 +203,22 @@ impl Servers {
         })
     }
 
+    /// What all servers have done together; the greatest of their greatest.
+    pub fn totals(&self, tcp: &Tcp) -> ServerCounters {
+        let all = self.by_host.keys().filter_map(|&host| self.counters(host, tcp));
+        all.fold(ServerCounters::default(), |sum, own| ServerCounters {
+            accepted: sum.accepted + own.accepted,
+            answered: sum.answered + own.answered,
+            syns_dropped: sum.syns_dropped + own.syns_dropped,
+            cookies: sum.cookies + own.cookies,
+            overflows: sum.overflows + own.overflows,
+            refused: sum.refused + own.refused,
+            most_half_open: sum.most_half_open.max(own.most_half_open),
+            most_waiting: sum.most_waiting.max(own.most_waiting),
+            most_open: sum.most_open.max(own.most_open),
+        })
+    }
+
     /// A connection is being opened to `host`.
     pub fn expect(&mut self, opener: Socket, host: NodeId, tcp: &mut Tcp) {
         if !self.by_host.contains_key(&host) {
