@@ -54,6 +54,8 @@ const MOST_DOUBLINGS: u32 = 6;
 const BLIND: u32 = 30;
 /// Blocks after which a trial's total is believed.
 const ENOUGH: usize = 3;
+/// How often a block without enough valid windows is repeated.
+const REPEATS: u32 = 1;
 /// A limit is given up after one block if that gains so many times `worth`.
 const PLAIN: f64 = 3.0;
 
@@ -278,7 +280,12 @@ impl Headway {
         let rates = self.rates();
         let Some(search) = &mut self.search else { return };
         let Some(goal) = search.next(&rates, &self.incumbent) else {
-            self.doublings = if search.moved { 0 } else { (self.doublings + 1).min(MOST_DOUBLINGS) };
+            self.doublings = match search {
+                Search { moved: true, .. } => 0,
+                // not in vain: there was nothing to be seen
+                Search { unseen: true, .. } => self.doublings,
+                _ => (self.doublings + 1).min(MOST_DOUBLINGS),
+            };
             self.wait = PATIENCE << self.doublings;
             self.search = None;
             self.activity = Activity::Watching;
@@ -313,6 +320,8 @@ impl Headway {
         }
         let decision = match (&goal, &outcome) {
             (_, Outcome::Measuring) => None,
+            // nothing was seen: once more
+            (_, Outcome::Void) if trial.voids() <= REPEATS => None,
             (Goal::Justify(_), Outcome::Block(_)) => self.justify(&trial),
             (Goal::Confirm(..), Outcome::Block(_)) => self.confirm(&trial),
             // screening decides nothing; limits stay as they are if the candidate is harmful, or if nothing could be seen
@@ -332,6 +341,7 @@ impl Headway {
 
     fn decided(&mut self, goal: &Goal, trial: Trial, outcome: &Outcome, taken: bool) {
         let Some(search) = &mut self.search else { return };
+        search.unseen |= *outcome == Outcome::Void;
         match goal {
             Goal::Justify(_) if taken => {
                 search.moved = true;
@@ -340,7 +350,9 @@ impl Headway {
             Goal::Justify(_) => {}
             Goal::Screen(_, rate) => match outcome {
                 Outcome::Block(difference) => search.screened(*rate, Some(difference)),
-                _ => search.screened(*rate, None),
+                Outcome::Harmful => search.screened(*rate, None),
+                // the next rate may be seen
+                Outcome::Void | Outcome::Measuring => {}
             },
             Goal::Confirm(_, rate) => search.confirmed(taken.then_some(*rate)),
         }

@@ -304,6 +304,30 @@ fn the_window_after_a_harmful_trial_counts_for_nothing() {
     assert!(lifted, "a limit was tried");
 }
 
+/// Readings fail during the first block of a search: it is repeated, and tighter rates are tried as without.
+#[test]
+fn a_block_that_was_not_seen_is_repeated_and_ends_no_screening() {
+    let mut run = Run::headway(Objective::Total, 5, shared, 0.0, 1);
+    let (mut failed, mut tried) = (0, Vec::new());
+    for _ in 0..200 {
+        run.step();
+        let limit = run.controller.limits()[0];
+        if limit.is_some() && tried.last() != Some(&limit) {
+            tried.push(limit);
+        }
+        if limit.is_some() && failed < 4 {
+            failed += 1;
+            run.now += Span::from_secs(1);
+            run.controller.observe(run.now, &[]);
+        } else if limit.is_none() && tried.last().is_some_and(Option::is_some) {
+            tried.push(None);
+        }
+    }
+    let tried: Vec<Rate> = tried.into_iter().flatten().collect();
+    assert_eq!(tried[0], tried[1], "once more: {tried:?}");
+    assert!(tried[2..].windows(2).all(|pair| pair[1] < pair[0]) && tried.len() >= 5, "and then tighter ones: {tried:?}");
+}
+
 #[test]
 fn readings_that_fail_for_long_lift_all_limits() {
     let mut run = Run::headway(Objective::Fair, 5, shared, 0.02, 1);
