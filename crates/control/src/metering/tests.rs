@@ -183,6 +183,29 @@ fn leaving(limits: &[f64], window: u32) -> Vec<f64> {
     }
 }
 
+/// Port 0 shares with port 1, which asks for 400, until the capacity grows at window 7,000.
+fn growing(limits: &[f64], window: u32) -> Vec<f64> {
+    let capacity = if window < 7_000 { 1_000.0 } else { 4_000.0 };
+    let asked = [limits[0].min(3_000.0), limits[1].min(400.0)];
+    let factor = (capacity / total(&asked)).min(1.0);
+    asked.map(|asked| asked * factor).to_vec()
+}
+
+/// Under its limit port 0 cannot show that there is more, and port 1 has all that it asks for: no rate changes.
+#[test]
+fn a_limit_goes_when_the_capacity_behind_it_grows() {
+    for seed in 0..5 {
+        let mut run = Run::headway(Objective::Fair, 2, growing, 0.03, seed);
+        run.steps(7_000);
+        let limit = run.controller.chosen()[0].expect("a limit");
+        assert!((500..800).contains(&(limit.bps() / 1_000_000)), "seed {seed}: {limit}");
+        run.steps(400);
+        assert_eq!(run.controller.chosen()[0], None, "seed {seed}");
+        run.steps(600);
+        assert!(run.mean(600, total) > 0.95 * 3_400.0, "seed {seed}: {}", run.mean(600, total));
+    }
+}
+
 #[test]
 fn a_flat_total_is_left_alone() {
     for seed in 0..20 {
