@@ -425,6 +425,30 @@ fn aimd_keeps_the_delay_near_its_target() {
     assert!(total(&in_mbps(controller.limits())) > 700.0);
 }
 
+/// What goes out to a host is limited, and its sender keeps a queue at the switch, whatever the limit. The queue is the
+/// limit's own, so the limit stays near the line.
+#[test]
+fn aimd_does_not_feed_on_the_queue_of_its_own_limit() {
+    let ports = vec![PortSpec { line: Rate::from_mbps(100), ..spec() }; 2];
+    let bounds = Bounds { least: Rate::from_mbps(10), most: Rate::from_mbps(100) };
+    let (target, step) = (Span::from_millis(5), Rate::from_mbps(1));
+    let mut controller = AimdDelay::new(ports, Direction::Out, bounds, target, step).unwrap();
+    let (mut readings, mut now, mut sum) = (vec![Reading::default(); 2], Time::ZERO, 0.0);
+    for window in 0..2_000 {
+        let rates = in_mbps(controller.limits()).iter().map(|limit| limit.min(100.0)).collect::<Vec<_>>();
+        for (reading, rate) in readings.iter_mut().zip(&rates) {
+            reading.out.bytes += (rate * MBPS / 80.0) as u64;
+            // empty at first, so that there is a baseline; then 10 ms at the line's rate
+            reading.out.queue = Bytes::new(if window < 10 { 0 } else { 125_000 });
+        }
+        now += Span::from_millis(100);
+        controller.observe(now, &readings);
+        sum += total(&rates) / 2_000.0;
+    }
+    assert!(controller.limits().iter().flatten().all(|limit| *limit > Rate::from_mbps(50)), "{:?}", controller.limits());
+    assert!(sum > 150.0, "{sum}");
+}
+
 /// A reading of anything.
 fn any_reading() -> impl Strategy<Value = Reading> {
     let counters = || {
