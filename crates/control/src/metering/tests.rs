@@ -9,7 +9,7 @@ use super::*;
 const MBPS: f64 = 1e6;
 
 fn spec() -> PortSpec {
-    PortSpec { line: Rate::from_gbps(10), limitable: true, counted: true, protected: false }
+    PortSpec { line: Rate::from_gbps(10), limitable: true, counted: true, protected: false, edge: true }
 }
 
 fn bounds() -> Bounds {
