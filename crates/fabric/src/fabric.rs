@@ -235,7 +235,9 @@ impl<B: Copy> Fabric<B> {
     /// If the link is not in the graph.
     pub fn bring_up(&mut self, queue: &mut EventQueue, now: Time, link: LinkId) {
         self.ports[link.index()].bring_up();
+        // a port that was down has forgotten both what it asked and what it was asked
         self.tell_again(queue, now, link);
+        self.tell_again(queue, now, link.reverse());
     }
 
     /// Whether `link` is down.

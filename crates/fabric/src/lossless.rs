@@ -77,7 +77,7 @@ impl<B: Copy> Fabric<B> {
             let lossless = self.lossless.as_mut().expect("the caller knows");
             match lossless.ingress.admit(link, priority, u64::from(size), waits) {
                 Admission::Taken => {}
-                Admission::Asks => lossless.asks.push((link, lossless.spec.account(priority), true)),
+                Admission::Asks => lossless.asks.push((link, lossless.spec.account(priority))),
                 Admission::Dropped => {
                     own.dropped.count(u64::from(size));
                     return Err(self.remove(frame));
@@ -109,7 +109,7 @@ impl<B: Copy> Fabric<B> {
         let Some(link) = self.routes.came_over(hop) else { return };
         let lossless = self.lossless.as_mut().expect("ports are lossless");
         if lossless.ingress.release(link, priority, u64::from(size)) {
-            lossless.asks.push((link, lossless.spec.account(priority), false));
+            lossless.asks.push((link, lossless.spec.account(priority)));
         }
     }
 
@@ -151,7 +151,10 @@ impl<B: Copy> Fabric<B> {
                 freed += 1;
                 self.left(Leaving { hop, priority: tos >> 5, size });
             }
-            let Some((link, account, pause)) = self.lossless.as_mut().and_then(|own| own.asks.pop()) else { return };
+            let Some(lossless) = &mut self.lossless else { return };
+            let Some((link, account)) = lossless.asks.pop() else { return };
+            // an account may have asked and been freed in this event
+            let pause = lossless.ingress.asked(link) >> account & 1 == 1;
             let back = link.reverse();
             let port = &mut self.ports[back.index()];
             if !port.is_down() {
@@ -216,7 +219,7 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// The link came up over which peers are told: what is still wanted of them is told again.
+    /// Peers are told over `link`, or have forgotten: what is still wanted of them is told again, if it is up.
     pub(crate) fn tell_again(&mut self, queue: &mut EventQueue, now: Time, link: LinkId) {
         let Some(lossless) = &mut self.lossless else { return };
         if lossless.spec.pause == PauseKind::Nothing {
@@ -224,7 +227,7 @@ impl<B: Copy> Fabric<B> {
         }
         let came = link.reverse();
         let asked = lossless.ingress.asked(came);
-        lossless.asks.extend((0..PRIORITIES as u8).filter(|at| asked >> at & 1 == 1).map(|at| (came, at, true)));
+        lossless.asks.extend((0..PRIORITIES as u8).filter(|at| asked >> at & 1 == 1).map(|at| (came, at)));
         let already = self.shared.evicted.len();
         self.settle_lossless(queue, now, already);
     }
@@ -251,5 +254,15 @@ impl<B: Copy> Fabric<B> {
             }
         }
         lossless.ingress.assert_conserved(&expected);
+        self.assert_asked();
+    }
+
+    /// Checks that ports ask for the pauses that accounts want.
+    fn assert_asked(&self) {
+        let Some(lossless) = &self.lossless else { return };
+        for (number, port) in (0..).zip(&self.ports).filter(|(_, port)| !port.is_down()) {
+            let (asks, asked) = (port.dcb_ref().asks_for(), lossless.ingress.asked(LinkId(number).reverse()));
+            assert_eq!(asks, asked, "port {number} asks its peer for the pauses that accounts want");
+        }
     }
 }

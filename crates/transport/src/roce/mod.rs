@@ -131,7 +131,7 @@ pub(crate) struct QueuePairs {
 
 /// Marks entities of [`EventClass::Rdma`] that are interfaces; others are time-outs of queue pairs. Interfaces come later
 /// in an instant: a time-out may have them send in it.
-const INTERFACE: u32 = 1 << 27;
+const INTERFACE: u32 = Source::MAX_ENTITIES / 2;
 
 /// Whose event a time-out is.
 fn timeout_of(place: u32) -> Source {

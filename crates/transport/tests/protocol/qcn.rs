@@ -73,7 +73,6 @@ fn run(
         intervals: vec![(SampleKind::Goodput, Span::from_millis(10))],
         traffics: vec![0],
         links: vec![last],
-        ..Measure::default()
     };
     let streams = Streams::new(1);
     let mut simulation = Simulation::new(net.graph.clone(), vec![transport], measure, streams);

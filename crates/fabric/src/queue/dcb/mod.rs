@@ -132,11 +132,21 @@ impl DcbPort {
         self.asks.ask(account, pause);
     }
 
+    /// The accounts that the peer is to pause.
+    pub fn asks_for(&self) -> u8 {
+        self.asks.wanted
+    }
+
     /// The pause frame that leaves now, if one is due: the end of its route, the priorities that it is about, and those
     /// that it pauses.
     pub fn take_pause_frame(&mut self, now: Time) -> Option<(u32, u8, u8)> {
         let (about, pauses) = self.asks.take(now)?;
         Some((self.route, stopped(&self.spec, about), stopped(&self.spec, pauses)))
+    }
+
+    /// Whether frames at this place of their route are its pause frames.
+    pub fn is_pause_route(&self, hop: u32) -> bool {
+        self.route == hop
     }
 
     /// Whether a pause was asked for again since the last call: if so, the time from one frame to the next.
