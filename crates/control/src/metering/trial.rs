@@ -90,12 +90,14 @@ pub(super) struct Trial {
     reference: Vec<Sample>,
     measured: Vec<Sample>,
     differences: Vec<Difference>,
+    /// Blocks without enough valid windows.
+    voids: u32,
 }
 
 impl Trial {
     pub fn new(candidate: Vec<Option<Rate>>, timing: Timing, worst: f64) -> Trial {
         let (reference, measured, differences) = Default::default();
-        Trial { candidate, timing, worst, step: 0, reference, measured, differences }
+        Trial { candidate, timing, worst, step: 0, reference, measured, differences, voids: 0 }
     }
 
     /// Whether the next window begins a block.
@@ -142,6 +144,7 @@ impl Trial {
         let (reference, measured) = (std::mem::take(&mut self.reference), std::mem::take(&mut self.measured));
         let enough = self.timing.measure as usize;
         if reference.len() < enough || measured.len() < enough {
+            self.voids += 1;
             return Outcome::Void;
         }
         let difference = between(&reference, &measured);
@@ -153,6 +156,11 @@ impl Trial {
     #[cfg(test)]
     pub fn references(&self) -> usize {
         self.reference.len()
+    }
+
+    /// Void blocks so far.
+    pub fn voids(&self) -> u32 {
+        self.voids
     }
 
     /// Whole blocks so far.

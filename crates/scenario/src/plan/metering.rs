@@ -1,7 +1,7 @@
 //! Limits on ports, from groups of hosts to links.
 
 use headway_control::metering::PortSpec;
-use headway_fabric::{Excess, Graph, Limit, LimitedSpec, LinkId, NodeId, QueueSpec};
+use headway_fabric::{Excess, Graph, Limit, LimitedSpec, LinkId, NodeId, NodeKind, QueueSpec};
 use headway_language::{Amount, Name, OrOff};
 use headway_levers::metering::{ControlKind, ControlRecord, ExcessWord, MeteringRecord, Way};
 use headway_transport::{Control, LimitChange, Metered, MeteredPort, Metering};
@@ -154,7 +154,8 @@ fn specs(
         let limitable = port.metered != Metered::Nothing;
         let protected = protect.contains(&host);
         let counted = counted.contains(&host) || named.is_none() && (limitable || protected);
-        PortSpec { line: graph.link(port.out).wire.rate, limitable, counted, protected }
+        let edge = graph.node(host).kind == NodeKind::Host;
+        PortSpec { line: graph.link(port.out).wire.rate, limitable, counted, protected, edge }
     };
     ports.iter().map(spec).collect()
 }
