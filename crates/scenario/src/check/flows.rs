@@ -83,7 +83,7 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
             cards(model, name, checker);
         }
         if let Some(server) = &group.server {
-            http::server(server, group, name, checker);
+            http::server(scenario, server, group, name, checker);
         }
     }
 }
