@@ -264,11 +264,12 @@ impl<B: Copy> Fabric<B> {
         self.ports[link.0 as usize].earliest_arrival(now, &self.shared.pool)
     }
 
-    /// When the last frame queued at the first port of the route at `hop` will have left it, if that is known: a
-    /// first-in-first-out port knows.
+    /// When the last frame queued at the first port of the route at `hop` will have left it, as things are: ports know that
+    /// send first in, first out, also behind a limit. Other ports with a scheduler, and lossless ones, say when the frame
+    /// that is being transmitted has.
     pub fn leaves(&self, hop: u32) -> Option<Time> {
         match self.routes.hop(hop) {
-            Hop::Port(port) => Some(self.ports[port as usize].busy_until()),
+            Hop::Port(port) => Some(self.ports[port as usize].leaves()),
             Hop::End(_) => None,
         }
     }

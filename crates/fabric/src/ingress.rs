@@ -65,9 +65,9 @@ pub(crate) enum Admission {
 /// What a link has had of room at the switch that it leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IngressCounters {
-    /// The most bytes of a priority that came over it and had not left.
+    /// The most bytes of a priority that came over it and had not left; of all of them where the link is paused as a whole.
     pub deepest: u64,
-    /// The most bytes of a priority in its headroom.
+    /// The most bytes of a priority, or of all, in its headroom.
     pub headroom: u64,
     /// Frames of lossless priorities that found no room.
     pub drops: Tally,

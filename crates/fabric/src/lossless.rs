@@ -1,6 +1,7 @@
 //! A fabric whose ports are lossless: frames are counted where they come into a switch, and pause frames go back.
 //!
-//! Hosts that forward count like switches. Hosts obey pauses and send none: what they receive does not wait for room.
+//! Hosts obey pauses and, but for those that forward, send none: what they receive does not wait for room. Hosts that
+//! forward count and ask like switches.
 
 use std::sync::Arc;
 

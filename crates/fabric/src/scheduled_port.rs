@@ -95,6 +95,16 @@ impl<B: Copy> Port<B> {
         self.send(now, frame, shared).map_or(Queued::Behind, Queued::Arrives)
     }
 
+    /// When what is being transmitted, or waits where that is known, has left.
+    pub(crate) fn leaves(&self) -> Time {
+        match &self.queue {
+            Queue::SlowPath(slow) if let Discipline::Scheduled(scheduler) = &slow.discipline => {
+                self.busy_until().max(scheduler.leaves())
+            }
+            _ => self.busy_until(),
+        }
+    }
+
     /// Whether the link is down.
     pub(crate) fn is_down(&self) -> bool {
         matches!(&self.queue, Queue::SlowPath(slow) if slow.down)
@@ -286,7 +296,7 @@ impl<B: Copy> Port<B> {
         let Discipline::Scheduled(AnyScheduler::Limited(queue)) = &mut self.slow().discipline else {
             panic!("a port that may be limited has a queue for it");
         };
-        queue.set(now, rate);
+        queue.set(now, rate, &shared.pool);
         self.proceed(now, shared)
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A limit on what comes into a switch is kept at the wire's end, where frames beyond it are dropped, or before the wire,
 //! where they wait: a switch that shapes what comes in would have to let frames wait between the wire and its own queues,
-//! and the wait is the same on either side of the wire. A limit on what goes out is kept by the queue of that port.
+//! and the wait is the same on either side of the wire, but for TCP with small queues, which keeps data back. A limit on
+//! what goes out is kept by the queue of that port.
 //!
 //! Left out: what setting a limit costs a switch, and the delay until it is in force.
 

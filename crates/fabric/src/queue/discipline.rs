@@ -86,6 +86,12 @@ pub(crate) trait Scheduler {
         if backlog.frames > 0 { Time::ZERO } else { Time::NEVER }
     }
 
+    /// When the last bit of all that waits will have left, if it is known: [`Time::ZERO`] says that it is not, or that nothing
+    /// waits.
+    fn leaves(&self) -> Time {
+        Time::ZERO
+    }
+
     /// Bytes of `priority` that wait, if it has a queue of its own.
     fn waiting(&self, _priority: u8) -> u64 {
         0

@@ -40,7 +40,7 @@ impl Spec for LimitedSpec {
     type Discipline = Limited;
     const NAME: &'static str = "drop-tail with a limit";
 
-    fn discipline(&self, _port: &PortParameters) -> Limited {
+    fn discipline(&self, port: &PortParameters) -> Limited {
         Limited {
             queue: DropTail::new(self.limit, self.mark),
             fifo: Fifo::EMPTY,
@@ -48,6 +48,9 @@ impl Spec for LimitedSpec {
             excess: self.excess,
             burst: self.burst,
             gate: Gate::default(),
+            port: Line { rate: port.rate, gap: port.gap },
+            busy: Time::ZERO,
+            last: Last { leaves: Time::ZERO, bucket: None },
         }
     }
 
@@ -66,12 +69,47 @@ pub(crate) struct Limited {
     excess: Excess,
     burst: Bytes,
     gate: Gate,
+    port: Line,
+    /// When the frame that was sent last has left.
+    busy: Time,
+    last: Last,
+}
+
+/// What decides how long a frame takes.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    rate: Rate,
+    gap: Bytes,
+}
+
+/// The port as it will be when all that waits has left.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    leaves: Time,
+    /// What shapes, then.
+    bucket: Option<Bucket>,
+}
+
+impl Last {
+    /// One frame more waits from `now` on.
+    fn add(&mut self, now: Time, size: u64, line: Line) {
+        let mut begins = now.max(self.leaves);
+        if let Some(bucket) = &mut self.bucket {
+            begins = begins.max(bucket.holds(size));
+            bucket.take(begins, size);
+        }
+        self.leaves = begins.saturating_add(line.rate.transmission(Bytes::new(size) + line.gap));
+    }
 }
 
 impl Limited {
     /// Another limit from `now` on, or none. The port has to be woken.
-    pub fn set(&mut self, now: Time, rate: Option<Rate>) {
+    pub fn set<B: Copy>(&mut self, now: Time, rate: Option<Rate>, pool: &Pool<B>) {
         self.gate.set(now, rate, self.burst);
+        self.last = Last { leaves: self.busy, bucket: self.shaper().copied() };
+        for packet in self.fifo.iter(pool) {
+            self.last.add(now, u64::from(packet.size), self.port);
+        }
     }
 
     fn shaper(&self) -> Option<&Bucket> {
@@ -98,6 +136,7 @@ impl Scheduler for Limited {
         if self.fifo.is_empty() {
             self.first = size;
         }
+        self.last.add(waiting.now, size, self.port);
         waiting.push(&mut self.fifo, frame);
         Ok(())
     }
@@ -111,7 +150,13 @@ impl Scheduler for Limited {
         if let (Some(bucket), Excess::Waits) = (self.gate.get_mut(), self.excess) {
             bucket.take(waiting.now, taken.size);
         }
+        let Line { rate, gap } = self.port;
+        self.busy = waiting.now.saturating_add(rate.transmission(Bytes::new(taken.size) + gap));
         Some(Chosen { frame: taken.frame, size: taken.size, marked: false })
+    }
+
+    fn leaves(&self) -> Time {
+        self.last.leaves
     }
 
     fn ready(&self, _backlog: &Backlog) -> Time {
@@ -120,6 +165,7 @@ impl Scheduler for Limited {
 
     fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {
         waiting.flush(&mut self.fifo);
+        self.last = Last { leaves: self.busy, bucket: self.shaper().copied() };
     }
 
     fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
@@ -366,6 +412,37 @@ mod tests {
             if !police {
                 conforms(&bench, &changes)?;
             }
+        }
+    }
+
+    proptest! {
+        /// The time at which the last frame leaves is foreseen to the picosecond while the limit stays, and anew when it is
+        /// set; without a limit it is a drop-tail port's.
+        #[test]
+        fn when_the_last_frame_leaves_is_known(
+            steps in prop::collection::vec((0_u64..30_000, 64_u16..1_519), 1..100),
+            rates in prop::collection::vec(prop::option::of(1_000_000_u64..900_000_000), 1..4),
+        ) {
+            let plain = QueueSpec::DropTail { limit: None, mark: None };
+            let [mut bench, mut plain] = [limited(Excess::Waits, None), plain].map(Bench::new);
+            let mut now = 0;
+            for rate in &rates {
+                bench.limit(at(now), rate.map(Rate::from_bps));
+                for &(later, size) in &steps {
+                    now += later;
+                    for bench in [&mut bench, &mut plain] {
+                        bench.until(at(now));
+                        bench.offer(at(now), size);
+                    }
+                }
+            }
+            bench.limit(at(now), rates[0].map(Rate::from_bps));
+            let foreseen = bench.fabric.leaves(bench.hop);
+            if rates.iter().all(Option::is_none) {
+                prop_assert_eq!(foreseen, plain.fabric.leaves(plain.hop));
+            }
+            bench.until(Time::NEVER);
+            prop_assert_eq!(foreseen, bench.left.last().map(|own| own.0));
         }
     }
 

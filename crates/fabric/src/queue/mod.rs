@@ -160,6 +160,13 @@ macro_rules! disciplines {
                 }
             }
 
+            fn leaves(&self) -> Time {
+                match self {
+                    $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.leaves(),)*
+                    AnyScheduler::Dcb(queue) => queue.leaves(),
+                }
+            }
+
             fn waiting(&self, priority: u8) -> u64 {
                 match self {
                     $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.waiting(priority),)*

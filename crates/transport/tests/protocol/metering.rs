@@ -101,6 +101,44 @@ fn limits_that_are_set_and_lifted_during_the_run_hold_for_their_time() {
     assert!((own / expected - 1.0).abs() < 0.25, "{own} of {expected}");
 }
 
+/// Linux' small queues look at the host's port: with three flows of different sizes at each of two hosts whose cables are
+/// the bottlenecks, everything ends as it does without `metering`.
+#[test]
+fn a_port_that_may_be_limited_and_is_not_changes_no_run() {
+    let run = |metered: Metered| {
+        let mut star = Star::new(metered);
+        for &out in &star.out[..2] {
+            // room for more than small queues let in
+            let roomy = match star.graph.link(out.reverse()).wire.queue {
+                QueueSpec::Limited(own) => QueueSpec::Limited(LimitedSpec { limit: None, ..own }),
+                _ => QueueSpec::DropTail { limit: None, mark: None },
+            };
+            star.graph.set_queue(out.reverse(), roomy);
+        }
+        let metering = (metered != Metered::Nothing).then(|| limits(&star, metered, Vec::new()));
+        let profile = headway_transport::Profile::linux();
+        let mut simulation = Simulation::new(star.graph, vec![profile], Measure::default(), Streams::new(1));
+        if let Some(metering) = metering {
+            simulation.set_metering(metering);
+        }
+        let flow = |id: u64| FlowStart {
+            time: Time::ZERO + Span::from_micros(300 * id),
+            id,
+            traffic: 0,
+            source: star.hosts[(id % 2) as usize],
+            destination: star.hosts[2],
+            size: Some(Bytes::new(2_000_000 + 300_000 * id)),
+            deadline: None,
+            profile: 0,
+        };
+        simulation.run(Time::ZERO + Span::from_secs(4), &mut (0..6).map(flow)).unwrap();
+        let (ends, ..) = simulation.finish();
+        assert!(ends.len() == 6 && ends.iter().all(|flow| flow.end.is_some()));
+        ends
+    };
+    assert_eq!(run(Metered::Into(Excess::Waits)), run(Metered::Nothing));
+}
+
 /// Sets the limit of port 0 to what it is told, by readings that a switch would have.
 #[derive(Debug)]
 struct Told {

@@ -6,7 +6,8 @@
 //!
 //! Every priority has a queue of its own; within a class, frames leave in the order in which they came. A class of which a
 //! priority is paused goes on with its others, where a class that is one queue would wait for its first frame. A class that
-//! cannot send keeps no right to catch up.
+//! cannot send keeps no right to catch up. What is counted is bytes of frames, without the gap between them: a class of small
+//! frames gets more of the line than its share.
 
 use super::spec::{LosslessSpec, PRIORITIES};
 

@@ -2,7 +2,8 @@
 //!
 //! A priority that is paused, without a break, and has frames that wait for `detect` is stuck. Until it has not been
 //! paused for `restore`, its frames are dropped or sent in spite of pauses. This is what SONiC does (its design document
-//! "PFC watchdog"), where both times are multiples of a polling interval; here they are exact.
+//! "PFC watchdog"), where both times are multiples of a polling interval; here they are exact, from the first look of the
+//! port on: when a frame comes, or when the one that was being transmitted as the pause took effect has left.
 
 use headway_units::Time;
 
