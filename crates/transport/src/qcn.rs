@@ -31,9 +31,11 @@ pub struct QcnModel {
     pub feedback_priority: u8,
 }
 
-/// A feedback frame: addresses, VLAN tag and type 18, the message 24, the first 64 bytes of what was sampled, checksum 4
-/// (802.1Q §33.3, §33.4).
-const FEEDBACK: u16 = 18 + 24 + 64 + 4;
+impl QcnModel {
+    /// Bytes of a feedback frame: addresses, VLAN tag and type 18, the message 24, the first 64 bytes of what was sampled,
+    /// checksum 4 (802.1Q §33.3, §33.4).
+    pub const FEEDBACK: u16 = 18 + 24 + 64 + 4;
+}
 
 /// The congestion points, and the feedback frames on their way.
 #[derive(Debug)]
@@ -95,7 +97,7 @@ impl Qcn {
         let Some(last) = back.last() else { return };
         let hop = env.net.fabric.routes.insert(&back, Tenant::Qcn.endpoint(last.reverse().0));
         let body = Segment { number: sample.end.0, data_number: hop, amount: generation, extra: NO_EXTRA };
-        let frame = Packet { hop, size: FEEDBACK, tos: self.model.feedback_priority << 5, tag: code, body };
+        let frame = Packet { hop, size: QcnModel::FEEDBACK, tos: self.model.feedback_priority << 5, tag: code, body };
         self.sent += 1;
         if env.net.fabric.send(&mut env.net.queue, env.now, frame).is_err() {
             self.frame_gone(&frame, env);

@@ -141,13 +141,19 @@ proptest! {
 ///
 /// Searches over when the frame on the way back begins and how the wire is filled. Returns the most bytes of headroom that
 /// any case needs.
-fn worst((forth, back): (Rate, Rate), delay: Span, response: Span, largest: u16) -> (u64, u64) {
+fn worst(
+    (forth, back): (Rate, Rate),
+    delay: Span,
+    response: Span,
+    largest: u16,
+    fills: impl IntoIterator<Item = u16>,
+) -> (u64, u64) {
     let (graph, [a, b], [one, _]) = line(wire(forth, delay), wire(back, delay), wire(Rate::from_mbps(1), delay));
     let bound = whole_frame_headroom(&cable(&graph, one, u32::from(largest), response)).get();
     let mut most = 0;
     let full = forth.transmission(headway_units::Bytes::new(u64::from(largest) + 20));
     // the crossing frame is the first: with no threshold at all
-    for (fill, next) in (64..=largest).flat_map(|fill| [(fill, largest), (fill, largest - 1)]) {
+    for (fill, next) in fills.into_iter().flat_map(|fill| [(fill, largest), (fill, largest - 1)]) {
         let mut own = spec(&graph, 1 << 3, u32::from(largest), (0, 0));
         own.response = response;
         own.thresholds.iter_mut().for_each(|own| own.headroom = u64::MAX / 2);
@@ -157,7 +163,7 @@ fn worst((forth, back): (Rate, Rate), delay: Span, response: Span, largest: u16)
         bench.offer(at(0), hop, 3, largest);
         bench.offer(at(0), hop, 3, fill);
         bench.offer(at(0), hop, 3, next);
-        for _ in 0..60 {
+        for _ in 0..bound / u64::from(largest) + 4 {
             bench.offer(at(0), hop, 3, largest);
         }
         // as late as it can begin before the first one crosses
@@ -183,10 +189,41 @@ fn the_bound_is_reached() {
         ((rate(10), rate(1)), 200, 0, 1518),
         ((rate(40), rate(40)), 500, 300, 600),
     ] {
-        let (needed, bound) = worst(rates, Span::from_nanos(delay), Span::from_nanos(response), largest);
+        let (needed, bound) = worst(rates, Span::from_nanos(delay), Span::from_nanos(response), largest, 64..=largest);
         assert!(needed <= bound, "{needed} of {bound}");
         assert!(bound - needed <= 2, "{needed} of {bound}: {rates:?}, {delay} ns, {response} ns, {largest} B");
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// The worst case of random cables needs no more than the bound, and no less but for what cannot be filled where few
+    /// frames pass: a frame has 64 B at least, and 20 B of gap.
+    #[test]
+    fn the_bound_is_reached_on_any_cable(
+        rates in (prop::sample::select(&[1u64, 10, 25, 40][..]), prop::sample::select(&[1u64, 10, 25, 40][..])),
+        delay in 0u64..2000,
+        response in prop_oneof![Just(0u64), 0u64..1000],
+        largest in 300u16..1519,
+    ) {
+        let rates = (Rate::from_gbps(rates.0), Rate::from_gbps(rates.1));
+        let [delay, response] = [delay, response].map(Span::from_nanos);
+        let (needed, bound) = worst(rates, delay, response, largest, fills(rates, delay, response, largest));
+        prop_assert!(needed <= bound, "{needed} of {bound}");
+        prop_assert!(bound - needed <= 84, "{needed} of {bound}");
+    }
+}
+
+/// Sizes of the second frame that let the last one begin just before the sender obeys: what full frames leave of the window.
+fn fills((forth, back): (Rate, Rate), delay: Span, response: Span, largest: u16) -> Vec<u16> {
+    let (full, pause) = (u64::from(largest) + 20, 84);
+    let back = back.transmission(headway_units::Bytes::new(full)) + back.transmission(headway_units::Bytes::new(pause));
+    let window = back + delay + delay + response;
+    let wire = u128::from(window.picos()) * u128::from(forth.bps()) / 8_000_000_000_000;
+    let rest = (wire % u128::from(full)) as u16;
+    let near = (rest.saturating_sub(24)..=rest + 4).chain([64, 65, largest / 2, largest - 1, largest]);
+    near.filter(|size| (64..=largest).contains(size)).collect()
 }
 
 /// One byte less than the worst case needs, and a frame is lost.

@@ -7,6 +7,7 @@ use headway_fabric::{
 };
 use headway_language::Map;
 use headway_levers::lossless::{Headroom, LosslessClassRecord, LosslessRecord, PauseBy, StuckFrames};
+use headway_transport::QcnModel;
 use headway_units::{Bytes, Span};
 
 use super::error::PlanError;
@@ -32,7 +33,14 @@ pub(super) fn spec(
     let frame = scenario.topology.mtu + Bytes::new(ETHERNET);
     let thresholds = thresholds(record, graph, frame, &at)?;
     let traffic = scenario.traffic.iter().filter(|own| own.takes_part(scenario)).map(|own| own.priority);
-    let lossless: Vec<u8> = record.priorities.clone().unwrap_or_else(|| traffic.collect());
+    let lossless: Vec<u8> = match record.pause {
+        PauseBy::Link => (0..PRIORITIES as u8).collect(),
+        _ => record.priorities.clone().unwrap_or_else(|| traffic.collect()),
+    };
+    if lossless.is_empty() && (record.pause != PauseBy::Nothing || record.qcn.is_some()) {
+        let message = "no priority is lossless: these are the priorities of the traffic, and none takes part";
+        return Err(PlanError::new(&at, message).help("name them by `priorities`, or leave `lossless` out"));
+    }
     let (classes, class_of) = classes(&record.classes, &at)?;
     let spec = LosslessSpec {
         pause: match record.pause {
@@ -128,7 +136,8 @@ fn cable(graph: &Graph, link: LinkId, frame: Bytes, response: Span) -> Cable {
         back_delay: back.wire.delay + graph.node(back.to).latency,
         response,
         frame,
-        back_frame: frame,
+        // feedback of QCN may be larger than a small MTU
+        back_frame: frame.max(Bytes::new(u64::from(QcnModel::FEEDBACK))),
         gap: forth.wire.gap,
     }
 }
