@@ -183,6 +183,9 @@ impl<B: Copy> Fabric<B> {
     pub fn wake(&mut self, queue: &mut EventQueue, now: Time, link: LinkId) {
         let due = self.ports[link.index()].wake(now, &mut self.shared);
         set(queue, link.0, due);
+        if self.lossless.is_some() {
+            self.note_came(link.0);
+        }
     }
 
     /// Sets, changes or lifts the limit of the port of `link`, whose queue is [`QueueSpec::Limited`](crate::QueueSpec).
@@ -235,7 +238,9 @@ impl<B: Copy> Fabric<B> {
     /// If the link is not in the graph.
     pub fn bring_up(&mut self, queue: &mut EventQueue, now: Time, link: LinkId) {
         self.ports[link.index()].bring_up();
+        // a port that was down has forgotten both what it asked and what it was asked
         self.tell_again(queue, now, link);
+        self.tell_again(queue, now, link.reverse());
     }
 
     /// Whether `link` is down.
@@ -283,6 +288,14 @@ impl<B: Copy> Fabric<B> {
     /// each priority; nothing at other ports.
     pub fn waiting(&self, link: LinkId, priority: u8) -> Bytes {
         Bytes::new(self.ports[link.0 as usize].waiting(priority))
+    }
+
+    /// Bytes that have joined the queue of the port of `link` so far, and those of them that wait no more: of `priority`, if
+    /// it has a queue of its own there, else of all. A frame after which the first was `n` waits until the second is, if
+    /// the queue is first in, first out. Nothing at ports whose frames [leave](Self::leaves) at a time that is known.
+    pub fn passed(&self, link: LinkId, priority: u8) -> (Bytes, Bytes) {
+        let (joined, gone) = self.ports[link.0 as usize].passed(priority);
+        (Bytes::new(joined), Bytes::new(gone))
     }
 
     /// What passed the port of `link` so far.

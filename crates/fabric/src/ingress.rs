@@ -103,8 +103,9 @@ pub struct LosslessTotals {
 pub(crate) struct Lossless {
     pub spec: Arc<LosslessSpec>,
     pub ingress: Ingress,
-    /// Peers that are to be told to pause, or to go on: the link over which they send, and the account.
-    pub asks: Vec<(LinkId, u8, bool)>,
+    /// Accounts of which peers are to be told whether they are to pause, as it is when they are told: the link over which
+    /// they send, and the account.
+    pub asks: Vec<(LinkId, u8)>,
     /// Pause frames that are gone.
     pub gone: u64,
     /// Circular waits so far.

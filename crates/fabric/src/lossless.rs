@@ -77,7 +77,7 @@ impl<B: Copy> Fabric<B> {
             let lossless = self.lossless.as_mut().expect("the caller knows");
             match lossless.ingress.admit(link, priority, u64::from(size), waits) {
                 Admission::Taken => {}
-                Admission::Asks => lossless.asks.push((link, lossless.spec.account(priority), true)),
+                Admission::Asks => lossless.asks.push((link, lossless.spec.account(priority))),
                 Admission::Dropped => {
                     own.dropped.count(u64::from(size));
                     return Err(self.remove(frame));
@@ -89,7 +89,7 @@ impl<B: Copy> Fabric<B> {
         let refused = match queued {
             Queued::Dropped(frame) => {
                 if counted {
-                    self.left(Leaving { hop, priority, size });
+                    self.left(came, priority, size);
                 }
                 Some(self.remove(frame))
             }
@@ -100,17 +100,23 @@ impl<B: Copy> Fabric<B> {
             }
             Queued::Arrives(_) | Queued::Behind => unreachable!("such a port lets all frames wait"),
         };
+        self.note_came(port);
         self.settle_lossless(queue, now, already);
         refused.map_or(Ok(()), Err)
     }
 
     /// A frame that was counted where it came in has left its switch, or was dropped there.
-    fn left(&mut self, Leaving { hop, priority, size }: Leaving) {
-        let Some(link) = self.routes.came_over(hop) else { return };
+    fn left(&mut self, came: Option<LinkId>, priority: u8, size: u16) {
+        let Some(link) = came else { return };
         let lossless = self.lossless.as_mut().expect("ports are lossless");
         if lossless.ingress.release(link, priority, u64::from(size)) {
-            lossless.asks.push((link, lossless.spec.account(priority), false));
+            lossless.asks.push((link, lossless.spec.account(priority)));
         }
+    }
+
+    /// The port of `link` may have begun a frame: where it came from is noted while its route is there.
+    pub(crate) fn note_came(&mut self, link: u32) {
+        self.ports[link as usize].dcb().note_came(|hop| self.routes.came_over(hop));
     }
 
     /// [`departure`](Self::departure) where frames are counted.
@@ -118,6 +124,7 @@ impl<B: Copy> Fabric<B> {
         let already = self.shared.evicted.len();
         self.transmitted(now, link);
         self.depart(queue, now, link, sequence);
+        self.note_came(link);
         self.settle_lossless(queue, now, already);
         if let Some(interval) = self.ports[link as usize].dcb().take_repeated() {
             let lossless = self.lossless.as_mut().expect("the caller knows");
@@ -132,9 +139,9 @@ impl<B: Copy> Fabric<B> {
     fn transmitted(&mut self, now: Time, link: u32) {
         let port = &mut self.ports[link as usize];
         if port.busy_until() <= now
-            && let Some(leaving) = port.dcb().take_leaving()
+            && let Some(Leaving { came, priority, size, .. }) = port.dcb().take_leaving()
         {
-            self.left(leaving);
+            self.left(came, priority, size);
         }
     }
 
@@ -149,15 +156,19 @@ impl<B: Copy> Fabric<B> {
             while freed < self.shared.evicted.len() {
                 let Packet { hop, size, tos, .. } = self.shared.pool.slot(&self.shared.evicted[freed]).packet;
                 freed += 1;
-                self.left(Leaving { hop, priority: tos >> 5, size });
+                self.left(self.routes.came_over(hop), tos >> 5, size);
             }
-            let Some((link, account, pause)) = self.lossless.as_mut().and_then(|own| own.asks.pop()) else { return };
+            let Some(lossless) = &mut self.lossless else { return };
+            let Some((link, account)) = lossless.asks.pop() else { return };
+            // an account may have asked and been freed in this event
+            let pause = lossless.ingress.asked(link) >> account & 1 == 1;
             let back = link.reverse();
             let port = &mut self.ports[back.index()];
             if !port.is_down() {
                 port.dcb().ask(account, pause);
                 let due = port.wake(now, &mut self.shared);
                 set(queue, back.0, due);
+                self.note_came(back.0);
             }
         }
     }
@@ -167,7 +178,7 @@ impl<B: Copy> Fabric<B> {
     /// # Panics
     /// If ports are not lossless.
     pub fn pause_arrived(&mut self, queue: &mut EventQueue, now: Time, link: LinkId, frame: &Packet<B>) {
-        self.pause_lost();
+        self.pause_gone();
         let already = self.shared.evicted.len();
         let port = &mut self.ports[link.reverse().index()];
         if port.is_down() {
@@ -176,6 +187,7 @@ impl<B: Copy> Fabric<B> {
         port.dcb().hear(now, frame.tos, frame.tag);
         let due = port.wake(now, &mut self.shared);
         set(queue, link.reverse().0, due);
+        self.note_came(link.reverse().0);
         self.settle_lossless(queue, now, already);
     }
 
@@ -184,6 +196,10 @@ impl<B: Copy> Fabric<B> {
     /// # Panics
     /// If ports are not lossless.
     pub fn pause_lost(&mut self) {
+        self.pause_gone();
+    }
+
+    fn pause_gone(&mut self) {
         self.lossless.as_mut().expect("only lossless ports send pause frames").gone += 1;
     }
 
@@ -216,7 +232,7 @@ impl<B: Copy> Fabric<B> {
         }
     }
 
-    /// The link came up over which peers are told: what is still wanted of them is told again.
+    /// Peers are told over `link`, or have forgotten: what is still wanted of them is told again, if it is up.
     pub(crate) fn tell_again(&mut self, queue: &mut EventQueue, now: Time, link: LinkId) {
         let Some(lossless) = &mut self.lossless else { return };
         if lossless.spec.pause == PauseKind::Nothing {
@@ -224,7 +240,7 @@ impl<B: Copy> Fabric<B> {
         }
         let came = link.reverse();
         let asked = lossless.ingress.asked(came);
-        lossless.asks.extend((0..PRIORITIES as u8).filter(|at| asked >> at & 1 == 1).map(|at| (came, at, true)));
+        lossless.asks.extend((0..PRIORITIES as u8).filter(|at| asked >> at & 1 == 1).map(|at| (came, at)));
         let already = self.shared.evicted.len();
         self.settle_lossless(queue, now, already);
     }
@@ -236,20 +252,30 @@ impl<B: Copy> Fabric<B> {
     pub(crate) fn assert_accounts(&self) {
         let Some(lossless) = &self.lossless else { return };
         let mut expected = vec![[0; PRIORITIES]; self.ports.len()];
-        let mut count = |hop, priority: u8, size: u16| {
-            if let Some(link) = self.routes.came_over(hop) {
+        let mut count = |came: Option<LinkId>, priority: u8, size: u16| {
+            if let Some(link) = came {
                 expected[link.index()][usize::from(priority)] += u64::from(size);
             }
         };
         for port in &self.ports {
             let dcb = port.dcb_ref();
             for packet in dcb.packets(&self.shared.pool) {
-                count(packet.hop, packet.tos >> 5, packet.size);
+                count(self.routes.came_over(packet.hop), packet.tos >> 5, packet.size);
             }
-            if let Some(Leaving { hop, priority, size }) = dcb.leaving() {
-                count(hop, priority, size);
+            if let Some(Leaving { came, priority, size, .. }) = dcb.leaving() {
+                count(came, priority, size);
             }
         }
         lossless.ingress.assert_conserved(&expected);
+        self.assert_asked();
+    }
+
+    /// Checks that ports ask for the pauses that accounts want.
+    fn assert_asked(&self) {
+        let Some(lossless) = &self.lossless else { return };
+        for (number, port) in (0..).zip(&self.ports).filter(|(_, port)| !port.is_down()) {
+            let (asks, asked) = (port.dcb_ref().asks_for(), lossless.ingress.asked(LinkId(number).reverse()));
+            assert_eq!(asks, asked, "port {number} asks its peer for the pauses that accounts want");
+        }
     }
 }

@@ -10,11 +10,11 @@ use std::marker::PhantomData;
 use headway_engine::{Stream, Streams};
 use headway_units::{Bytes, Rate, Span, Time};
 
-use crate::bucket::Bucket;
+use crate::bucket::Gate;
 use crate::counters::{PortCounters, Tally};
 use crate::packet::Packet;
 use crate::pool::{Cursor, FrameHandle, List, Pool, Slot};
-use crate::queue::{Backlog, BufferSlot, DropTail, PortParameters, QueueSpec, Verdict};
+use crate::queue::{AnyScheduler, Backlog, BufferSlot, Discipline, DropTail, PortParameters, QueueSpec, Verdict};
 use crate::slow_path::SlowPath;
 use crate::wire::Wire;
 
@@ -32,13 +32,13 @@ struct Impairment {
     severed: Tally,
     /// Bytes that may come in at once beyond the limit, if there may be one; and the limit.
     burst: Bytes,
-    bucket: Option<Bucket>,
+    gate: Gate,
     policed: Tally,
 }
 
 impl Impairment {
-    /// Whether the frame that arrives now does not; if so, it is counted.
-    fn strikes(&mut self, now: Time, size: u64, lost: &mut Tally) -> bool {
+    /// Whether the frame that arrives now does not; if so, it is counted. A limit is not on frames of MAC control.
+    fn strikes(&mut self, now: Time, size: u64, is_control: impl FnOnce() -> bool, lost: &mut Tally) -> bool {
         if self.cut > 0 {
             self.cut -= 1;
             self.sever(size);
@@ -48,12 +48,12 @@ impl Impairment {
         if struck {
             lost.count(size);
         }
-        struck || self.polices(now, size)
+        struck || self.gate.get_mut().is_some() && !is_control() && self.polices(now, size)
     }
 
     /// Whether the frame is beyond the limit; if so, it is counted.
     fn polices(&mut self, now: Time, size: u64) -> bool {
-        let Some(bucket) = &mut self.bucket else { return false };
+        let Some(bucket) = self.gate.get_mut() else { return false };
         let conforms = bucket.fits(size) && bucket.holds(size) <= now;
         if conforms {
             bucket.take(now, size);
@@ -76,6 +76,12 @@ pub(crate) enum Queue {
     DropTail(DropTail),
     /// All others, and those with a shared buffer.
     SlowPath(Box<SlowPath>),
+}
+
+/// Whether a frame at this place of its route is a pause frame of the port with this queue.
+fn is_pause_frame(queue: &Queue, hop: u32) -> bool {
+    matches!(queue, Queue::SlowPath(slow)
+        if matches!(&slow.discipline, Discipline::Scheduled(AnyScheduler::Dcb(dcb)) if dcb.is_pause_route(hop)))
 }
 
 /// One direction of a cable. The fields that every frame touches come first, in two cache lines.
@@ -255,8 +261,10 @@ impl<B: Copy> Port<B> {
             self.queued_bytes -= size;
             self.waiting = behind;
         }
-        let intact =
-            !self.impairment.as_mut().is_some_and(|impairment| impairment.strikes(arrival, size, &mut self.lost));
+        let intact = !self.impairment.as_mut().is_some_and(|impairment| {
+            let is_control = || is_pause_frame(&self.queue, pool.slot(&frame).packet.hop);
+            impairment.strikes(arrival, size, is_control, &mut self.lost)
+        });
         if intact {
             self.delivered.count(size);
         }
@@ -322,10 +330,7 @@ impl<B: Copy> Port<B> {
     /// Sets, changes or lifts the limit on what comes in at the far end.
     pub(crate) fn police(&mut self, now: Time, rate: Option<Rate>) {
         let impairment = self.impairment.as_mut().expect("a limit on what comes in is allowed first");
-        match (&mut impairment.bucket, rate) {
-            (Some(bucket), Some(rate)) => bucket.change(now, rate),
-            (own, rate) => *own = rate.map(|rate| Bucket::new(now, rate, impairment.burst)),
-        }
+        impairment.gate.set(now, rate, impairment.burst);
     }
 
     /// Counts a frame that is refused because the link is down.

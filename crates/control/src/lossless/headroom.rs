@@ -93,16 +93,19 @@ fn bits_in(rate: Rate, span: Span) -> u128 {
 /// Let the first frame beyond the threshold be counted at t. The pause frame may wait for a frame that was just begun; the
 /// sender obeys at t' = t + (`back_frame` + gap + 64 B + gap) / `back_rate` + `back_delay` + `response`. Frames counted
 /// after t began in the time from t − `delay` until t', in which Δ = t' − t + `delay` carries R = Δ · `rate` bytes of the
-/// wire, at most M = `frame` and the gap g each: R − g ⌈R / (M + g)⌉ bytes of frames, and beyond that the frame that began
-/// just before t'. With the frame that crosses, which is in the headroom as a whole, this is
-/// R − g ⌈R / (M + g)⌉ + 2 M. The bound is reached but for less than a byte where frames of any size come back to back.
+/// wire. Beyond that there is the frame that began just before t', of at most M = `frame`. Frames that fill S ≤ R bytes of
+/// the wire, with the gap g each, have at most S − g ⌈S / (M + g)⌉ bytes. That falls by g where one more frame is needed, so
+/// the most of it for all S ≤ R counts: k M + max(0, r − g), with k whole frames of M + g in R and r bytes left. With the
+/// frame that crosses, which is in the headroom as a whole, this is k M + max(0, r − g) + 2 M. The bound is reached but for
+/// less than a byte where frames of any size come back to back.
 pub fn whole_frame_headroom(cable: &Cable) -> Bytes {
     let back = cable.back_rate.transmission(cable.back_frame + cable.gap)
         + cable.back_rate.transmission(PAUSE_FRAME + cable.gap);
     let window = back + cable.back_delay + cable.response + cable.delay;
     let wire = bits_in(cable.rate, window).div_ceil(8);
-    let frames = wire.div_ceil(u128::from((cable.frame + cable.gap).get()).max(1));
-    let bytes = wire.saturating_sub(u128::from(cable.gap.get()) * frames) + 2 * u128::from(cable.frame.get());
+    let [frame, gap] = [cable.frame, cable.gap].map(|bytes| u128::from(bytes.get()));
+    let full = (frame + gap).max(1);
+    let bytes = wire / full * frame + (wire % full).saturating_sub(gap) + 2 * frame;
     Bytes::new(bytes.try_into().unwrap_or(u64::MAX))
 }
 
@@ -164,15 +167,35 @@ mod tests {
         assert_eq!(whole_frame_headroom(&gaps), Bytes::new(1518 + 20 + 64 + 20 - 2 * 20 + 2 * 1000));
     }
 
+    /// Three full frames and 8 B of wire in the window of 3,697.6 ns: a fourth begins just before the sender obeys.
+    #[test]
+    fn a_rest_shorter_than_a_gap_takes_nothing_away() {
+        let way = Span::from_nanos(1200);
+        let own = Cable { delay: way, back_delay: way, response: Span::ZERO, ..cable(10, [1518, 1518], 0) };
+        assert_eq!(whole_frame_headroom(&own), Bytes::new(5 * 1518));
+    }
+
+    #[test]
+    fn a_longer_cable_never_needs_less() {
+        let mut before = Bytes::ZERO;
+        for nanos in 0..5000 {
+            let own = Cable { delay: Span::from_nanos(nanos), ..cable(10, [1518, 1518], 0) };
+            let now = whole_frame_headroom(&own);
+            assert!(now >= before, "{before:?} at {} ns, {now:?} at {nanos} ns", nanos - 1);
+            before = now;
+        }
+    }
+
     #[test]
     fn hostile_numbers_saturate() {
         let huge = Cable {
             delay: Span::from_picos(u64::MAX / 4),
             rate: Rate::from_bps(u64::MAX),
-            frame: Bytes::ZERO,
             gap: Bytes::ZERO,
-            ..cable(10, [0, 0], 0)
+            ..cable(10, [0, 1], 0)
         };
         assert_eq!(whole_frame_headroom(&huge), Bytes::new(u64::MAX));
+        let nothing = Cable { frame: Bytes::ZERO, ..huge };
+        assert_eq!(whole_frame_headroom(&nothing), Bytes::ZERO, "frames of no bytes need no room");
     }
 }

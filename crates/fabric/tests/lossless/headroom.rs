@@ -177,6 +177,8 @@ fn the_bound_is_reached() {
     for (rates, delay, response, largest) in [
         ((rate(10), rate(10)), 0, 0, 1518),
         ((rate(10), rate(10)), 500, 0, 1518),
+        // three full frames and 8 B in the window: less than a gap
+        ((rate(10), rate(10)), 1200, 0, 1518),
         ((rate(10), rate(10)), 1000, 700, 1000),
         ((rate(10), rate(1)), 200, 0, 1518),
         ((rate(40), rate(40)), 500, 300, 600),

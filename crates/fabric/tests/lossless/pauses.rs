@@ -1,7 +1,7 @@
 //! Pauses, by hand.
 
 use headway_fabric::{LosslessSpec, PauseKind};
-use headway_units::{Rate, Span, Time};
+use headway_units::{Bytes, Rate, Span, Time};
 
 use super::bench::{Bench, Fate, at, enough, line, spec, wire};
 
@@ -125,4 +125,23 @@ fn classes_alone_pause_nobody() {
     bench.until(Time::NEVER);
     bench.assert_all_arrived();
     assert_eq!(bench.fabric.pauses(bench.now, headway_fabric::LinkId(1)).pauses, 0);
+}
+
+/// A limit on what comes over the way back, with room for no frame at all, takes data and lets pauses through.
+#[test]
+fn a_limit_takes_no_pause_frame() {
+    let mut bench = bench(8, |_| {});
+    let back = headway_fabric::LinkId(1);
+    bench.fabric.allow_policing(back, Bytes::new(63));
+    bench.fabric.police(at(0), back, Some(Rate::from_mbps(1)));
+    let hop = bench.way(&[back]);
+    bench.offer(at(0), hop, 0, 64);
+    bench.until(Time::NEVER);
+    assert!(matches!(bench.fates[8], Fate::Dropped(_)), "{:?}", bench.fates[8]);
+    assert_eq!(bench.fabric.counters(back).policed.frames, 1);
+    assert_eq!(
+        bench.fabric.pauses(bench.now, headway_fabric::LinkId(0)).paused[3],
+        picos(51_843_200).since(picos(5_331_200))
+    );
+    bench.fabric.assert_conserved();
 }

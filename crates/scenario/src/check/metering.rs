@@ -1,7 +1,7 @@
 //! Limits on ports of switches.
 
 use headway_language::Name;
-use headway_levers::metering::{MeteringRecord, Way};
+use headway_levers::metering::{ExcessWord, MeteringRecord, Way};
 
 use crate::checker::Checker;
 use crate::schema::{HostKind, ScenarioRecord};
@@ -18,6 +18,11 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         }
         names(scenario, &metering.ports, &[&at[..], &["ports"]].concat(), checker);
         modelled(scenario, metering, &at, checker);
+        if policy.lossless.is_some() && (metering.way, metering.excess) != (Way::Into, ExcessWord::Drops) {
+            let message = format!("policy `{}`: ports with classes have no queue for a limit", policy.name);
+            let help = "with `lossless`, limits drop what comes in: way = \"into\", excess = \"drops\"";
+            checker.problem(&at, message, "beside `lossless`", Some(help));
+        }
         if let Some(control) = &metering.control {
             let path = [&at[..], &["control"]].concat();
             for mistake in control.check() {
@@ -25,6 +30,7 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
                 checker.problem(&[&path[..], &[mistake.key]].concat(), message, mistake.label, mistake.help);
             }
             names(scenario, control.protect.as_deref().unwrap_or(&[]), &[&path[..], &["protect"]].concat(), checker);
+            names(scenario, control.counted.as_deref().unwrap_or(&[]), &[&path[..], &["counted"]].concat(), checker);
             if control.interval > end {
                 let message = format!("policy `{}`: ports are never read in a run of {end}", policy.name);
                 checker.problem(&[&path[..], &["interval"]].concat(), message, "longer than the run", None);

@@ -23,6 +23,7 @@ use super::discipline::{Chosen, PortParameters, Scheduler, Waiting};
 use super::fifo::{Backlog, Fifo};
 use super::limit::Limit;
 use crate::counters::Tally;
+use crate::graph::LinkId;
 use crate::packet::Packet;
 use crate::pool::{FrameHandle, Pool};
 use classes::Classes;
@@ -36,8 +37,10 @@ pub use spec::{
 /// A data frame that is being transmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Leaving {
-    /// Its position on its route.
-    pub hop: u32,
+    /// Its position on its route, until [`came`](Self::came) has been looked up. Its route may be gone by when it has left.
+    hop: Option<u32>,
+    /// The link that it came over, if it came over one.
+    pub came: Option<LinkId>,
     pub priority: u8,
     pub size: u16,
 }
@@ -63,6 +66,8 @@ pub(crate) struct DcbPort {
     spec: Arc<LosslessSpec>,
     classes: Classes,
     queues: [Fifo; PRIORITIES],
+    /// Bytes queued so far, by priority.
+    entered: [u64; PRIORITIES],
     /// Bytes that wait, by class.
     held: Vec<u64>,
     paused: Paused,
@@ -104,6 +109,7 @@ impl DcbPort {
         DcbPort {
             classes: Classes::new(spec),
             queues: [Fifo::EMPTY; PRIORITIES],
+            entered: [0; PRIORITIES],
             held: vec![0; spec.classes.len()],
             paused: Paused::new(port.rate.transmission(quanta), spec.response),
             asks: Asks::new(Span::from_picos(half)),
@@ -132,11 +138,21 @@ impl DcbPort {
         self.asks.ask(account, pause);
     }
 
+    /// The accounts that the peer is to pause.
+    pub fn asks_for(&self) -> u8 {
+        self.asks.wanted
+    }
+
     /// The pause frame that leaves now, if one is due: the end of its route, the priorities that it is about, and those
     /// that it pauses.
     pub fn take_pause_frame(&mut self, now: Time) -> Option<(u32, u8, u8)> {
         let (about, pauses) = self.asks.take(now)?;
         Some((self.route, stopped(&self.spec, about), stopped(&self.spec, pauses)))
+    }
+
+    /// Whether frames at this place of their route are its pause frames.
+    pub fn is_pause_route(&self, hop: u32) -> bool {
+        self.route == hop
     }
 
     /// Whether a pause was asked for again since the last call: if so, the time from one frame to the next.
@@ -150,8 +166,18 @@ impl DcbPort {
         !self.queues[at].is_empty() && self.is_held_back(at)
     }
 
+    /// Notes where the frame that has just begun to leave came from.
+    pub fn note_came(&mut self, came_over: impl FnOnce(u32) -> Option<LinkId>) {
+        if let Some(leaving) = &mut self.leaving
+            && let Some(hop) = leaving.hop.take()
+        {
+            leaving.came = came_over(hop);
+        }
+    }
+
     /// The data frame that has been transmitted, once.
     pub fn take_leaving(&mut self) -> Option<Leaving> {
+        assert!(self.leaving.is_none_or(|leaving| leaving.hop.is_none()), "where it came from was noted when it began");
         self.leaving.take()
     }
 
@@ -268,6 +294,7 @@ impl Scheduler for DcbPort {
             self.marked += u64::from(waiting.pool.slot(&frame).packet.mark_ce());
         }
         self.held[class] += size;
+        self.entered[at] += size;
         waiting.push(&mut self.queues[at], frame);
         // the watchdog counts from the first frame that waits
         self.settle(waiting);
@@ -290,7 +317,7 @@ impl Scheduler for DcbPort {
         let taken = waiting.pop(&mut self.queues[usize::from(priority)]).expect("it has a first frame");
         self.note_gone(priority, taken.size);
         let packet = waiting.pool.slot(&taken.frame).packet;
-        self.leaving = Some(Leaving { hop: packet.hop, priority, size: packet.size });
+        self.leaving = Some(Leaving { hop: Some(packet.hop), came: None, priority, size: packet.size });
         Some(Chosen { frame: taken.frame, size: taken.size, marked: false })
     }
 
@@ -313,6 +340,10 @@ impl Scheduler for DcbPort {
 
     fn waiting(&self, priority: u8) -> u64 {
         self.waits(priority)
+    }
+
+    fn entered(&self, priority: u8) -> Option<u64> {
+        Some(self.entered[usize::from(priority)])
     }
 
     fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {

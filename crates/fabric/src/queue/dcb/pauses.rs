@@ -125,7 +125,7 @@ impl Paused {
 #[derive(Debug)]
 pub(super) struct Asks {
     /// Accounts whose sender is to pause.
-    wanted: u8,
+    pub wanted: u8,
     /// Accounts that the peer has to be told of.
     news: u8,
     /// When pauses are asked for again, so that they do not run out.
