@@ -747,3 +747,34 @@ between = { policy = "plain", value = "unfinished", low = 0, high = 0 }
     assert_eq!(skipped(&["sweep.limit=[\"20KB\"]"]), [2, 1]);
     assert_eq!(skipped(&["sweep.limit=[\"20KB\", \"40KB\"]", "repeats=1"]), [2, 1], "others are others");
 }
+
+/// Two kinds of traffic of the same clients are two programs: on one core they share it, two cores do twice as much. A server
+/// with no place for what waits for its worker drops SYNs, and the run says so.
+#[test]
+fn web_clients_have_cores_and_servers_tell_of_full_queues() {
+    let traffic = |name: &str| {
+        format!(
+            "[[traffic]]\nname = \"{name}\"\nkind = \"http\"\nto = \"server\"\npage = \"1KB\"\n\
+             clients = [{{ on = \"client\", concurrency = 4, cpu-per-request = \"1ms\" }}]\n"
+        )
+    };
+    let text = "name = \"web\"\nabout = \"two programs\"\nduration = \"500ms\"\nrepeats = 1\n\
+         [topology]\nkind = \"two-tier\"\nleaves = 1\nspines = 1\nhosts-per-leaf = 2\nlink = { rate = \"1Gbps\" }\n\
+         queue = { kind = \"drop-tail\", limit = \"100KB\" }\n\
+         [hosts]\nserver = { count = 1, model = {}, server = {} }\nclient = { count = 1, model = { cores = 1 } }\n\
+         [[policy]]\nname = \"tcp\"\ntransport = \"tcp\"\n"
+        .to_owned()
+        + &traffic("one")
+        + &traffic("two");
+    let requests = |sets: &[&str]| {
+        let results = run(&text, sets);
+        let flows = ["one/client", "two/client"].map(|name| mean(&results, name, "flows").unwrap());
+        (flows[0] + flows[1], results.warnings)
+    };
+    let ((shared, quiet), (apart, _)) = (requests(&[]), requests(&["hosts.client.model.cores=2"]));
+    assert!((450.0..=510.0).contains(&shared) && (950.0..=1010.0).contains(&apart), "{shared} {apart}");
+    let full = |warning: &Warning| matches!(warning, Warning::SynsDropped(1..) | Warning::AcceptQueueFull(1..));
+    assert!(!quiet.iter().any(full));
+    let slow = requests(&["hosts.server.server={backlog=0,cpu-per-connection=\"50ms\"}"]).1;
+    assert!(slow.iter().any(full), "{slow:?}");
+}

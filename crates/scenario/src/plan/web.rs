@@ -159,7 +159,9 @@ impl Wire for Plugged<'_, '_, '_> {
     fn work(&mut self, session: SessionId, serial: u32, cost: Span) -> bool {
         let (group, nth) = self.ends.clients[session.0 as usize];
         let host = self.ends.web.clients[group][nth];
-        self.sockets.work(host, 0, cost, self.ends.web.id(session, serial))
+        // each traffic is a program of its own
+        let process = u32::from(self.ends.web.index);
+        self.sockets.work(host, process, cost, self.ends.web.id(session, serial))
     }
 
     fn connect(&mut self, session: SessionId, serial: u32) {
