@@ -48,7 +48,7 @@ impl Impairment {
         if struck {
             lost.count(size);
         }
-        struck || self.gate.get_mut().is_some() && !is_control() && self.polices(now, size)
+        struck || self.gate.get().is_some() && !is_control() && self.polices(now, size)
     }
 
     /// Whether the frame is beyond the limit; if so, it is counted.

@@ -331,17 +331,19 @@ fn the_window_after_a_harmful_trial_counts_for_nothing() {
 #[test]
 fn a_block_that_was_not_seen_is_repeated_and_ends_no_screening() {
     let mut run = Run::headway(Objective::Total, 5, shared, 0.0, 1);
-    let (mut failed, mut tried) = (0, Vec::new());
+    let (mut failed, mut tried) = (false, Vec::new());
     for _ in 0..200 {
         run.step();
         let limit = run.controller.limits()[0];
         if limit.is_some() && tried.last() != Some(&limit) {
             tried.push(limit);
         }
-        if limit.is_some() && failed < 4 {
-            failed += 1;
-            run.now += Span::from_secs(1);
-            run.controller.observe(run.now, &[]);
+        if limit.is_some() && !failed {
+            failed = true;
+            // the candidate's first window, which does not count, and three of its four
+            for _ in 0..4 {
+                run.controller.observe(run.now, &[]);
+            }
         } else if limit.is_none() && tried.last().is_some_and(Option::is_some) {
             tried.push(None);
         }

@@ -91,6 +91,13 @@ impl Web {
             let help = format!("they have connections of plain TCP: [policy.traffic] {name} = \"tcp\"");
             return Err(PlanError::new(&at, message).help(help));
         }
+        let transport = policy.traffic.get(name).unwrap_or(&policy.transport);
+        if matches!(transport.protocol, Protocol::Roce(_)) {
+            let at = [&["policy", &number], own].concat();
+            let message = format!("policy `{}` has RoCE for traffic `{name}`, which is of web clients", policy.name);
+            let help = format!("they have connections of plain TCP: [policy.traffic] {name} = \"tcp\"");
+            return Err(PlanError::new(&at, message).help(help));
+        }
         if policy.replicate.is_some() {
             let message =
                 format!("policy `{}` sends copies of flows, and traffic `{name}` is of web clients", policy.name);
