@@ -31,9 +31,8 @@ pub(super) fn spec(
     check_queues(scenario, record, graph, &at)?;
     let frame = scenario.topology.mtu + Bytes::new(ETHERNET);
     let thresholds = thresholds(record, graph, frame, &at)?;
-    let traffic = scenario.traffic.iter().filter(|own| own.takes_part(scenario)).map(|own| own.priority);
-    let lossless: Vec<u8> = record.priorities.clone().unwrap_or_else(|| traffic.collect());
-    let (classes, class_of) = classes(&record.classes, &at)?;
+    let lossless = lossless_priorities(scenario, record);
+    let (classes, class_of) = lossless_classes(&record.classes, &at)?;
     let spec = LosslessSpec {
         pause: match record.pause {
             PauseBy::Pfc => PauseKind::Priority,
@@ -86,14 +85,30 @@ fn check_queues(
     Ok(())
 }
 
-/// The thresholds of every link; pauses must not run out while they are asked for.
-fn thresholds(record: &LosslessRecord, graph: &Graph, frame: Bytes, at: &[&str]) -> Result<Vec<Thresholds>, PlanError> {
+/// The priorities whose frames are not to be lost: those of the traffic if the policy says nothing.
+pub(crate) fn lossless_priorities(scenario: &ScenarioRecord, record: &LosslessRecord) -> Vec<u8> {
+    let traffic = scenario.traffic.iter().filter(|own| own.takes_part(scenario)).map(|own| own.priority);
+    record.priorities.clone().unwrap_or_else(|| traffic.collect())
+}
+
+/// `xoff` and `xon` without a shared buffer, for frames of up to `frame`.
+pub(crate) fn fixed_thresholds(
+    record: &LosslessRecord,
+    frame: Bytes,
+    at: &[&str],
+) -> Result<(Bytes, Bytes), PlanError> {
     let xoff = record.xoff.unwrap_or(XOFF);
     let xon = record.xon.unwrap_or_else(|| xoff.saturating_sub(frame + frame));
     if xon > xoff {
         let message = format!("`xon` of {xon} is above `xoff`, {xoff}");
         return Err(PlanError::new(&[at, &["xon"]].concat(), message));
     }
+    Ok((xoff, xon))
+}
+
+/// The thresholds of every link; pauses must not run out while they are asked for.
+fn thresholds(record: &LosslessRecord, graph: &Graph, frame: Bytes, at: &[&str]) -> Result<Vec<Thresholds>, PlanError> {
+    let (xoff, xon) = fixed_thresholds(record, frame, at)?;
     let mut all = Vec::with_capacity(graph.links().len());
     for number in 0..graph.links().len() {
         let cable = cable(graph, LinkId(number as u32), frame, record.response);
@@ -134,7 +149,10 @@ fn cable(graph: &Graph, link: LinkId, frame: Bytes, response: Span) -> Cable {
 }
 
 /// The classes of every port, and which one each priority is in: priorities that no class names have one together.
-fn classes(named: &Map<LosslessClassRecord>, at: &[&str]) -> Result<(Vec<ClassSpec>, [u8; PRIORITIES]), PlanError> {
+pub(crate) fn lossless_classes(
+    named: &Map<LosslessClassRecord>,
+    at: &[&str],
+) -> Result<(Vec<ClassSpec>, [u8; PRIORITIES]), PlanError> {
     let equal = ClassSpec { strict: false, share: 1, marks: None };
     if named.iter().next().is_none() {
         return Ok((vec![equal; PRIORITIES], std::array::from_fn(|priority| priority as u8)));
