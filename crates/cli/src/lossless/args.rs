@@ -36,7 +36,7 @@ pub struct PlanArgs {
     /// Change a value of the scenario, such as `topology.mtu=9000B` (may be repeated)
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// The policy whose `lossless` is planned [default: the first that has it]
+    /// The policy whose `lossless` is planned [default: the only one that has it]
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
     /// A lossless priority (may be repeated) [default: those of the policy]
@@ -57,18 +57,18 @@ pub struct PlanArgs {
     /// How it is printed
     #[arg(long = "as", value_name = "FORM", default_value = "table")]
     pub form: Form,
-    /// Of `dcb`: the card's name
-    #[arg(long, value_name = "NAME", default_value = "eth0")]
-    pub device: String,
+    /// Of `dcb`: the card's name [default: eth0]
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
     /// Of `sonic`: the switch [default: the first with hosts]
     #[arg(long, value_name = "NAME")]
     pub switch: Option<String>,
-    /// Of `sonic`: names of ports count in steps of this, as many as they have lanes
-    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=16))]
-    pub lanes: u32,
-    /// Of `sonic`: marks for this congestion control
-    #[arg(long, value_name = "CONTROL", default_value = "dcqcn")]
-    pub marks: Marks,
+    /// Of `sonic`: names of ports count in steps of this, as many as they have lanes [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub lanes: Option<u32>,
+    /// Of `sonic`: marks for this congestion control [default: those of the scenario, otherwise dcqcn]
+    #[arg(long, value_name = "CONTROL")]
+    pub marks: Option<Marks>,
 }
 
 /// How settings are printed.

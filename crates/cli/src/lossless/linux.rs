@@ -12,6 +12,8 @@ use crate::failure::Failure;
 
 /// What `delay` of `dcb pfc` has room for (an unsigned 16-bit number in dcbnl).
 const MOST_DELAY: u64 = u16::MAX as u64;
+/// Lossless priorities with a buffer each, of eight: the first one is that of all others.
+const MOST_LOSSLESS: usize = 7;
 /// The longest name of a device (`IFNAMSIZ`, with its end).
 const LONGEST_NAME: usize = 15;
 
@@ -21,6 +23,10 @@ pub fn commands(equipment: &Equipment, device: &str) -> Result<String, Failure> 
     if device.is_empty() || device.len() > LONGEST_NAME || !device.chars().all(plain) {
         return Err(Failure::usage(format!("--device `{device}` is no name of a card"))
             .help("1 to 15 letters, digits and -_.:@, such as eth0"));
+    }
+    if equipment.lossless().len() > MOST_LOSSLESS {
+        let text = "eight lossless priorities have no eight buffers beside that of all others";
+        return Err(Failure::usage(text).help("cards have buffers 0 to 7: name seven priorities at most"));
     }
     let mut cards: BTreeMap<(u64, u64), &Link> = BTreeMap::new();
     for link in equipment.links.iter().filter(|link| link.from == NodeKind::Host) {
@@ -60,8 +66,10 @@ fn card(equipment: &Equipment, link: &Link, device: &str) -> String {
     } else {
         let _ = writeln!(text, "\n# delay: {} bits are more than dcb can say ({MOST_DELAY})", link.delay_bits);
     }
+    // a card does not have the chip of the switches
+    let headroom = equipment.settings.headroom.unwrap_or(link.headroom);
     let buffers =
-        lossless.iter().zip(1..).map(|(_, buffer): (&u8, u8)| (buffer.to_string(), link.headroom.get().to_string()));
+        lossless.iter().zip(1..).map(|(_, buffer): (&u8, u8)| (buffer.to_string(), headroom.get().to_string()));
     let of = |own: u8| lossless.iter().position(|one| *one == own).map_or(0, |place| place + 1);
     let _ = writeln!(
         text,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use headway_scenario::equipment::{Class, Equipment, Link, NodeKind};
+use headway_scenario::equipment::{Class, Equipment, Link, Marks, NodeKind, StuckFrames, Threshold};
 use serde_json::{Value, json};
 
 /// What sends over a cable.
@@ -10,8 +10,55 @@ fn sender(link: &Link) -> &'static str {
     if link.from == NodeKind::Host { "hosts" } else { "switches" }
 }
 
-fn priorities(class: &Class) -> String {
-    class.priorities.iter().map(u8::to_string).collect::<Vec<_>>().join(" ")
+fn priorities(all: &[u8]) -> String {
+    all.iter().map(u8::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn marks(class: &Class) -> String {
+    match class.marks {
+        None => "-".to_owned(),
+        Some(Marks::Step(at)) => at.get().to_string(),
+        Some(Marks::Ramp { min, max, probability }) => {
+            format!("{} {}, {} % there", min.get(), max.get(), probability * 100.0)
+        }
+    }
+}
+
+/// What the policy says beside classes.
+fn settings(equipment: &Equipment) -> String {
+    let own = &equipment.settings;
+    let mut text = String::new();
+    match own.threshold {
+        None => {}
+        Some(Threshold::Share { alpha, reserve, offset }) => {
+            let _ = writeln!(
+                text,
+                "A lossless priority of an input has {} B and {alpha} times what is free of the shared buffer; it goes on {} B \
+                 below that.",
+                reserve.get(),
+                offset.get()
+            );
+        }
+        Some(Threshold::Fixed { xoff, xon }) => {
+            let _ = writeln!(text, "XOFF is {} B, XON {} B.", xoff.get(), xon.get());
+        }
+    }
+    if let Some(headroom) = own.headroom {
+        let short: usize = equipment.links.iter().filter(|link| headroom < link.needed()).map(|link| link.count).sum();
+        let _ = writeln!(text, "The policy's headroom is {} B; {short} cables may need more.", headroom.get());
+    }
+    if let Some(own) = &own.watchdog {
+        let frames = if own.action == StuckFrames::Drop { "dropped" } else { "forwarded" };
+        let _ = writeln!(
+            text,
+            "Frames are {frames} after a pause of {}, until there was none for {}.",
+            own.detect, own.restore
+        );
+    }
+    if !text.is_empty() {
+        text.insert(0, '\n');
+    }
+    text
 }
 
 /// Tables of all settings.
@@ -32,24 +79,37 @@ pub fn text(equipment: &Equipment) -> String {
             link.headroom.get().to_string(),
             link.chip_headroom.map_or_else(|| "-".to_owned(), |bytes| bytes.get().to_string()),
             link.cells.to_string(),
+            link.mark.map_or_else(|| "-".to_owned(), |bytes| bytes.get().to_string()),
             link.dctcp.get().to_string(),
             format!("{} {}", link.dcqcn.min.get(), link.dcqcn.max.get()),
         ]
     });
-    let names =
-        ["from", "rate", "cable", "cables", "headroom B", "chip's B", "cells", "DCTCP mark B", "DCQCN min max B"];
+    let names = [
+        "from",
+        "rate",
+        "cable",
+        "cables",
+        "headroom B",
+        "chip's B",
+        "cells",
+        "marks B",
+        "DCTCP mark B",
+        "DCQCN min max B",
+    ];
     text.push_str(&align(&names, rows.collect()));
     text.push_str("\nClasses of every port\n\n");
     let rows = equipment.classes.iter().map(|class| {
         let share = if class.strict { "strict".to_owned() } else { format!("{} %", class.share) };
-        let lossless = if class.lossless { "yes" } else { "no" };
-        vec![class.number.to_string(), class.name.clone(), priorities(class), share, lossless.to_owned()]
+        let lossless = if class.lossless.is_empty() { "-".to_owned() } else { priorities(&class.lossless) };
+        let own = priorities(&class.priorities);
+        vec![class.number.to_string(), class.name.clone(), own, share, lossless, marks(class)]
     });
-    text.push_str(&align(&["queue", "class", "priorities", "ETS", "lossless"], rows.collect()));
+    text.push_str(&align(&["number", "class", "priorities", "ETS", "lossless", "marks B"], rows.collect()));
+    text.push_str(&settings(equipment));
     let total: u64 = equipment
         .switches
         .iter()
-        .map(|(_, ports)| ports.iter().map(|port| equipment.links[port.link].chosen().get()).sum::<u64>())
+        .map(|(_, ports)| ports.iter().map(|port| equipment.headroom(&equipment.links[port.link]).get()).sum::<u64>())
         .max()
         .unwrap_or(0)
         * equipment.lossless().len() as u64;
@@ -89,6 +149,7 @@ pub fn json(equipment: &Equipment) -> Value {
             "headroom_bytes": link.headroom.get(),
             "chip_headroom_bytes": link.chip_headroom.map(headway_units::Bytes::get),
             "cells": link.cells,
+            "mark_bytes": link.mark.map(headway_units::Bytes::get),
             "pfc_delay_bits": link.delay_bits,
             "dctcp_mark_bytes": link.dctcp.get(),
             "dcqcn_min_bytes": link.dcqcn.min.get(),
@@ -98,12 +159,32 @@ pub fn json(equipment: &Equipment) -> Value {
     });
     let classes = equipment.classes.iter().map(|class| {
         json!({
-            "queue": class.number,
+            "number": class.number,
             "name": class.name,
             "priorities": class.priorities,
             "strict": class.strict,
             "share_percent": class.share,
             "lossless": class.lossless,
+            "marks": class.marks.map(|own| match own {
+                Marks::Step(at) => json!({ "min_bytes": at.get(), "max_bytes": at.get(), "probability": 1.0 }),
+                Marks::Ramp { min, max, probability } => {
+                    json!({ "min_bytes": min.get(), "max_bytes": max.get(), "probability": probability })
+                }
+            }),
+        })
+    });
+    let own = &equipment.settings;
+    let threshold = own.threshold.map(|threshold| match threshold {
+        Threshold::Share { alpha, reserve, offset } => {
+            json!({ "alpha": alpha, "reserve_bytes": reserve.get(), "offset_bytes": offset.get() })
+        }
+        Threshold::Fixed { xoff, xon } => json!({ "xoff_bytes": xoff.get(), "xon_bytes": xon.get() }),
+    });
+    let watchdog = own.watchdog.as_ref().map(|own| {
+        json!({
+            "detect_ps": own.detect.picos(),
+            "restore_ps": own.restore.picos(),
+            "action": if own.action == StuckFrames::Drop { "drop" } else { "forward" },
         })
     });
     json!({
@@ -113,5 +194,8 @@ pub fn json(equipment: &Equipment) -> Value {
         "rtt_ps": equipment.rtt.picos(),
         "links": links.collect::<Vec<_>>(),
         "classes": classes.collect::<Vec<_>>(),
+        "threshold": threshold,
+        "watchdog": watchdog,
+        "headroom_bytes": own.headroom.map(headway_units::Bytes::get),
     })
 }

@@ -8,6 +8,7 @@ mod hosts;
 mod inspect;
 mod kernel;
 mod leftovers;
+mod lossless;
 mod model;
 mod namespaces;
 mod output;

@@ -6,24 +6,27 @@
 use std::collections::BTreeMap;
 
 use headway_control::lossless::{
-    Cable, Chip, Ramp, cable_metres, cells, dcqcn_ramp, dctcp_mark, interface_delay, response_delay, standard_headroom,
+    Cable, Chip, Ramp, cable_metres, cells, dcqcn_ramp, dctcp_mark, interface_delay, standard_headroom,
     standard_response,
 };
 pub use headway_fabric::NodeKind;
-use headway_fabric::{Choice, Graph, LinkId, NodeId, Paths};
-use headway_levers::lossless::{LosslessRecord, PauseBy};
+use headway_fabric::{Choice, Graph, Limit, LinkId, NodeId, Paths, QueueSpec};
+use headway_levers::lossless::{Headroom, LosslessRecord};
+pub use headway_levers::lossless::{StuckFrames, WatchdogRecord};
 use headway_units::{Bytes, Rate, Span};
 
-use crate::plan::{Network, PlanError};
+use crate::plan::{Network, PlanError, fixed_thresholds};
 use crate::schema::ScenarioRecord;
 
+mod classes;
 #[cfg(test)]
 mod tests;
 
+pub use classes::Class;
+pub use headway_fabric::Marks;
+
 /// Ethernet's header and checksum.
 const ETHERNET: u64 = 14 + 4;
-/// How many priorities there are.
-const PRIORITIES: u8 = 8;
 
 /// What is asked for beyond the scenario.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -42,21 +45,38 @@ pub struct Wanted {
     pub rtt: Option<Span>,
 }
 
-/// Priorities that share a queue, as every port has it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Class {
-    /// Its name.
-    pub name: String,
-    /// Its queue and traffic class: its place among all.
-    pub number: u8,
-    /// The priorities in it.
-    pub priorities: Vec<u8>,
-    /// It goes before all that are not.
-    pub strict: bool,
-    /// Its share of the line, %; 0 if it is strict.
-    pub share: u32,
-    /// Its frames are not to be lost.
-    pub lossless: bool,
+/// When a lossless priority of an input asks for a pause.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Threshold {
+    /// By what is free of a shared buffer.
+    Share {
+        /// It may take so many times what is free.
+        alpha: f64,
+        /// It has this for itself.
+        reserve: Bytes,
+        /// The sender goes on so much below the threshold.
+        offset: Bytes,
+    },
+    /// At a number of bytes.
+    Fixed {
+        /// It pauses beyond this.
+        xoff: Bytes,
+        /// It goes on at this.
+        xon: Bytes,
+    },
+}
+
+/// What the policy says beside its classes; the equipment has defaults for the rest.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settings {
+    /// When a pause is asked for.
+    pub threshold: Option<Threshold>,
+    /// Ends pauses that last for too long.
+    pub watchdog: Option<WatchdogRecord>,
+    /// Headroom on every cable.
+    pub headroom: Option<Bytes>,
+    /// From a pause frame until no frame begins, in place of the bound of IEEE 802.3.
+    pub response: Option<Span>,
 }
 
 /// Cables that are alike, from senders to switches.
@@ -74,7 +94,9 @@ pub struct Link {
     pub headroom: Bytes,
     /// The same by the chip's constants.
     pub chip_headroom: Option<Bytes>,
-    /// Cells that the headroom takes at worst; the chip's, if there is one.
+    /// Where the topology's queues from the switch into this cable mark: the least of all.
+    pub mark: Option<Bytes>,
+    /// Cells that the chosen headroom takes at worst.
     pub cells: u64,
     /// What a card is told (`dcb pfc … delay`): round trip of the cable, both interfaces and response, in bits.
     pub delay_bits: u64,
@@ -90,8 +112,8 @@ impl Link {
         cable_metres(self.delay).ceil() as u64
     }
 
-    /// The headroom that the switch is to have: by its chip, if that is known.
-    pub fn chosen(&self) -> Bytes {
+    /// The headroom that follows from the cable: by the switch's chip, if that is known.
+    pub fn needed(&self) -> Bytes {
         self.chip_headroom.unwrap_or(self.headroom)
     }
 }
@@ -122,6 +144,8 @@ pub struct Equipment {
     pub rtt: Span,
     /// Switches with their ports, in the order of the topology.
     pub switches: Vec<(String, Vec<Port>)>,
+    /// What the policy says.
+    pub settings: Settings,
 }
 
 impl Equipment {
@@ -138,7 +162,9 @@ impl Equipment {
             return Err(PlanError::new(&["topology", "mtu"], message).help("take a larger --mtu"));
         }
         let cell = wanted.cell.or(wanted.chip.map(|chip| chip.cell)).unwrap_or(Bytes::new(208));
-        let classes = classes(scenario, wanted)?;
+        let record = wanted.policy.and_then(|place| Some((place, scenario.policy.get(place)?.lossless.as_ref()?)));
+        let settings = record.map(|(place, own)| settings(scenario, place, own)).transpose()?.unwrap_or_default();
+        let classes = classes::classes(scenario, wanted, record.map(|(_, own)| own))?;
         let rtt = wanted.rtt.map_or_else(|| longest_round_trip(scenario, network), Ok)?;
         let frames = [mtu, own].map(|packet| Bytes::new(packet.get().saturating_add(ETHERNET)));
         let mut kinds: BTreeMap<(bool, u64, u64), Vec<LinkId>> = BTreeMap::new();
@@ -154,23 +180,28 @@ impl Equipment {
             return Err(PlanError::new(&["topology"], message));
         }
         let chip = wanted.chip;
-        let links = kinds.values().map(|all| link(graph, all, frames, (chip, cell), rtt)).collect();
-        let kind_of = |id: LinkId| kinds.values().position(|all| all.contains(&id)).expect("it leads to a switch");
+        let links = kinds.values().map(|all| link(graph, all, frames, (chip, cell), (rtt, &settings))).collect();
+        let by_link = kinds.values().enumerate().flat_map(|(kind, all)| all.iter().map(move |id| (id.0, kind)));
+        let kind_of: BTreeMap<u32, usize> = by_link.collect();
         let port = |&out: &LinkId| Port {
             peer: network.name(graph.link(out).to).to_string(),
             // what comes in over the same cable
-            link: kind_of(out.reverse()),
+            link: kind_of[&out.reverse().0],
         };
         let switch =
             |id: NodeId| (network.name(id).to_string(), graph.interfaces(id).iter().map(port).collect::<Vec<Port>>());
         let switches = graph.switches().map(switch).collect();
-        Ok(Equipment { mtu, cell, chip, links, classes, rtt, switches })
+        Ok(Equipment { mtu, cell, chip, links, classes, rtt, switches, settings })
+    }
+
+    /// The headroom that a switch is to have for `link`: the policy's, or what is needed.
+    pub fn headroom(&self, link: &Link) -> Bytes {
+        self.settings.headroom.unwrap_or(link.needed())
     }
 
     /// The lossless priorities, in order.
     pub fn lossless(&self) -> Vec<u8> {
-        let mut all: Vec<u8> =
-            self.classes.iter().filter(|class| class.lossless).flat_map(|class| class.priorities.clone()).collect();
+        let mut all: Vec<u8> = self.classes.iter().flat_map(|class| class.lossless.clone()).collect();
         all.sort_unstable();
         all
     }
@@ -188,17 +219,25 @@ fn link(
     all: &[LinkId],
     [back_frame, frame]: [Bytes; 2],
     (chip, cell): (Option<Chip>, Bytes),
-    rtt: Span,
+    (rtt, settings): (Span, &Settings),
 ) -> Link {
     let own = graph.link(all[0]);
     let (rate, delay) = (own.wire.rate, own.wire.delay);
     let back_rate = graph.link(all[0].reverse()).wire.rate;
-    let (forth, back_delay, response) = standard_response(rate, delay);
+    let (forth, back_delay, standard) = standard_response(rate, delay);
+    let response = settings.response.unwrap_or(standard);
     let gap = own.wire.gap;
     let cable = Cable { rate, back_rate, delay: forth, back_delay, response, frame, back_frame, gap };
     let headroom = standard_headroom(&cable);
     let chip_headroom = chip.map(|chip| chip.xoff(rate, delay, back_frame, frame));
-    let around = [delay, delay, interface_delay(rate), interface_delay(rate), response_delay(rate)];
+    let around = [delay, delay, interface_delay(rate), interface_delay(rate), response];
+    let mark = |&id: &LinkId| match graph.link(id.reverse()).wire.queue {
+        QueueSpec::DropTail { mark: Some(Limit::Bytes(bytes)), .. } => Some(bytes),
+        QueueSpec::DropTail { mark: Some(Limit::Packets(packets)), .. } => {
+            Some(Bytes::new(frame.get().saturating_mul(packets as u64)))
+        }
+        _ => None,
+    };
     Link {
         from: graph.node(own.from).kind,
         rate,
@@ -206,8 +245,12 @@ fn link(
         count: all.len(),
         headroom,
         chip_headroom,
-        // a chip's formula counts its cells
-        cells: chip_headroom.map_or_else(|| cells(headroom, cell), |bytes| bytes.get().div_ceil(cell.get().max(1))),
+        mark: all.iter().filter_map(mark).min(),
+        cells: match (settings.headroom, chip_headroom) {
+            // a chip's formula counts its cells
+            (None, Some(bytes)) => bytes.get().div_ceil(cell.get().max(1)),
+            (own, _) => cells(own.unwrap_or(headroom), cell),
+        },
         delay_bits: bits_in(rate, around.into_iter().fold(Span::ZERO, |sum, span| sum + span)),
         dctcp: dctcp_mark(rate, rtt),
         dcqcn: dcqcn_ramp(rate),
@@ -220,89 +263,23 @@ fn bits_in(rate: Rate, span: Span) -> u64 {
     u64::try_from(bits).unwrap_or(u64::MAX)
 }
 
-/// The priorities that are lossless: those of `wanted`, of the policy, or of the traffic.
-fn lossless_priorities(scenario: &ScenarioRecord, wanted: &Wanted) -> Result<Vec<u8>, PlanError> {
-    if !wanted.priorities.is_empty() {
-        return Ok(wanted.priorities.clone());
-    }
-    let place = wanted.policy.unwrap_or(0);
-    let number = place.to_string();
-    let Some(record) = scenario.policy.get(place).and_then(|policy| policy.lossless.as_ref()) else {
-        let fault = PlanError::new(&["policy", &number], "nothing says which priorities are lossless");
-        return Err(fault.help("give the policy `lossless = { priorities = [3] }`, or say --priority 3"));
+/// The thresholds and the watchdog of a policy.
+fn settings(scenario: &ScenarioRecord, place: usize, record: &LosslessRecord) -> Result<Settings, PlanError> {
+    let threshold = if let Some(buffer) = &record.buffer {
+        Some(Threshold::Share { alpha: buffer.alpha, reserve: buffer.reserve, offset: buffer.offset })
+    } else if record.xoff.is_some() || record.xon.is_some() {
+        let frame = Bytes::new(scenario.topology.mtu.get().saturating_add(ETHERNET));
+        let (xoff, xon) = fixed_thresholds(record, frame, &["policy", &place.to_string(), "lossless"])?;
+        Some(Threshold::Fixed { xoff, xon })
+    } else {
+        None
     };
-    if record.pause == PauseBy::Nothing {
-        let fault = PlanError::new(&["policy", &number, "lossless", "pause"], "nothing pauses, so nothing is lossless");
-        return Err(fault.help("pause = \"pfc\""));
-    }
-    Ok(record.priorities.clone().unwrap_or_else(|| scenario.traffic.iter().map(|traffic| traffic.priority).collect()))
-}
-
-/// The classes that the policy has; otherwise one for each priority of the traffic or `wanted`, with equal shares.
-fn classes(scenario: &ScenarioRecord, wanted: &Wanted) -> Result<Vec<Class>, PlanError> {
-    let lossless = lossless_priorities(scenario, wanted)?;
-    if let Some(wrong) = lossless.iter().find(|&&own| own >= PRIORITIES) {
-        return Err(PlanError::new(&["policy"], format!("priorities are 0 to 7, and {wrong} is none")));
-    }
-    let record = wanted.policy.and_then(|place| scenario.policy.get(place)?.lossless.as_ref());
-    if let Some(record) = record.filter(|record| record.classes.iter().next().is_some()) {
-        return Ok(classes_of(record, &lossless));
-    }
-    // all others are best effort, in the first class
-    let used = scenario.traffic.iter().map(|traffic| traffic.priority).chain(lossless.iter().copied());
-    let mut used: Vec<u8> = used.chain([0]).collect();
-    used.sort_unstable();
-    used.dedup();
-    let shares = shares(&vec![1; used.len()]);
-    let class = |(place, (&priority, share)): (usize, (&u8, u32))| Class {
-        name: format!("priority {priority}"),
-        number: place as u8,
-        priorities: if priority == 0 {
-            (0..PRIORITIES).filter(|own| *own == 0 || !used.contains(own)).collect()
-        } else {
-            vec![priority]
-        },
-        strict: false,
-        share,
-        lossless: lossless.contains(&priority),
+    let headroom = match record.headroom {
+        Headroom::Auto => None,
+        Headroom::Fixed(bytes) => Some(bytes),
     };
-    let all: Vec<Class> = used.iter().zip(shares).enumerate().map(class).collect();
-    Ok(all)
-}
-
-/// The classes of a policy; priorities that are in none of them have one behind the others.
-fn classes_of(record: &LosslessRecord, lossless: &[u8]) -> Vec<Class> {
-    let mut all: Vec<(String, Vec<u8>, bool, u32)> = record
-        .classes
-        .iter()
-        .map(|(name, own)| (name.to_owned(), own.priorities.clone(), own.strict, own.share))
-        .collect();
-    let rest: Vec<u8> = (0..PRIORITIES).filter(|own| all.iter().all(|(_, listed, ..)| !listed.contains(own))).collect();
-    if !rest.is_empty() {
-        all.push(("others".to_owned(), rest, false, 1));
-    }
-    let parts: Vec<u32> = all.iter().map(|(.., strict, share)| if *strict { 0 } else { *share }).collect();
-    let class =
-        |(number, ((name, priorities, strict, _), share)): (usize, ((String, Vec<u8>, bool, u32), u32))| Class {
-            name,
-            number: number as u8,
-            lossless: priorities.iter().any(|own| lossless.contains(own)),
-            priorities,
-            strict,
-            share: if strict { 0 } else { share },
-        };
-    all.into_iter().zip(shares(&parts)).enumerate().map(class).collect()
-}
-
-/// Parts of 100 in proportion to `parts`, which add up to 100: what rounding leaves goes to the first.
-fn shares(parts: &[u32]) -> Vec<u32> {
-    let sum: u64 = parts.iter().map(|&part| u64::from(part)).sum::<u64>().max(1);
-    let mut all: Vec<u32> = parts.iter().map(|&part| (u64::from(part) * 100 / sum) as u32).collect();
-    let rest = 100_u32.saturating_sub(all.iter().sum());
-    if let Some(place) = parts.iter().position(|&part| part > 0) {
-        all[place] += rest;
-    }
-    all
+    let response = (!record.response.is_zero()).then_some(record.response);
+    Ok(Settings { threshold, watchdog: record.watchdog.clone(), headroom, response })
 }
 
 /// The longest round trip of a full packet and its acknowledgement between hosts of the traffic, on an idle network.

@@ -32,16 +32,13 @@ pub(super) fn spec(
     check_queues(scenario, record, graph, &at)?;
     let frame = scenario.topology.mtu + Bytes::new(ETHERNET);
     let thresholds = thresholds(record, graph, frame, &at)?;
-    let traffic = scenario.traffic.iter().filter(|own| own.takes_part(scenario)).map(|own| own.priority);
-    let lossless: Vec<u8> = match record.pause {
-        PauseBy::Link => (0..PRIORITIES as u8).collect(),
-        _ => record.priorities.clone().unwrap_or_else(|| traffic.collect()),
-    };
+    let lossless = lossless_priorities(scenario, record);
     if lossless.is_empty() && (record.pause != PauseBy::Nothing || record.qcn.is_some()) {
         let message = "no priority is lossless: these are the priorities of the traffic, and none takes part";
         return Err(PlanError::new(&at, message).help("name them by `priorities`, or leave `lossless` out"));
     }
-    let (classes, class_of) = classes(&record.classes, &at)?;
+    protects(scenario, record, &at)?;
+    let (classes, class_of) = lossless_classes(&record.classes, &at)?;
     let spec = LosslessSpec {
         pause: match record.pause {
             PauseBy::Pfc => PauseKind::Priority,
@@ -94,14 +91,46 @@ fn check_queues(
     Ok(())
 }
 
-/// The thresholds of every link; pauses must not run out while they are asked for.
-fn thresholds(record: &LosslessRecord, graph: &Graph, frame: Bytes, at: &[&str]) -> Result<Vec<Thresholds>, PlanError> {
+/// The priorities whose frames are not to be lost: all where links are paused as a whole, else those of the traffic if the
+/// policy says nothing.
+pub(crate) fn lossless_priorities(scenario: &ScenarioRecord, record: &LosslessRecord) -> Vec<u8> {
+    if record.pause == PauseBy::Link {
+        return (0..PRIORITIES as u8).collect();
+    }
+    let traffic = scenario.traffic.iter().filter(|own| own.takes_part(scenario)).map(|own| own.priority);
+    record.priorities.clone().unwrap_or_else(|| traffic.collect())
+}
+
+/// Checks that some traffic has a priority that the policy names.
+fn protects(scenario: &ScenarioRecord, record: &LosslessRecord, at: &[&str]) -> Result<(), PlanError> {
+    let Some(named) = record.priorities.as_ref().filter(|_| record.pause == PauseBy::Pfc) else { return Ok(()) };
+    let mut of_traffic = scenario.traffic.iter().filter(|own| own.takes_part(scenario)).map(|own| own.priority);
+    if of_traffic.any(|priority| named.contains(&priority)) {
+        return Ok(());
+    }
+    let message = "no traffic has one of these priorities, so nothing is lossless";
+    let help = "`priority` of the traffic and `priorities` here belong together; traffic has 0 where nothing is said";
+    Err(PlanError::new(&[at, &["priorities"]].concat(), message).help(help))
+}
+
+/// `xoff` and `xon` without a shared buffer, for frames of up to `frame`.
+pub(crate) fn fixed_thresholds(
+    record: &LosslessRecord,
+    frame: Bytes,
+    at: &[&str],
+) -> Result<(Bytes, Bytes), PlanError> {
     let xoff = record.xoff.unwrap_or(XOFF);
     let xon = record.xon.unwrap_or_else(|| xoff.saturating_sub(frame + frame));
     if xon > xoff {
         let message = format!("`xon` of {xon} is above `xoff`, {xoff}");
         return Err(PlanError::new(&[at, &["xon"]].concat(), message));
     }
+    Ok((xoff, xon))
+}
+
+/// The thresholds of every link; pauses must not run out while they are asked for.
+fn thresholds(record: &LosslessRecord, graph: &Graph, frame: Bytes, at: &[&str]) -> Result<Vec<Thresholds>, PlanError> {
+    let (xoff, xon) = fixed_thresholds(record, frame, at)?;
     let mut all = Vec::with_capacity(graph.links().len());
     for number in 0..graph.links().len() {
         let cable = cable(graph, LinkId(number as u32), frame, record.response);
@@ -143,7 +172,10 @@ fn cable(graph: &Graph, link: LinkId, frame: Bytes, response: Span) -> Cable {
 }
 
 /// The classes of every port, and which one each priority is in: priorities that no class names have one together.
-fn classes(named: &Map<LosslessClassRecord>, at: &[&str]) -> Result<(Vec<ClassSpec>, [u8; PRIORITIES]), PlanError> {
+pub(crate) fn lossless_classes(
+    named: &Map<LosslessClassRecord>,
+    at: &[&str],
+) -> Result<(Vec<ClassSpec>, [u8; PRIORITIES]), PlanError> {
     let equal = ClassSpec { strict: false, share: 1, marks: None };
     if named.iter().next().is_none() {
         return Ok((vec![equal; PRIORITIES], std::array::from_fn(|priority| priority as u8)));

@@ -26,6 +26,7 @@ mod workload;
 
 pub use error::PlanError;
 pub use failures::{build as failures, carriers};
+pub(crate) use lossless::{fixed_thresholds, lossless_classes, lossless_priorities};
 pub use metering::MeteringPlan;
 pub use models::ModelPlan;
 pub use network::{Hosts, Network};

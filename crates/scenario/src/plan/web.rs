@@ -10,7 +10,7 @@ use headway_units::{Bytes, Span, Time};
 use super::error::PlanError;
 use super::network::{Hosts, Network};
 use super::traffic::{check_interface, check_paths, fewest_interfaces};
-use crate::schema::{HttpRecord, PolicyRecord, ScenarioRecord};
+use crate::schema::{HttpRecord, PolicyRecord, Protocol, ScenarioRecord};
 
 /// Web clients with their hosts.
 #[derive(Debug, Clone)]
