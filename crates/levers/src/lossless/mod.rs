@@ -17,6 +17,10 @@ use crate::Mistake;
 
 /// How many priorities there are.
 const PRIORITIES: u8 = 8;
+/// Every link and lossless priority's own part of a buffer.
+const RESERVE: Bytes = Bytes::new(4096);
+/// How far below the threshold a sender goes on.
+const OFFSET: Bytes = Bytes::new(3072);
 
 words! {
     /// What pauses a sender.
@@ -82,9 +86,9 @@ record! {
         #[range(above(0.0))]
         pub alpha: f64 = 0.125,
         /// Every link and lossless priority's own.
-        pub reserve: Bytes = Bytes::new(4096),
+        pub reserve: Bytes = RESERVE,
         /// Senders go on when so much less than the threshold is used.
-        pub offset: Bytes = Bytes::new(3072),
+        pub offset: Bytes = OFFSET,
     }
 }
 
@@ -168,6 +172,9 @@ impl LosslessRecord {
                 ("xon", self.xon.is_some()),
                 ("headroom", self.headroom != Headroom::Auto),
                 ("watchdog", self.watchdog.is_some()),
+                ("quanta", self.quanta != u16::MAX),
+                ("response", self.response != Span::ZERO),
+                ("buffer", self.buffer.as_ref().is_some_and(|own| own.reserve != RESERVE || own.offset != OFFSET)),
             ];
             for (key, _) in keys.into_iter().filter(|(_, set)| *set) {
                 wrong(
@@ -259,6 +266,11 @@ mod tests {
         assert_eq!(mistakes(|own| own.priorities = Some(vec![])), ["priorities"]);
         assert_eq!(mistakes(|own| (own.xoff, own.xon) = (kb(10), kb(11))), ["xon"]);
         assert_eq!(mistakes(|own| (own.pause, own.xoff) = (PauseBy::Nothing, kb(10))), ["xoff"]);
+        assert_eq!(mistakes(|own| (own.pause, own.quanta) = (PauseBy::Nothing, 100)), ["quanta"]);
+        assert_eq!(mistakes(|own| (own.pause, own.response) = (PauseBy::Nothing, Span::from_micros(1))), ["response"]);
+        let buffer = |offset| BufferRecord { size: Bytes::from_kb(1000), alpha: 1.0, reserve: RESERVE, offset };
+        assert_eq!(mistakes(|own| (own.pause, own.buffer) = (PauseBy::Nothing, Some(buffer(OFFSET)))), [""; 0]);
+        assert_eq!(mistakes(|own| (own.pause, own.buffer) = (PauseBy::Nothing, Some(buffer(Bytes::ZERO)))), ["buffer"]);
         assert_eq!(mistakes(|own| (own.pause, own.priorities) = (PauseBy::Link, Some(vec![3]))), ["priorities"]);
         let qcn = |priorities| Some(QcnRecord { priorities: Some(priorities), ..all_defaults() });
         assert_eq!(mistakes(|own| own.qcn = qcn(vec![0, 7])), [""; 0]);

@@ -1,7 +1,9 @@
 //! RoCE, as far as the file alone can tell.
 
 use crate::checker::Checker;
-use crate::schema::{PolicyRecord, Protocol, RoceControl, RoceRecord, ScenarioRecord, Stack, TransportRecord};
+use crate::schema::{
+    PolicyRecord, Protocol, Retransmission, RoceControl, RoceRecord, ScenarioRecord, Stack, TransportRecord,
+};
 
 pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     for (index, policy) in scenario.policy.iter().enumerate() {
@@ -34,6 +36,15 @@ fn keys(name: &str, roce: &RoceRecord, at: &[&str], checker: &mut Checker) {
     if roce.dcqcn.is_some() && roce.control == RoceControl::None {
         let message = format!("policy `{name}` has parameters of DCQCN, and control = \"none\"");
         checker.problem(&path("dcqcn"), message, "of no control", Some("control = \"dcqcn\""));
+    }
+    if roce.cnp_priority.is_some() && roce.control == RoceControl::None {
+        let message = format!("policy `{name}` has a priority of congestion notifications, and control = \"none\"");
+        checker.problem(&path("cnp-priority"), message, "nothing notifies", Some("control = \"dcqcn\""));
+    }
+    if roce.nak_interval.is_some() && roce.retransmission == Retransmission::SelectiveRepeat {
+        let message = format!("policy `{name}` repeats reports of a missing packet, and has selective repeat");
+        let help = "leave it out: every packet out of order is reported";
+        checker.problem(&path("nak-interval"), message, "of go-back-n", Some(help));
     }
     if let Some(mtu) = roce.path_mtu
         && !RoceRecord::PATH_MTUS.contains(&mtu.get())

@@ -88,7 +88,7 @@ impl ModelPlan {
         let crashes = failures::crashes(scenario, network)?;
         let ours = |crash: &Crash| relays.as_ref().is_some_and(|own| own.relay.hosts.contains(&crash.host));
         let crashes = crashes.into_iter().filter(ours).collect();
-        let roce = roce::build(scenario, record, policy)?;
+        let roce = roce::build(scenario, (record, policy), network, lossless.as_ref())?;
         let (hosts, servers) = (host::models(scenario, network)?, host::servers(scenario, network));
         Ok(ModelPlan { profiles, roce, relays, crashes, hosts, servers, cards, lossless, qcn, metering, measure })
     }

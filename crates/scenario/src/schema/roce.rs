@@ -30,15 +30,15 @@ record! {
         /// So many packets are acknowledged at once; the last always.
         #[range(1..=1000)]
         pub ack_every: u32 = 1,
-        /// With go-back-N, a packet that is still missing is reported again after so long, or false.
+        /// With go-back-N, a packet that is still missing is reported again after so long, or false; 500 µs when left out.
         #[range(Span::from_micros(1)..=LONGEST)]
-        pub nak_interval: OrOff<Span> = OrOff::On(Span::from_micros(500)),
+        pub nak_interval: Option<OrOff<Span>>,
         /// The time without progress after which what is not acknowledged is sent again.
         #[range(Span::from_micros(1)..=LONGEST)]
         pub timeout: Span = Span::from_nanos(4096 << 14),
-        /// The priority of congestion notification packets.
+        /// The priority of congestion notification packets; 6 when left out.
         #[range(0..=7)]
-        pub cnp_priority: u8 = 6,
+        pub cnp_priority: Option<u8>,
     }
 }
 
