@@ -27,6 +27,13 @@ pub(super) fn check(
             format!("`traffic.{name}.overflow` holds triggers back where a buffer is full, and there is none");
         checker.problem(&path("overflow"), message, "", Some("say how much a reader can keep with `buffer`"));
     }
+    if own.buffer.is_some() && matches!(own.arrival, ArrivalRecord::ClosedLoop(_)) {
+        let message = format!(
+            "events of `{name}` come one at a time, so its readers keep nothing when the next one is triggered"
+        );
+        let help = "leave `buffer` out, or take arrivals that do not wait for events";
+        checker.problem(&path("buffer"), message, "without effect", Some(help));
+    }
     times(scenario, name, (own.start, own.stop), index, checker);
     arrival(scenario, name, &own.arrival, index, checker);
     if let ArrivalRecord::Load(_) = own.arrival {

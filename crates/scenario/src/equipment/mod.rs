@@ -234,7 +234,7 @@ fn link(
     let mark = |&id: &LinkId| match graph.link(id.reverse()).wire.queue {
         QueueSpec::DropTail { mark: Some(Limit::Bytes(bytes)), .. } => Some(bytes),
         QueueSpec::DropTail { mark: Some(Limit::Packets(packets)), .. } => {
-            Some(Bytes::new(frame.get().saturating_mul(packets as u64)))
+            Some(Bytes::new(frame.get().saturating_mul(u64::from(packets))))
         }
         _ => None,
     };
