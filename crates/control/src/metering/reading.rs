@@ -170,7 +170,8 @@ fn plausible(rate: Rate, seconds: f64, old: &Counters, new: &Counters) -> Option
 mod tests {
     use super::*;
 
-    const PORT: PortSpec = PortSpec { line: Rate::from_mbps(8), limitable: true, counted: true, protected: false, edge: true };
+    const PORT: PortSpec =
+        PortSpec { line: Rate::from_mbps(8), limitable: true, counted: true, protected: false, edge: true };
 
     fn reading(bytes: u64, packets: u64, drops: u64) -> Reading {
         let counters = Counters { bytes, packets, drops, queue: Bytes::ZERO };

@@ -350,7 +350,10 @@ fn a_block_that_was_not_seen_is_repeated_and_ends_no_screening() {
     }
     let tried: Vec<Rate> = tried.into_iter().flatten().collect();
     assert_eq!(tried[0], tried[1], "once more: {tried:?}");
-    assert!(tried[2..].windows(2).all(|pair| pair[1] < pair[0]) && tried.len() >= 5, "and then tighter ones: {tried:?}");
+    assert!(
+        tried[2..].windows(2).all(|pair| pair[1] < pair[0]) && tried.len() >= 5,
+        "and then tighter ones: {tried:?}"
+    );
 }
 
 #[test]
@@ -447,7 +450,11 @@ fn aimd_does_not_feed_on_the_queue_of_its_own_limit() {
         controller.observe(now, &readings);
         sum += total(&rates) / 2_000.0;
     }
-    assert!(controller.limits().iter().flatten().all(|limit| *limit > Rate::from_mbps(50)), "{:?}", controller.limits());
+    assert!(
+        controller.limits().iter().flatten().all(|limit| *limit > Rate::from_mbps(50)),
+        "{:?}",
+        controller.limits()
+    );
     assert!(sum > 150.0, "{sum}");
 }
 

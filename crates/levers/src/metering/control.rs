@@ -126,7 +126,12 @@ impl ControlRecord {
             && let Some(group) = protect.iter().find(|group| !counted.contains(group))
         {
             let message = format!("`{group}` is protected, and its ports do not count");
-            all.push(Mistake { key: "counted", message, label: "without it", help: Some("add the group to `counted`") });
+            all.push(Mistake {
+                key: "counted",
+                message,
+                label: "without it",
+                help: Some("add the group to `counted`"),
+            });
         }
         let objective = self.objective();
         let pairs = [
