@@ -46,6 +46,7 @@ pub struct Reading {
 
 /// What a controller is told about a port before it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts")]
 pub struct PortSpec {
     /// The line's rate, each way.
     pub line: Rate,
