@@ -308,6 +308,10 @@ impl CellPlan {
             headroom_drops: totals.headroom_drops,
             watchdog_drops: totals.watchdog_drops,
             deadlocks: totals.deadlocks,
+            syns_dropped: totals.servers.syns_dropped,
+            syn_cookies: totals.servers.cookies,
+            accept_overflows: totals.servers.overflows,
+            refused: totals.servers.refused,
         };
         Outcome {
             job,

@@ -1,6 +1,6 @@
 //! The values that claims are about.
 
-use headway_results::{Estimate, Metric, Outcome, Statistic, Subject};
+use headway_results::{ALL_TRAFFIC, Estimate, Metric, Outcome, Statistic, Subject};
 use headway_scenario::plan::{Network, PlanError};
 use headway_scenario::schema::{OperandRecord, ScenarioRecord, Series, TrafficRecord};
 use headway_units::{Span, Time};
@@ -144,6 +144,10 @@ fn check_series(
         let of = reported.iter().find(|(name, _)| name == traffic).map(|(_, of)| &of.name);
         names.iter().any(|name| Some(name) == of)
     });
+    if traffic == ALL_TRAFFIC && (of_rates || matches!(metric, Metric::Throughput | Metric::ThroughputDeviation)) {
+        let message = format!("`{metric}` is of one traffic, not of all");
+        return Err(PlanError::new(&at("traffic"), message).help("all together have `goodput.sum`"));
+    }
     let recorded = measure.series.contains(&series) && (measured || series == Series::Arrivals);
     let of_samples = matches!(metric, Metric::Throughput | Metric::ThroughputDeviation);
     if (of_samples || of_rates) && !recorded {

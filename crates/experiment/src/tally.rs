@@ -89,13 +89,16 @@ impl Tally {
             flows,
         };
         let mut warnings: Vec<Warning> = self.failed.iter().map(failed).collect();
-        let counters: [Counted; 6] = [
+        let counters: [Counted; 9] = [
             (self.counters.overruns, Warning::CardOverruns),
             (self.counters.astray, Warning::Astray),
             (self.counters.ring_drops, Warning::RingFull),
             (self.counters.backlog_drops, Warning::BacklogFull),
             (self.counters.card_drops, Warning::PacingQueueFull),
             (self.counters.headroom_drops, Warning::HeadroomFull),
+            (self.counters.syns_dropped, Warning::SynsDropped),
+            (self.counters.accept_overflows, Warning::AcceptQueueFull),
+            (self.counters.refused, Warning::Refused),
         ];
         warnings.extend(counters.into_iter().filter(|&(count, _)| count > 0).map(|(count, warning)| warning(count)));
         warnings.extend(self.deadlock.take().map(|(job, at, ports)| Warning::Deadlock {

@@ -67,6 +67,18 @@ fn a_crash_without_the_policies_that_relay_is_no_mistake() {
     assert!(problems(&wrong, "wrong.toml").unwrap_err().to_string().contains("no relay of any policy"));
 }
 
+/// The port that may be limited counts, and so does that of the host that sends.
+#[test]
+fn ports_that_are_read_only_count_where_data_comes_from() {
+    let text = fs::read_to_string(folder().join("metering-of-one-port.toml")).unwrap();
+    let changed = text.replace("from = \"busy\"", "from = \"quiet\"");
+    assert_ne!(changed, text);
+    problems(&changed, "test.toml").unwrap_or_else(|problems| panic!("{problems}"));
+    // data goes to the server's port only
+    let out = changed.replace("ports = [\"busy\"]", "ports = [\"server\"], way = \"out\"");
+    assert!(problems(&out, "test.toml").unwrap_err().to_string().contains("1 of the ports"));
+}
+
 #[test]
 fn colour_is_used_only_when_asked_for() {
     let problems = problems("name = 1", "x.toml").unwrap_err();

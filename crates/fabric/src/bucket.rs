@@ -68,6 +68,39 @@ impl Bucket {
     }
 }
 
+/// A limit that may be set, changed and lifted. What the bucket lacks stays while the limit is lifted, and is given back at
+/// the last rate, so that a limit that comes and goes does not bring a burst each time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Gate {
+    bucket: Option<Bucket>,
+    lifted: bool,
+}
+
+impl Gate {
+    /// Another limit from `now` on, or none; `burst` is that of the first.
+    ///
+    /// # Panics
+    /// If the rate is zero.
+    pub fn set(&mut self, now: Time, rate: Option<Rate>, burst: Bytes) {
+        self.lifted = rate.is_none();
+        match (&mut self.bucket, rate) {
+            (_, None) => {}
+            (Some(bucket), Some(rate)) => bucket.change(now, rate),
+            (own, Some(rate)) => *own = Some(Bucket::new(now, rate, burst)),
+        }
+    }
+
+    /// The bucket of the limit in force.
+    pub fn get(&self) -> Option<&Bucket> {
+        self.bucket.as_ref().filter(|_| !self.lifted)
+    }
+
+    /// The same, to take from.
+    pub fn get_mut(&mut self) -> Option<&mut Bucket> {
+        self.bucket.as_mut().filter(|_| !self.lifted)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -291,6 +291,14 @@ impl<B: Copy> Fabric<B> {
         Bytes::new(self.ports[link.0 as usize].waiting(priority))
     }
 
+    /// Bytes that have joined the queue of the port of `link` so far, and those of them that wait no more: of `priority`, if
+    /// it has a queue of its own there, else of all. A frame after which the first was `n` waits until the second is, if
+    /// the queue is first in, first out. Nothing at ports whose frames [leave](Self::leaves) at a time that is known.
+    pub fn passed(&self, link: LinkId, priority: u8) -> (Bytes, Bytes) {
+        let (joined, gone) = self.ports[link.0 as usize].passed(priority);
+        (Bytes::new(joined), Bytes::new(gone))
+    }
+
     /// What passed the port of `link` so far.
     pub fn counters(&self, link: LinkId) -> PortCounters {
         self.ports[link.0 as usize].counters()

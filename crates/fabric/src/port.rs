@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use headway_engine::{Stream, Streams};
 use headway_units::{Bytes, Rate, Span, Time};
 
-use crate::bucket::Bucket;
+use crate::bucket::Gate;
 use crate::counters::{PortCounters, Tally};
 use crate::packet::Packet;
 use crate::pool::{Cursor, FrameHandle, List, Pool, Slot};
@@ -32,7 +32,7 @@ struct Impairment {
     severed: Tally,
     /// Bytes that may come in at once beyond the limit, if there may be one; and the limit.
     burst: Bytes,
-    bucket: Option<Bucket>,
+    gate: Gate,
     policed: Tally,
 }
 
@@ -48,12 +48,12 @@ impl Impairment {
         if struck {
             lost.count(size);
         }
-        struck || self.bucket.is_some() && !is_control() && self.polices(now, size)
+        struck || self.gate.get_mut().is_some() && !is_control() && self.polices(now, size)
     }
 
     /// Whether the frame is beyond the limit; if so, it is counted.
     fn polices(&mut self, now: Time, size: u64) -> bool {
-        let Some(bucket) = &mut self.bucket else { return false };
+        let Some(bucket) = self.gate.get_mut() else { return false };
         let conforms = bucket.fits(size) && bucket.holds(size) <= now;
         if conforms {
             bucket.take(now, size);
@@ -330,10 +330,7 @@ impl<B: Copy> Port<B> {
     /// Sets, changes or lifts the limit on what comes in at the far end.
     pub(crate) fn police(&mut self, now: Time, rate: Option<Rate>) {
         let impairment = self.impairment.as_mut().expect("a limit on what comes in is allowed first");
-        match (&mut impairment.bucket, rate) {
-            (Some(bucket), Some(rate)) => bucket.change(now, rate),
-            (own, rate) => *own = rate.map(|rate| Bucket::new(now, rate, impairment.burst)),
-        }
+        impairment.gate.set(now, rate, impairment.burst);
     }
 
     /// Counts a frame that is refused because the link is down.

@@ -120,6 +120,17 @@ impl<B: Copy> Port<B> {
         }
     }
 
+    /// Bytes queued so far, and those of them that wait no more: of `priority`, if it has a queue of its own, else of all.
+    /// Nothing where frames do not wait for a scheduler.
+    pub(crate) fn passed(&self, priority: u8) -> (u64, u64) {
+        let Queue::SlowPath(slow) = &self.queue else { return (0, 0) };
+        let Discipline::Scheduled(scheduler) = &slow.discipline else { return (0, 0) };
+        match scheduler.entered(priority) {
+            Some(entered) => (entered, entered - scheduler.waiting(priority)),
+            None => (self.accepted.bytes, self.accepted.bytes - slow.backlog.bytes),
+        }
+    }
+
     /// Takes the link down, if it is up. What is lost of what waited goes to `shared.evicted`.
     pub(crate) fn take_down(&mut self, now: Time, shared: &mut Shared<B>) {
         // A port that is down has a queue that is asked for every frame, also where drop-tail arithmetic would do.

@@ -43,6 +43,13 @@ pub fn warning(warning: &Warning) -> String {
         Warning::HeadroomFull(n) => {
             format!("{} of lossless priorities found the headroom full and were dropped", frames(n))
         }
+        Warning::SynsDropped(n) => {
+            format!("servers had no place for {n} SYNs and dropped them, which clients send again after a time-out")
+        }
+        Warning::AcceptQueueFull(n) => {
+            format!("the accept queue of a server was full {n} times when a handshake ended, and the end was dropped")
+        }
+        Warning::Refused(n) => format!("servers whose accept queue was full reset {n} connections"),
         Warning::Deadlock { count, at, policy, ports } => {
             let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
             format!(

@@ -31,7 +31,7 @@ mod warning;
 pub use error::Error;
 pub use folder::{Finished, Folder};
 pub use manifest::{FORMAT, Kernel, Machine, Manifest, RunTotals};
-pub use metric::{Metric, Percentile, Statistic, Subject, UnknownMetric};
+pub use metric::{ALL_TRAFFIC, Metric, Percentile, Statistic, Subject, UnknownMetric};
 pub use record::{
     Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample, SweepPoint,
     SweepValue,

@@ -105,6 +105,9 @@ impl fmt::Display for Statistic {
     }
 }
 
+/// In place of a traffic's name: the flows of all traffic. Not for metrics that are taken from series.
+pub const ALL_TRAFFIC: &str = "*";
+
 /// One number asked of the flows of one traffic in one run.
 ///
 /// Written as text (`fct.p95`, `goodput.mean`, `unfinished`, …); parsing and printing are inverse.
@@ -449,8 +452,12 @@ impl Metric {
 }
 
 /// Whether flows reported as `own` are of `traffic`: by name, or as one of its parts (`web/GROUP` of `web`). No traffic is
-/// reported both by its name and in parts, unless its name stands for all of them.
+/// reported both by its name and in parts, unless its name stands for all of them. [`ALL_TRAFFIC`] is of all names.
 fn is_of(own: &str, traffic: &str) -> bool {
+    if traffic == ALL_TRAFFIC {
+        // as a name: without the parts of parts, which are those bytes again
+        return own.matches('/').count() < 2;
+    }
     let Some(rest) = own.strip_prefix(traffic) else { return false };
     let whole = !traffic.contains('/');
     rest.is_empty() || whole && rest.strip_prefix('/').is_some_and(|part| !part.contains('/'))

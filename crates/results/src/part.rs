@@ -326,7 +326,7 @@ pub(crate) mod tests {
                 PortRecord { port, drops, pauses }
             }), 0..3)),
         ) -> Outcome {
-            let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3, card_drops: drops / 7, gap_frames: marks / 5, gap_bytes: marks / 7, down: drops / 5, headroom_drops: drops / 3, watchdog_drops: drops / 9, deadlocks: marks / 11 };
+            let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3, card_drops: drops / 7, gap_frames: marks / 5, gap_bytes: marks / 7, down: drops / 5, headroom_drops: drops / 3, watchdog_drops: drops / 9, deadlocks: marks / 11, syns_dropped: drops / 13, syn_cookies: marks / 13, accept_overflows: drops / 17, refused: drops / 19 };
             let (commands, failed) = (Vec::new(), Vec::new());
             let deadlock = (marks % 2 == 1).then(|| (Time::from_picos(events), "a>b → b>a".to_owned()));
             Outcome { job, flows, samples, ports, commands, failed, counters, deadlock, digest, end: Time::from_picos(end) }

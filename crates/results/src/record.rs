@@ -294,6 +294,14 @@ pub struct Counters {
     pub watchdog_drops: u64,
     /// How often ports that were paused came to wait for each other in a circle.
     pub deadlocks: u64,
+    /// SYNs that servers dropped for want of a place.
+    pub syns_dropped: u64,
+    /// SYNs that servers answered by cookies, since their SYN queue was full.
+    pub syn_cookies: u64,
+    /// Ends of handshakes that servers dropped because their accept queue was full.
+    pub accept_overflows: u64,
+    /// Connections that servers reset because of that.
+    pub refused: u64,
 }
 
 impl AddAssign for Counters {
@@ -313,6 +321,10 @@ impl AddAssign for Counters {
         self.headroom_drops += other.headroom_drops;
         self.watchdog_drops += other.watchdog_drops;
         self.deadlocks += other.deadlocks;
+        self.syns_dropped += other.syns_dropped;
+        self.syn_cookies += other.syn_cookies;
+        self.accept_overflows += other.accept_overflows;
+        self.refused += other.refused;
     }
 }
 

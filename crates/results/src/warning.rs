@@ -54,6 +54,12 @@ pub enum Warning {
     PacingQueueFull(u64),
     /// Frames of lossless priorities found no room where they came in.
     HeadroomFull(u64),
+    /// Servers dropped SYNs for want of a place.
+    SynsDropped(u64),
+    /// Ends of handshakes found the accept queue of a server full.
+    AcceptQueueFull(u64),
+    /// Connections were reset because the accept queue of a server was full.
+    Refused(u64),
     /// Ports that were paused waited for each other in a circle.
     Deadlock {
         /// How often, in all runs together.

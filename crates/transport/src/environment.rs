@@ -6,6 +6,7 @@ use headway_units::Time;
 use crate::failures::{FailureState, detour};
 use crate::flows::Flows;
 use crate::network::Network;
+use crate::server::ServerCounters;
 use crate::starting::Starting;
 
 /// Sums of a run.
@@ -39,6 +40,8 @@ pub struct Totals {
     pub watchdog_drops: u64,
     /// How often paused ports came to wait for each other in a circle.
     pub deadlocks: u64,
+    /// What servers did, all together; the greatest of their greatest.
+    pub servers: ServerCounters,
     /// Frames in queues, on wires and waiting for cores and in cards at the end.
     pub in_flight: u64,
     /// A hash of the event stream.
@@ -91,8 +94,8 @@ impl Environment {
         }
     }
 
-    /// The sums of the run, with so many frames on their way.
-    pub fn totals(&self, in_flight: u64) -> Totals {
+    /// The sums of the run, with so many frames on their way and what servers did.
+    pub fn totals(&self, in_flight: u64, servers: ServerCounters) -> Totals {
         let ports = self.net.fabric.totals();
         let (ring_drops, backlog_drops) = self.net.hosts.drops();
         let cards = self.net.cards.counters(None, self.now);
@@ -112,6 +115,7 @@ impl Environment {
             headroom_drops: lossless.overflows,
             watchdog_drops: lossless.watchdog_drops,
             deadlocks: lossless.deadlocks,
+            servers,
             in_flight,
             digest: self.net.queue.digest(),
         }

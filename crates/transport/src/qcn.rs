@@ -53,6 +53,8 @@ pub(crate) struct Qcn {
 pub(crate) struct Told {
     /// Where the frames of the flow go.
     pub flow: Endpoint,
+    /// Which of the flows that have had that endpoint one after another.
+    pub generation: u32,
     /// The quantised feedback.
     pub code: u8,
     /// The link over which they leave their host.
@@ -70,8 +72,9 @@ impl Qcn {
         self.sent - self.gone
     }
 
-    /// Handles what was sampled: says when the next samples are due, and sends feedback.
-    pub fn on_samples(&mut self, env: &mut Environment) {
+    /// Handles what was sampled: says when the next samples are due, and sends feedback. `generation` tells flows apart that
+    /// have an endpoint one after another: feedback may come when the flow is over.
+    pub fn on_samples(&mut self, env: &mut Environment, generation: impl Fn(Endpoint, &Environment) -> u32) {
         for sample in env.net.fabric.samples() {
             let QueueSample { port, priority, queue, .. } = sample;
             let Qcn { model, streams, points, .. } = self;
@@ -82,17 +85,18 @@ impl Qcn {
             let Sampled { feedback, next } = point.sample(queue, stream.unit());
             env.net.fabric.sample_after(port, priority, next);
             if let Some(feedback) = feedback {
-                self.send(&sample, feedback.code, env);
+                let which = generation(sample.end, env);
+                self.send(&sample, (feedback.code, which), env);
             }
         }
     }
 
     /// Tells the source of a sampled frame, over the links over which that came.
-    fn send(&mut self, sample: &QueueSample, code: u8, env: &mut Environment) {
+    fn send(&mut self, sample: &QueueSample, (code, generation): (u8, u32), env: &mut Environment) {
         let back: Vec<LinkId> = sample.came_over.iter().rev().map(|link| link.reverse()).collect();
         let Some(last) = back.last() else { return };
         let hop = env.net.fabric.routes.insert(&back, Tenant::Qcn.endpoint(last.reverse().0));
-        let body = Segment { number: sample.end.0, data_number: hop, amount: 0, extra: NO_EXTRA };
+        let body = Segment { number: sample.end.0, data_number: hop, amount: generation, extra: NO_EXTRA };
         let frame = Packet { hop, size: QcnModel::FEEDBACK, tos: self.model.feedback_priority << 5, tag: code, body };
         self.sent += 1;
         if env.net.fabric.send(&mut env.net.queue, env.now, frame).is_err() {
@@ -109,7 +113,7 @@ impl Qcn {
     /// What a feedback frame says that has arrived.
     pub fn read(frame: &Frame, env: &Environment) -> Told {
         let over = LinkId(number(env.net.fabric.routes.end(frame.body.data_number)));
-        Told { flow: Endpoint(frame.body.number), code: frame.tag, over }
+        Told { flow: Endpoint(frame.body.number), generation: frame.body.amount, code: frame.tag, over }
     }
 
     /// Feedback frames sent so far.

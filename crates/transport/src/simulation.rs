@@ -420,7 +420,8 @@ impl Simulation {
         self.env.net.fabric.deadlocks(self.env.now);
         let mut ended = std::mem::take(&mut self.env.flows.ended);
         ended.sort_by_key(|flow| flow.start.id);
-        (ended, self.samples, self.env.totals(inbound + others))
+        let servers = self.servers.totals(&self.tcp);
+        (ended, self.samples, self.env.totals(inbound + others, servers))
     }
 
     /// Writes down what became of a flow that still has connections.

@@ -141,3 +141,34 @@ fn haproxy_in_guests_relays_what_a_window_would_hold_back() {
     // 1,448 B of data in each 1,538 B of 100 Mb/s: 94.1 Mb/s, less in slow start over the long link.
     assert!((80.0..94.2).contains(&mbps("relayed")), "{}", mbps("relayed"));
 }
+
+/// A limit of the switch's port decides what the fast client gets, and the slow ones take the rest of the server; see
+/// `scenarios/metering-kernel.toml`.
+#[test]
+fn a_limit_on_a_port_moves_requests_of_kernels_to_others() {
+    let place = Place::new();
+    let Some(image) = image() else { return };
+    let has = |name: &str| image.about.programs.iter().any(|program| program.path.ends_with(name));
+    if !has("/nginx") || !has("/ab") {
+        println!("skipped metering-kernel: the image has no nginx or no ab");
+        return;
+    }
+    let ab = |clients: &str, sessions: u32| {
+        format!("traffic.ab-{clients}.run='ab -q -r -t 1 -n 100000 -c {sessions} http://server/page'")
+    };
+    let (fast, slow) = (ab("fast", 100), ab("slow", 10));
+    let short = ["--set", "sweep.limit=20Mbps", "--set", "duration=2s", "--set", &fast, "--set", &slow];
+    place.ok(&[&["run", "metering-kernel", "--hosts", "linux", "--out", "metered"][..], &short].concat());
+    let rate = |client: &str| {
+        let text = place.read(&format!("metered/commands/0-0/ab-{client}.stdout"));
+        let line = text.lines().find(|line| line.starts_with("Requests per second:")).expect("ab's summary");
+        line.split_whitespace().nth(3).and_then(|number| number.parse::<f64>().ok()).expect("a rate")
+    };
+    // At least the page and nginx' header (1,642 B), and two frames of 66 B and one of 74 B with 18 B of Ethernet each, pass
+    // the port for each request: 20 Mb/s are at most 1,320.
+    let fast = rate("fast-fast");
+    assert!((900.0..1320.0).contains(&fast), "{fast}");
+    // The server's packets take 15 us, of which a request has 11 to 14: it does 4,700 to 6,100 for all.
+    let all: f64 = fast + (0..4).map(|n| rate(&format!("slow-slow{n}"))).sum::<f64>();
+    assert!((4700.0..6100.0).contains(&all), "{all}");
+}

@@ -6,7 +6,8 @@
 //! only while the limit is used. Deviations, since limits here are a switch's: the increase is added, not multiplied (by
 //! 1.00 to 1.04 there), so that ports converge to even shares (Chiu and Jain 1989, doi:10.1016/0169-7552(89)90019-6); delay
 //! is a port's inferred round trip or else the longest queue of the switch, where there are no reflectors to ping; an idle
-//! port keeps its limit.
+//! port keeps its limit. A queue that a limit on what goes out makes by itself is not looked at: TCP fills it whatever the
+//! limit, and autorate daemons have active queue management in their shaper, so that it is short.
 
 use headway_units::{Rate, Span, Time};
 
@@ -33,6 +34,7 @@ const HIGH_LOAD: f64 = 0.75;
 #[derive(Debug, Clone)]
 pub struct AimdDelay {
     bounds: Bounds,
+    direction: Direction,
     target: f64,
     step: Rate,
     monitor: Monitor,
@@ -72,6 +74,7 @@ impl AimdDelay {
         let states = vec![State::default(); ports.len()];
         Ok(AimdDelay {
             bounds,
+            direction,
             target: target.as_secs_f64(),
             step,
             monitor: Monitor::new(ports, direction),
@@ -84,7 +87,12 @@ impl AimdDelay {
 impl Controller for AimdDelay {
     fn observe(&mut self, now: Time, readings: &[Reading]) -> &[Option<Rate>] {
         let Some(window) = self.monitor.window(now, readings) else { return &self.limits };
-        let longest = window.ports.iter().map(|port| port.queueing).fold(0.0, f64::max);
+        let shaped = |(spec, limit): (&PortSpec, &Option<Rate>)| {
+            self.direction == Direction::Out && limit.is_some_and(|limit| limit < spec.line)
+        };
+        let ports = self.monitor.ports().iter().zip(&self.limits).zip(&window.ports);
+        let queues = ports.filter(|&(port, _)| !shaped(port)).map(|(_, port)| port.queueing);
+        let longest = queues.fold(0.0, f64::max);
         for ((state, port), limit) in self.states.iter_mut().zip(&window.ports).zip(&mut self.limits) {
             let Some(limit) = limit else { continue };
             let delay = state.delay(port.rtt.unwrap_or(longest));

@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn one_fast_and_four_slow_ports_are_two_groups() {
-        let spec = PortSpec { line: Rate::from_gbps(1), limitable: true, counted: true, protected: false };
+        let spec = PortSpec { line: Rate::from_gbps(1), limitable: true, counted: true, protected: false, edge: true };
         let server = PortSpec { limitable: false, counted: false, ..spec };
         let ports = [spec, spec, spec, spec, spec, server];
         let rates = [5.2e7, 5.0e7, 2.5e8, 5.4e7, 0.0, 5e8];

@@ -17,7 +17,8 @@
 //!
 //! **Bounded regret.** Windows spent on candidates come from a budget: at most 200 + `share` · n of any n windows. A trial
 //! ends with the first counted window that is worse than `worst`. A limit in force is at least `worth` better than none by
-//! its last trial, and is tried again.
+//! its last trial, and is tried against none again after 200 windows of watching at most, as soon as the budget has a block
+//! for it: the load may have changed without a change in any rate, as when the capacity grows behind a limit.
 //!
 //! **No oscillation.** Limits move only after three blocks that agree, by steps of a fixed grid. A limit that was given up
 //! though the load did not change has to promise twice as much next time. Ties leave things as they are, and nothing is
@@ -50,11 +51,15 @@ const MOST_BLOCKS: usize = 8;
 const PATIENCE: u32 = 40;
 /// See `PATIENCE`: 2,560 windows.
 const MOST_DOUBLINGS: u32 = 6;
+/// Windows of watching after which limits in force are tried against none, whatever `doublings` is.
+const PROOF: u32 = 200;
 /// Windows without a valid reading after which limits are lifted.
 const BLIND: u32 = 30;
 /// Blocks after which a trial's total is believed.
 const ENOUGH: usize = 3;
-/// A limit is given up after one block if that gains so many times `worth`.
+/// How often a block without enough valid windows is repeated.
+const REPEATS: u32 = 1;
+/// A limit is given up, or kept, after one block if that gains or loses so many times `worth`.
 const PLAIN: f64 = 3.0;
 
 /// What the controller is to do and may do.
@@ -140,6 +145,9 @@ pub struct Headway {
     /// Windows until the next search, and how often that was doubled.
     wait: u32,
     doublings: u32,
+    /// Windows of watching since limits in force were tried against none; and whether the search under way does only that.
+    unproved: u32,
+    proving: bool,
     /// Limits given up since the load changed.
     given_up: u32,
     blind: u32,
@@ -170,6 +178,8 @@ impl Headway {
             noise: 0.0,
             wait: 0,
             doublings: 0,
+            unproved: 0,
+            proving: false,
             given_up: 0,
             blind: 0,
             contention: vec![None; number],
@@ -190,6 +200,12 @@ impl Headway {
     /// ports contend for all that they have; near 0, they do not.
     pub fn contention(&self) -> &[Option<f64>] {
         &self.contention
+    }
+
+    /// Windows that the trial under way has as its reference.
+    #[cfg(test)]
+    pub(super) fn references(&self) -> usize {
+        self.trial.as_ref().map_or(0, |(_, trial)| trial.references())
     }
 
     fn lift_all(&mut self) {
@@ -231,13 +247,15 @@ impl Headway {
         let utilities: Vec<f64> = self.learned.iter().map(|window| self.sample(window).worth.utility).collect();
         self.noise = deviation(&utilities);
         if self.search.is_none() {
-            self.begin_search();
+            self.begin_search(false);
         }
         self.activity = Activity::Searching;
         self.next_trial();
     }
 
-    fn begin_search(&mut self) {
+    /// `proving`: of no other limits than those in force.
+    fn begin_search(&mut self, proving: bool) {
+        (self.unproved, self.proving) = (0, proving);
         let ports = self.monitor.ports();
         let rates = self.rates();
         let mut justify: Vec<Vec<usize>> = Vec::new();
@@ -249,7 +267,7 @@ impl Headway {
         }
         let counted = ports.iter().zip(&self.active).filter(|(spec, active)| spec.counted && **active).count();
         // one port alone shares with nobody
-        let groups = if counted < 2 { Vec::new() } else { groups(ports, &self.active, &rates) };
+        let groups = if counted < 2 || proving { Vec::new() } else { groups(ports, &self.active, &rates) };
         let (promising, give) = (self.worth() / 2.0, self.give());
         self.search = Some(Search::new(self.settings.bounds, promising, give, justify, groups));
     }
@@ -272,8 +290,16 @@ impl Headway {
         let rates = self.rates();
         let Some(search) = &mut self.search else { return };
         let Some(goal) = search.next(&rates, &self.incumbent) else {
-            self.doublings = if search.moved { 0 } else { (self.doublings + 1).min(MOST_DOUBLINGS) };
-            self.wait = PATIENCE << self.doublings;
+            self.doublings = match search {
+                Search { moved: false, .. } if self.proving => self.doublings,
+                Search { moved: true, .. } => 0,
+                // not in vain: there was nothing to be seen
+                Search { unseen: true, .. } => self.doublings,
+                _ => (self.doublings + 1).min(MOST_DOUBLINGS),
+            };
+            if search.moved || !self.proving {
+                self.wait = PATIENCE << self.doublings;
+            }
             self.search = None;
             self.activity = Activity::Watching;
             return;
@@ -300,12 +326,15 @@ impl Headway {
     fn record(&mut self, window: Option<&Window>) {
         let sample = window.map(|window| self.sample(window));
         let Some((goal, mut trial)) = self.trial.take() else { return };
+        let deviated = trial.deviates();
         let outcome = trial.record(sample);
         if let Outcome::Block(difference) = &outcome {
             self.note_contention(&trial, difference);
         }
         let decision = match (&goal, &outcome) {
             (_, Outcome::Measuring) => None,
+            // nothing was seen: once more
+            (_, Outcome::Void) if trial.voids() <= REPEATS => None,
             (Goal::Justify(_), Outcome::Block(_)) => self.justify(&trial),
             (Goal::Confirm(..), Outcome::Block(_)) => self.confirm(&trial),
             // screening decides nothing; limits stay as they are if the candidate is harmful, or if nothing could be seen
@@ -313,12 +342,19 @@ impl Headway {
         };
         match decision {
             None => self.trial = Some((goal, trial)),
-            Some(taken) => self.decided(&goal, trial, &outcome, taken),
+            Some(taken) => {
+                if deviated {
+                    // the limits in force come back now: the next window is of neither
+                    self.settling = self.settings.timing.settle;
+                }
+                self.decided(&goal, trial, &outcome, taken);
+            }
         }
     }
 
     fn decided(&mut self, goal: &Goal, trial: Trial, outcome: &Outcome, taken: bool) {
         let Some(search) = &mut self.search else { return };
+        search.unseen |= *outcome == Outcome::Void;
         match goal {
             Goal::Justify(_) if taken => {
                 search.moved = true;
@@ -327,7 +363,9 @@ impl Headway {
             Goal::Justify(_) => {}
             Goal::Screen(_, rate) => match outcome {
                 Outcome::Block(difference) => search.screened(*rate, Some(difference)),
-                _ => search.screened(*rate, None),
+                Outcome::Harmful => search.screened(*rate, None),
+                // the next rate may be seen
+                Outcome::Void | Outcome::Measuring => {}
             },
             Goal::Confirm(_, rate) => search.confirmed(taken.then_some(*rate)),
         }
@@ -346,6 +384,9 @@ impl Headway {
         let blocks = trial.blocks();
         if blocks == 1 && mean > PLAIN * worth + 3.0 * self.noise {
             return Some(true);
+        }
+        if blocks == 1 && mean < -PLAIN * worth - 3.0 * self.noise {
+            return Some(false);
         }
         if blocks >= ENOUGH && trial.total() > self.give() {
             return Some(true);
@@ -401,8 +442,10 @@ impl Headway {
             Activity::Searching => {}
             Activity::Watching => {
                 self.wait = self.wait.saturating_sub(1);
-                if self.wait == 0 {
-                    self.begin_search();
+                self.unproved += 1;
+                let proving = self.unproved >= PROOF && self.incumbent.iter().any(Option::is_some);
+                if self.wait == 0 || proving {
+                    self.begin_search(self.wait > 0);
                     self.activity = Activity::Searching;
                     self.next_trial();
                 }
@@ -423,12 +466,11 @@ impl Controller for Headway {
             self.blind += 1;
             if self.blind >= BLIND {
                 self.lift_all();
-            } else if part.is_some() {
+            } else if part.is_some() && self.settling == 0 {
                 self.record(None);
             }
         }
-        let deviates = |(_, trial): &&(Goal, Trial)| matches!(trial.part(), Part::Entering | Part::Candidate);
-        let candidate = self.trial.as_ref().filter(deviates).map(|(_, trial)| &trial.candidate);
+        let candidate = self.trial.as_ref().filter(|(_, trial)| trial.deviates()).map(|(_, trial)| &trial.candidate);
         self.applied.clone_from(candidate.unwrap_or(&self.incumbent));
         &self.applied
     }

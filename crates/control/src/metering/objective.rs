@@ -99,7 +99,7 @@ mod tests {
     use headway_units::Rate;
 
     fn worth(objective: Objective, goodputs: &[f64]) -> f64 {
-        let spec = PortSpec { line: Rate::from_gbps(1), limitable: true, counted: true, protected: false };
+        let spec = PortSpec { line: Rate::from_gbps(1), limitable: true, counted: true, protected: false, edge: true };
         let mut ports = vec![spec; goodputs.len()];
         ports[0].protected = true;
         let windows = goodputs.iter().map(|&goodput| PortWindow { goodput, rate: goodput, ..PortWindow::default() });

@@ -5,6 +5,9 @@ use headway_units::{Bytes, Rate, Span, Time};
 /// Frames may be counted a little after they crossed a port, so a window may seem to hold more than the line carries.
 const COUNTED_LATE: f64 = 1.5;
 
+/// Bytes of a full Ethernet frame (IEEE 802.3 §3.2.7: 1,500 of data, 18 around them).
+const FULL_FRAME: f64 = 1_518.0;
+
 /// What a port has counted in one direction since it came up: `rtnl_link_stats64` and a queue discipline's statistics, on
 /// Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,6 +55,8 @@ pub struct PortSpec {
     pub counted: bool,
     /// Whether it is of the class that [`super::Objective::Protect`] protects.
     pub protected: bool,
+    /// Whether a host is behind it, and no other switch: frames enter and leave the network there.
+    pub edge: bool,
 }
 
 /// A port during a window.
@@ -105,18 +110,20 @@ impl Monitor {
         }
         let (at, before) = self.last.replace((now, readings.to_vec()))?;
         let seconds = now.since(at).as_secs_f64();
-        let (mut refused, mut entered) = (0, 0);
+        let (mut refused, mut entered) = (0.0, 0.0);
         for ((spec, old), new) in self.ports.iter().zip(&before).zip(readings) {
             plausible(spec.line, seconds, &old.into, &new.into)?;
             plausible(spec.line, seconds, &old.out, &new.out)?;
-            refused += new.out.drops - old.out.drops;
-            if spec.counted || spec.limitable {
-                entered += new.into.packets - old.into.packets;
+            // switches count dropped frames, not their bytes: they are as long as those that left
+            refused += (new.out.drops - old.out.drops) as f64 * frame(&old.out, &new.out);
+            if spec.edge {
+                entered += (new.into.bytes - old.into.bytes) as f64 * passed(&old.into, &new.into);
             }
         }
-        // Which port's frames were dropped on their way out is not counted: all lose alike. A frame enters by one of the ports
-        // that count and is dropped once at most, however many switches it passes.
-        let through = if entered == 0 { 1.0 } else { 1.0 - (refused as f64 / entered as f64).min(1.0) };
+        // Which port's frames were dropped on their way out is not counted: all that enter lose alike. A frame enters at the
+        // edge, by whatever port, and is dropped once at most, however many switches it passes. Bytes, since acknowledgements
+        // are as many as data and hardly ever dropped.
+        let through = if entered > 0.0 { 1.0 - (refused / entered).min(1.0) } else { 1.0 };
         let ports = self.ports.iter().zip(&before).zip(readings).map(|((spec, old), new)| {
             let (from, to) = match self.direction {
                 Direction::Into => (&old.into, &new.into),
@@ -124,10 +131,7 @@ impl Monitor {
             };
             let bytes = (to.bytes - from.bytes) as f64;
             let kept = match self.direction {
-                Direction::Into => {
-                    let packets = (to.packets - from.packets).max(1) as f64;
-                    (1.0 - ((to.drops - from.drops) as f64 / packets).min(1.0)) * through
-                }
+                Direction::Into => passed(from, to) * through,
                 Direction::Out => 1.0,
             };
             // a port that is read only is there for its drops and its queue
@@ -139,6 +143,18 @@ impl Monitor {
         });
         Some(Window { ports: ports.collect() })
     }
+}
+
+/// The part of the frames that were not dropped.
+fn passed(old: &Counters, new: &Counters) -> f64 {
+    let packets = (new.packets - old.packets).max(1) as f64;
+    1.0 - ((new.drops - old.drops) as f64 / packets).min(1.0)
+}
+
+/// The mean bytes of a frame; those of a full one if there was none.
+fn frame(old: &Counters, new: &Counters) -> f64 {
+    let packets = new.packets - old.packets;
+    if packets == 0 { FULL_FRAME } else { (new.bytes - old.bytes) as f64 / packets as f64 }
 }
 
 /// Whether `new` can follow `old` on a line of `rate` after `seconds`.
@@ -154,7 +170,8 @@ fn plausible(rate: Rate, seconds: f64, old: &Counters, new: &Counters) -> Option
 mod tests {
     use super::*;
 
-    const PORT: PortSpec = PortSpec { line: Rate::from_mbps(8), limitable: true, counted: true, protected: false };
+    const PORT: PortSpec =
+        PortSpec { line: Rate::from_mbps(8), limitable: true, counted: true, protected: false, edge: true };
 
     fn reading(bytes: u64, packets: u64, drops: u64) -> Reading {
         let counters = Counters { bytes, packets, drops, queue: Bytes::ZERO };
@@ -189,8 +206,26 @@ mod tests {
         let at = |s| Time::ZERO + Span::from_secs(s);
         monitor.window(at(0), &[reading(0, 0, 0); 2]);
         let mut second = reading(500_000, 500, 0);
-        second.out.drops = 100;
+        // frames of 1,000 bytes, of which a tenth is dropped
+        (second.out.bytes, second.out.packets, second.out.drops) = (900_000, 900, 100);
         let window = monitor.window(at(1), &[reading(500_000, 500, 0), second]).unwrap();
         assert_eq!(window.ports.iter().map(|port| port.goodput).collect::<Vec<_>>(), [3_600_000.0; 2]);
+    }
+
+    /// A port that is not counted loses half of what it sends; acknowledgements of 64 bytes come back, as many as data.
+    #[test]
+    fn losses_of_ports_that_do_not_count_are_not_those_of_the_others_alone() {
+        let cross = PortSpec { limitable: false, counted: false, ..PORT };
+        let mut monitor = Monitor::new(vec![PORT, cross, cross], Direction::Into);
+        let at = |s| Time::ZERO + Span::from_secs(s);
+        monitor.window(at(0), &[reading(0, 0, 0); 3]);
+        let mut server = reading(9_600, 150, 0);
+        (server.out.bytes, server.out.packets, server.out.drops) = (150_000, 150, 50);
+        // the counted port sends 50 frames of 1,000 bytes, the other 150
+        let readings = [reading(50_000, 50, 0), reading(150_000, 150, 0), server];
+        let window = monitor.window(at(1), &readings).unwrap();
+        // 50,000 of 209,600 bytes were dropped; by frames of counted ports it was all that they sent
+        let goodput = 400_000.0 * (1.0 - 50_000.0 / 209_600.0);
+        assert!((window.ports[0].goodput - goodput).abs() < 1e-6, "{:?}", window.ports);
     }
 }

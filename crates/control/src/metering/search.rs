@@ -40,6 +40,8 @@ pub(super) struct Search {
     current: Option<Current>,
     /// Whether any limit was taken or given up.
     pub moved: bool,
+    /// Whether a trial ended without anything seen.
+    pub unseen: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -62,7 +64,7 @@ impl Search {
     ) -> Search {
         justify.reverse();
         groups.reverse();
-        Search { bounds, promising, give, justify, groups, current: None, moved: false }
+        Search { bounds, promising, give, justify, groups, current: None, moved: false, unseen: false }
     }
 
     /// What to try next; `None` at the end. `rates` are the ports' usual ones under the limits in force, `limits`.

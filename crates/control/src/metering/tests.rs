@@ -9,7 +9,7 @@ use super::*;
 const MBPS: f64 = 1e6;
 
 fn spec() -> PortSpec {
-    PortSpec { line: Rate::from_gbps(10), limitable: true, counted: true, protected: false }
+    PortSpec { line: Rate::from_gbps(10), limitable: true, counted: true, protected: false, edge: true }
 }
 
 fn bounds() -> Bounds {
@@ -183,6 +183,29 @@ fn leaving(limits: &[f64], window: u32) -> Vec<f64> {
     }
 }
 
+/// Port 0 shares with port 1, which asks for 400, until the capacity grows at window 7,000.
+fn growing(limits: &[f64], window: u32) -> Vec<f64> {
+    let capacity = if window < 7_000 { 1_000.0 } else { 4_000.0 };
+    let asked = [limits[0].min(3_000.0), limits[1].min(400.0)];
+    let factor = (capacity / total(&asked)).min(1.0);
+    asked.map(|asked| asked * factor).to_vec()
+}
+
+/// Under its limit port 0 cannot show that there is more, and port 1 has all that it asks for: no rate changes.
+#[test]
+fn a_limit_goes_when_the_capacity_behind_it_grows() {
+    for seed in 0..5 {
+        let mut run = Run::headway(Objective::Fair, 2, growing, 0.03, seed);
+        run.steps(7_000);
+        let limit = run.controller.chosen()[0].expect("a limit");
+        assert!((500..800).contains(&(limit.bps() / 1_000_000)), "seed {seed}: {limit}");
+        run.steps(400);
+        assert_eq!(run.controller.chosen()[0], None, "seed {seed}");
+        run.steps(600);
+        assert!(run.mean(600, total) > 0.95 * 3_400.0, "seed {seed}: {}", run.mean(600, total));
+    }
+}
+
 #[test]
 fn a_flat_total_is_left_alone() {
     for seed in 0..20 {
@@ -280,6 +303,57 @@ fn a_limit_goes_when_the_others_are_gone() {
     }
 }
 
+/// Any limit on port 0 costs all of them half, and for a window after it is lifted, too.
+#[test]
+fn the_window_after_a_harmful_trial_counts_for_nothing() {
+    let plant: Plant = |limits, _| if limits[0].is_finite() { vec![100.0, 50.0] } else { vec![800.0, 200.0] };
+    let mut run = Run::headway(Objective::Total, 2, plant, 0.0, 1);
+    let mut lifted = false;
+    for _ in 0..300 {
+        let before = run.controller.limits().to_vec();
+        run.step();
+        let after = run.controller.limits().to_vec();
+        if before.iter().any(Option::is_some) && after.iter().all(Option::is_none) && !lifted {
+            lifted = true;
+            // this window shows what is left of the candidate
+            for (reading, rate) in run.readings.iter_mut().zip([200.0, 60.0]) {
+                reading.into.bytes += (rate * MBPS / 8.0) as u64;
+            }
+            run.now += Span::from_secs(1);
+            run.controller.observe(run.now, &run.readings);
+            assert_eq!(run.controller.references(), 0, "of the next trial");
+        }
+    }
+    assert!(lifted, "a limit was tried");
+}
+
+/// Readings fail during the first block of a search: it is repeated, and tighter rates are tried as without.
+#[test]
+fn a_block_that_was_not_seen_is_repeated_and_ends_no_screening() {
+    let mut run = Run::headway(Objective::Total, 5, shared, 0.0, 1);
+    let (mut failed, mut tried) = (0, Vec::new());
+    for _ in 0..200 {
+        run.step();
+        let limit = run.controller.limits()[0];
+        if limit.is_some() && tried.last() != Some(&limit) {
+            tried.push(limit);
+        }
+        if limit.is_some() && failed < 4 {
+            failed += 1;
+            run.now += Span::from_secs(1);
+            run.controller.observe(run.now, &[]);
+        } else if limit.is_none() && tried.last().is_some_and(Option::is_some) {
+            tried.push(None);
+        }
+    }
+    let tried: Vec<Rate> = tried.into_iter().flatten().collect();
+    assert_eq!(tried[0], tried[1], "once more: {tried:?}");
+    assert!(
+        tried[2..].windows(2).all(|pair| pair[1] < pair[0]) && tried.len() >= 5,
+        "and then tighter ones: {tried:?}"
+    );
+}
+
 #[test]
 fn readings_that_fail_for_long_lift_all_limits() {
     let mut run = Run::headway(Objective::Fair, 5, shared, 0.02, 1);
@@ -352,6 +426,34 @@ fn aimd_keeps_the_delay_near_its_target() {
     let mean = delays[1_000..].iter().sum::<f64>() / 1_000.0;
     assert!(mean < 50.0, "without limits it is 100 ms: {mean}");
     assert!(total(&in_mbps(controller.limits())) > 700.0);
+}
+
+/// What goes out to a host is limited, and its sender keeps a queue at the switch, whatever the limit. The queue is the
+/// limit's own, so the limit stays near the line.
+#[test]
+fn aimd_does_not_feed_on_the_queue_of_its_own_limit() {
+    let ports = vec![PortSpec { line: Rate::from_mbps(100), ..spec() }; 2];
+    let bounds = Bounds { least: Rate::from_mbps(10), most: Rate::from_mbps(100) };
+    let (target, step) = (Span::from_millis(5), Rate::from_mbps(1));
+    let mut controller = AimdDelay::new(ports, Direction::Out, bounds, target, step).unwrap();
+    let (mut readings, mut now, mut sum) = (vec![Reading::default(); 2], Time::ZERO, 0.0);
+    for window in 0..2_000 {
+        let rates = in_mbps(controller.limits()).iter().map(|limit| limit.min(100.0)).collect::<Vec<_>>();
+        for (reading, rate) in readings.iter_mut().zip(&rates) {
+            reading.out.bytes += (rate * MBPS / 80.0) as u64;
+            // empty at first, so that there is a baseline; then 10 ms at the line's rate
+            reading.out.queue = Bytes::new(if window < 10 { 0 } else { 125_000 });
+        }
+        now += Span::from_millis(100);
+        controller.observe(now, &readings);
+        sum += total(&rates) / 2_000.0;
+    }
+    assert!(
+        controller.limits().iter().flatten().all(|limit| *limit > Rate::from_mbps(50)),
+        "{:?}",
+        controller.limits()
+    );
+    assert!(sum > 150.0, "{sum}");
 }
 
 /// A reading of anything.

@@ -90,17 +90,24 @@ pub(super) struct Trial {
     reference: Vec<Sample>,
     measured: Vec<Sample>,
     differences: Vec<Difference>,
+    /// Blocks without enough valid windows.
+    voids: u32,
 }
 
 impl Trial {
     pub fn new(candidate: Vec<Option<Rate>>, timing: Timing, worst: f64) -> Trial {
         let (reference, measured, differences) = Default::default();
-        Trial { candidate, timing, worst, step: 0, reference, measured, differences }
+        Trial { candidate, timing, worst, step: 0, reference, measured, differences, voids: 0 }
     }
 
     /// Whether the next window begins a block.
     pub fn between_blocks(&self) -> bool {
         self.step == 0
+    }
+
+    /// Whether the candidate is in force in the next window.
+    pub fn deviates(&self) -> bool {
+        matches!(self.part(), Part::Entering | Part::Candidate)
     }
 
     /// The part that the next window belongs to.
@@ -137,11 +144,23 @@ impl Trial {
         let (reference, measured) = (std::mem::take(&mut self.reference), std::mem::take(&mut self.measured));
         let enough = self.timing.measure as usize;
         if reference.len() < enough || measured.len() < enough {
+            self.voids += 1;
             return Outcome::Void;
         }
         let difference = between(&reference, &measured);
         self.differences.push(difference);
         Outcome::Block(difference)
+    }
+
+    /// Windows of the block's reference so far.
+    #[cfg(test)]
+    pub fn references(&self) -> usize {
+        self.reference.len()
+    }
+
+    /// Void blocks so far.
+    pub fn voids(&self) -> u32 {
+        self.voids
     }
 
     /// Whole blocks so far.

@@ -111,13 +111,22 @@ impl Limiter {
             let past = self.by_time >= increase.threshold;
             let period = if past { increase.timer.1 } else { increase.timer.0 };
             self.expires = self.expires.saturating_add(period);
-            if past && self.is_restored() && self.expires <= now {
+            if past && self.is_still(increase) && self.expires <= now {
                 // Nothing moves any more: the cycles of a long silence are only counted.
                 let cycles = now.since(self.expires).picos() / period.picos() + 1;
                 self.by_time = self.by_time.saturating_add(u32::try_from(cycles).unwrap_or(u32::MAX));
                 self.expires = self.expires.saturating_add(period.saturating_mul(cycles));
             }
         }
+    }
+
+    /// Whether further cycles of the timer move nothing, however many: the line's rate is back, or the target is reached
+    /// and its steps are zero.
+    fn is_still(&self, increase: &Increase) -> bool {
+        let hyper = self.by_bytes >= increase.hyper_from;
+        let step = if hyper { increase.hyper } else { increase.additive };
+        let lasts = !hyper || self.by_time >= increase.hyper_from;
+        self.is_restored() || self.current >= self.target && step.is_zero() && lasts
     }
 
     /// A cycle has ended.

@@ -118,3 +118,27 @@ fn a_flow_that_has_its_rate_again_is_released() {
     point.advance(at(1_000_000));
     assert_eq!((point.is_active(), point.rate()), (false, LINE));
 }
+
+/// With steps of zero the target is never the line's rate, and nothing moves once it is reached: a silence of an hour is
+/// passed at once, though it has 3.6 · 10⁹ cycles of a microsecond.
+#[test]
+fn a_silence_is_passed_at_once_without_steps() {
+    let zero = Rate::from_bps(0);
+    let cycle = Span::from_micros(1);
+    let increase = limiter::Increase {
+        threshold: 5,
+        hyper_from: 6,
+        additive: zero,
+        hyper: zero,
+        timer: (cycle, cycle),
+        bytes: (Bytes::new(1000), Bytes::new(1000)),
+    };
+    let mut limiter = Limiter::new(LINE);
+    for bytes in [0, 20_000] {
+        (0..2).for_each(|_| limiter.cut(at(0), 0.5, false, Rate::from_mbps(1), &increase));
+        let target = limiter.target();
+        limiter.on_sent(Bytes::new(bytes), &increase);
+        limiter.advance(Time::ZERO + Span::from_secs(3600), &increase);
+        assert_eq!((limiter.rate(), limiter.target()), (target, target));
+    }
+}

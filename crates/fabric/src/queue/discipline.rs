@@ -97,6 +97,11 @@ pub(crate) trait Scheduler {
         0
     }
 
+    /// Bytes of `priority` that have been queued so far, if it has a queue of its own.
+    fn entered(&self, _priority: u8) -> Option<u64> {
+        None
+    }
+
     /// Drops all that waits and forgets what was learnt from it, as Linux does when a link goes down
     /// (`net/sched/sch_generic.c: dev_reset_queue`).
     fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>);

@@ -11,7 +11,7 @@ use super::discipline::{Chosen, PortParameters, Scheduler, Spec, Verdict, Waitin
 use super::drop_tail::DropTail;
 use super::fifo::{Backlog, Fifo};
 use super::limit::Limit;
-use crate::bucket::Bucket;
+use crate::bucket::{Bucket, Gate};
 use crate::pool::{FrameHandle, Pool};
 
 /// What happens to frames beyond a limit.
@@ -47,7 +47,7 @@ impl Spec for LimitedSpec {
             first: 0,
             excess: self.excess,
             burst: self.burst,
-            bucket: None,
+            gate: Gate::default(),
             port: Line { rate: port.rate, gap: port.gap },
             busy: Time::ZERO,
             last: Last { leaves: Time::ZERO, bucket: None },
@@ -68,7 +68,7 @@ pub(crate) struct Limited {
     first: u64,
     excess: Excess,
     burst: Bytes,
-    bucket: Option<Bucket>,
+    gate: Gate,
     port: Line,
     /// When the frame that was sent last has left.
     busy: Time,
@@ -105,36 +105,34 @@ impl Last {
 impl Limited {
     /// Another limit from `now` on, or none. The port has to be woken.
     pub fn set<B: Copy>(&mut self, now: Time, rate: Option<Rate>, pool: &Pool<B>) {
-        match (&mut self.bucket, rate) {
-            (Some(bucket), Some(rate)) => bucket.change(now, rate),
-            (own, rate) => *own = rate.map(|rate| Bucket::new(now, rate, self.burst)),
-        }
-        self.last = Last { leaves: self.busy, bucket: self.gate().copied() };
+        self.gate.set(now, rate, self.burst);
+        self.last = Last { leaves: self.busy, bucket: self.shaper().copied() };
         for packet in self.fifo.iter(pool) {
             self.last.add(now, u64::from(packet.size), self.port);
         }
     }
 
-    fn gate(&self) -> Option<&Bucket> {
-        self.bucket.as_ref().filter(|_| self.excess == Excess::Waits)
+    fn shaper(&self) -> Option<&Bucket> {
+        self.gate.get().filter(|_| self.excess == Excess::Waits)
     }
 }
 
 impl Scheduler for Limited {
     fn admit(&mut self, now: Time, (bytes, frames): (Bytes, u32), size: u16) -> Verdict {
-        let verdict = self.queue.offer(bytes, frames, size);
-        let size = u64::from(size);
-        if let (Some(bucket), Excess::Drops, true) = (&mut self.bucket, self.excess, verdict != Verdict::Drop) {
-            if !bucket.fits(size) || bucket.holds(size) > now {
-                return Verdict::Drop;
-            }
-            bucket.take(now, size);
+        let size_in_bytes = u64::from(size);
+        let policer = self.gate.get().filter(|_| self.excess == Excess::Drops);
+        if policer.is_some_and(|bucket| !bucket.fits(size_in_bytes) || bucket.holds(size_in_bytes) > now) {
+            return Verdict::Drop;
         }
-        verdict
+        self.queue.offer(bytes, frames, size)
     }
 
     fn enqueue<B: Copy>(&mut self, frame: FrameHandle, waiting: &mut Waiting<'_, B>) -> Result<(), FrameHandle> {
         let size = waiting.size(&frame);
+        // not before: a shared buffer may have refused it
+        if let (Some(bucket), Excess::Drops) = (self.gate.get_mut(), self.excess) {
+            bucket.take(waiting.now, size);
+        }
         if self.fifo.is_empty() {
             self.first = size;
         }
@@ -149,7 +147,7 @@ impl Scheduler for Limited {
         }
         let taken = waiting.pop(&mut self.fifo)?;
         self.first = self.fifo.first_size(waiting.pool).unwrap_or(0);
-        if let (Some(bucket), Excess::Waits) = (&mut self.bucket, self.excess) {
+        if let (Some(bucket), Excess::Waits) = (self.gate.get_mut(), self.excess) {
             bucket.take(waiting.now, taken.size);
         }
         let Line { rate, gap } = self.port;
@@ -162,12 +160,12 @@ impl Scheduler for Limited {
     }
 
     fn ready(&self, _backlog: &Backlog) -> Time {
-        if self.fifo.is_empty() { Time::NEVER } else { self.gate().map_or(Time::ZERO, |gate| gate.holds(self.first)) }
+        if self.fifo.is_empty() { Time::NEVER } else { self.shaper().map_or(Time::ZERO, |gate| gate.holds(self.first)) }
     }
 
     fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {
         waiting.flush(&mut self.fifo);
-        self.last = Last { leaves: self.busy, bucket: self.gate().copied() };
+        self.last = Last { leaves: self.busy, bucket: self.shaper().copied() };
     }
 
     fn count<B: Copy>(&self, pool: &Pool<B>) -> Backlog {
@@ -182,7 +180,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Endpoint, Fabric, Graph, LinkId, Packet, QueueSpec, Step, Wire};
+    use crate::{Endpoint, Fabric, Graph, LinkId, Packet, QueueSpec, SharedBufferSpec, Step, Wire};
 
     const LINE: Rate = Rate::from_gbps(1);
 
@@ -224,7 +222,7 @@ mod tests {
                     match self.fabric.arrival(&mut self.queue, now, source.entity()) {
                         Step::Delivered(_, packet) => self.left.push((now, packet.size)),
                         Step::Discarded(..) => self.refused += 1,
-                        Step::Forwarded => unreachable!("one hop"),
+                        Step::Forwarded => {}
                     }
                 } else {
                     self.fabric.departure(&mut self.queue, now, source.entity(), sequence);
@@ -273,6 +271,38 @@ mod tests {
         assert_eq!(bench.left[2..], [(at(1_012_000), 1_500), (at(1_024_000), 1_500)]);
     }
 
+    /// 100 Mb/s is 80 ns a byte: 1,000 bytes come back in the 80 µs without a limit, and not the whole burst.
+    #[test]
+    fn a_limit_that_comes_and_goes_does_not_bring_a_burst_each_time() {
+        let limit = Some(Rate::from_mbps(100));
+        let mut policed = Bench::new(limited(Excess::Drops, None));
+        policed.limit(at(0), limit);
+        assert!(policed.offer(at(0), 1_500) && policed.offer(at(0), 1_500));
+        policed.limit(at(0), None);
+        policed.until(at(80_000));
+        policed.limit(at(80_000), limit);
+        assert_eq!([1_000, 64].map(|size| policed.offer(at(80_000), size)), [true, false]);
+        let mut shaped = Bench::new(limited(Excess::Waits, None));
+        shaped.limit(at(0), limit);
+        assert!(shaped.offer(at(0), 1_500) && shaped.offer(at(0), 1_500));
+        shaped.until(at(40_000));
+        shaped.limit(at(40_000), None);
+        shaped.limit(at(40_000), limit);
+        assert!(shaped.offer(at(40_000), 1_500));
+        shaped.until(Time::NEVER);
+        assert_eq!(Bench::started(&shaped.left[2]), at(120_000).picos());
+        let mut far = Bench::new(QueueSpec::DropTail { limit: None, mark: None });
+        far.fabric.allow_policing(far.link, Bytes::new(3_000));
+        far.fabric.police(at(0), far.link, limit);
+        assert!(far.offer(at(0), 1_500) && far.offer(at(0), 1_500));
+        far.until(at(30_000));
+        far.fabric.police(at(30_000), far.link, None);
+        far.fabric.police(at(30_000), far.link, limit);
+        assert!(far.offer(at(30_000), 1_500));
+        far.until(Time::NEVER);
+        assert_eq!(far.fabric.counters(far.link).policed.frames, 1);
+    }
+
     #[test]
     fn policed_frames_beyond_the_burst_are_dropped_and_counted() {
         let mut bench = Bench::new(limited(Excess::Drops, None));
@@ -300,6 +330,33 @@ mod tests {
         assert!(bench.offer(at(60_000), 1_500));
         bench.until(Time::NEVER);
         assert_eq!(bench.fabric.counters(bench.link).delivered.frames, 3);
+    }
+
+    /// A switch with room for one frame; 100 Mb/s is 80 ns a byte.
+    #[test]
+    fn a_frame_that_the_shared_buffer_refuses_takes_nothing_from_the_bucket() {
+        let drop_tail = QueueSpec::DropTail { limit: None, mark: None };
+        let wire = |queue, rate| Wire { rate, delay: Span::ZERO, gap: Bytes::ZERO, loss: 0.0, queue };
+        let mut graph = Graph::new();
+        let [a, b] = ["a", "b"].map(|name| graph.add_host(name, Span::ZERO).unwrap());
+        let switch = graph.add_switch("s", Span::ZERO).unwrap();
+        let fast = wire(drop_tail, Rate::from_gbps(100));
+        let (first, _) = graph.connect(a, switch, fast, fast).unwrap();
+        let slow = wire(drop_tail, LINE);
+        let (link, _) = graph.connect(switch, b, wire(limited(Excess::Drops, None), LINE), slow).unwrap();
+        let shared = SharedBufferSpec { size: Bytes::new(2_000), alpha: 1_000.0, reserve: Bytes::ZERO };
+        graph.share_buffer(switch, shared);
+        let mut fabric = Fabric::new(&graph, Streams::new(1));
+        let hop = fabric.routes.insert(&[first, link], Endpoint(7));
+        let mut bench = Bench { fabric, queue: EventQueue::new(), link, hop, left: Vec::new(), refused: 0 };
+        bench.limit(at(0), Some(Rate::from_mbps(100)));
+        // the second comes while the first is sent; the third finds an empty buffer
+        for start in [0, 1_000, 20_000] {
+            bench.until(at(start));
+            assert!(bench.offer(at(start), 1_500));
+        }
+        bench.until(Time::NEVER);
+        assert_eq!((bench.left.len(), bench.refused), (2, 1), "3,000 bytes pass at once");
     }
 
     proptest! {

@@ -153,6 +153,13 @@ macro_rules! disciplines {
                 }
             }
 
+            fn entered(&self, priority: u8) -> Option<u64> {
+                match self {
+                    $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.entered(priority),)*
+                    AnyScheduler::Dcb(queue) => queue.entered(priority),
+                }
+            }
+
             fn leaves(&self) -> Time {
                 match self {
                     $($(#[cfg($cfg)])? AnyScheduler::$scheduler(queue) => queue.leaves(),)*

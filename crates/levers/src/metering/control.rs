@@ -54,6 +54,9 @@ record! {
         /// The weight of Jain's index: at 1, a doubled index is worth a doubled total; 0.2 when left out.
         #[range(0.0..=100.0)]
         pub fairness: Option<f64>,
+        /// Groups of hosts whose ports count in the objective, and share the capacity; when left out, all that may be
+        /// limited, are protected, or send (receive, where that is limited).
+        pub counted: Option<Vec<Name>>,
         /// Groups of hosts that are protected.
         pub protect: Option<Vec<Name>>,
         /// How often their bytes count; 4 when left out.
@@ -114,6 +117,21 @@ impl ControlRecord {
                 let message = format!("`{key}` is of `kind = \"{}\"`", of.as_str());
                 all.push(Mistake { key, message, label: "of another controller", help: Some("leave it out") });
             }
+        }
+        if self.counted.is_some() && self.kind == AimdDelay {
+            let message = format!("`counted` is not of `kind = \"{}\"`", AimdDelay.as_str());
+            all.push(Mistake { key: "counted", message, label: "of other controllers", help: Some("leave it out") });
+        }
+        if let (Some(counted), Some(protect)) = (&self.counted, &self.protect)
+            && let Some(group) = protect.iter().find(|group| !counted.contains(group))
+        {
+            let message = format!("`{group}` is protected, and its ports do not count");
+            all.push(Mistake {
+                key: "counted",
+                message,
+                label: "without it",
+                help: Some("add the group to `counted`"),
+            });
         }
         let objective = self.objective();
         let pairs = [

@@ -161,6 +161,15 @@ fn other_traffics_do_not_count() {
 }
 
 #[test]
+fn all_traffic_is_that_of_all_names_without_the_parts_of_parts() {
+    let mut flows: Vec<FlowRecord> = (0..4).map(|id| flow(id, Some(1), 0, Some(10))).collect();
+    for (flow, traffic) in flows.iter_mut().zip(["short", "web/fast", "web/fast/connect", "long"]) {
+        flow.traffic = traffic.into();
+    }
+    assert_eq!(Metric::Flows.evaluate(&outcome(flows), crate::ALL_TRAFFIC, None), Some(3.0));
+}
+
+#[test]
 fn a_window_takes_samples_up_to_its_end_and_flows_from_its_start() {
     let mut outcome = outcome(vec![flow(0, Some(1), 100, Some(110)), flow(1, Some(1), 200, Some(220))]);
     let sample = |ms, entity: &str, metric: &str, value| Sample {

@@ -164,7 +164,8 @@ fn operand(scenario: &ScenarioRecord, operand: &OperandRecord, path: &[&str], ch
             checker.problem(&at("minus"), message, "", Some("name the policy that it is compared with"));
         }
     }
-    if let Some(traffic) = &operand.traffic {
+    // the traffic of all names
+    if let Some(traffic) = operand.traffic.as_ref().filter(|traffic| traffic.as_str() != "*") {
         let known: Vec<String> = scenario.traffic.iter().flat_map(TrafficRecord::reported).collect();
         checker.known(&at("traffic"), traffic, "traffic", known.iter().map(String::as_str));
     }

@@ -43,6 +43,9 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
                 times(scenario, name, (flows.start, flows.stop), &index, checker);
                 arrival(scenario, name, &flows.arrival, &index, checker);
             }
+            // for hosts of another kind than these are
+            TrafficKind::PartitionAggregate(_) | TrafficKind::EventBuilder(_) | TrafficKind::Http(_)
+                if !traffic.takes_part(scenario) => {}
             TrafficKind::PartitionAggregate(own) => tree::check(scenario, name, own, &index, checker),
             TrafficKind::EventBuilder(own) => event_builder::check(scenario, name, own, &index, checker),
             TrafficKind::Http(own) => http::check(scenario, name, own, &index, checker),
@@ -80,7 +83,7 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
             cards(model, name, checker);
         }
         if let Some(server) = &group.server {
-            http::server(server, group, name, checker);
+            http::server(scenario, server, group, name, checker);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::arrivals::times;
 use crate::checker::Checker;
-use crate::schema::{HostKind, HostsRecord, HttpRecord, ScenarioRecord, ServerRecord, SizeKind};
+use crate::schema::{HostKind, HostsRecord, HttpRecord, ScenarioRecord, ServerRecord, SizeKind, TrafficKind};
 
 pub(super) fn check(scenario: &ScenarioRecord, name: &str, http: &HttpRecord, index: &str, checker: &mut Checker) {
     group(scenario, name, &http.to, &["traffic", index, "to"], checker);
@@ -65,7 +65,19 @@ fn group(scenario: &ScenarioRecord, name: &str, group: &str, path: &[&str], chec
 }
 
 /// Checks the server of the host group `name`.
-pub(super) fn server(server: &ServerRecord, group: &HostsRecord, name: &str, checker: &mut Checker) {
+pub(super) fn server(
+    scenario: &ScenarioRecord,
+    server: &ServerRecord,
+    group: &HostsRecord,
+    name: &str,
+    checker: &mut Checker,
+) {
+    let asked = |kind: &TrafficKind| matches!(kind, TrafficKind::Http(http) if http.to.as_str() == name);
+    if !scenario.traffic.iter().any(|traffic| asked(&traffic.kind)) {
+        let message = format!("`hosts.{name}.server` serves web clients, and no traffic has any that ask it");
+        let help = format!("add [[traffic]] of kind = \"http\" with to = \"{name}\", or leave `server` out");
+        checker.problem(&["hosts", name, "server"], message, "", Some(&help));
+    }
     let costs = [
         ("cpu-per-connection", server.cpu_per_connection),
         ("cpu-per-request", server.cpu_per_request),

@@ -30,6 +30,7 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
                 checker.problem(&[&path[..], &[mistake.key]].concat(), message, mistake.label, mistake.help);
             }
             names(scenario, control.protect.as_deref().unwrap_or(&[]), &[&path[..], &["protect"]].concat(), checker);
+            names(scenario, control.counted.as_deref().unwrap_or(&[]), &[&path[..], &["counted"]].concat(), checker);
             if control.interval > end {
                 let message = format!("policy `{}`: ports are never read in a run of {end}", policy.name);
                 checker.problem(&[&path[..], &["interval"]].concat(), message, "longer than the run", None);

@@ -1,15 +1,15 @@
 //! Limits on ports, from groups of hosts to links.
 
 use headway_control::metering::PortSpec;
-use headway_fabric::{Excess, Graph, Limit, LimitedSpec, LinkId, NodeKind, QueueSpec};
-use headway_language::{Amount, OrOff};
-use headway_levers::metering::{ControlRecord, ExcessWord, MeteringRecord, Way};
+use headway_fabric::{Excess, Graph, Limit, LimitedSpec, LinkId, NodeId, NodeKind, QueueSpec};
+use headway_language::{Amount, Name, OrOff};
+use headway_levers::metering::{ControlKind, ControlRecord, ExcessWord, MeteringRecord, Way};
 use headway_transport::{Control, LimitChange, Metered, MeteredPort, Metering};
 use headway_units::{Bytes, Rate, Span, Time};
 
 use super::error::PlanError;
 use super::network::Network;
-use crate::schema::ScenarioRecord;
+use crate::schema::{ScenarioRecord, TrafficKind};
 
 /// Limits on ports under a policy.
 #[derive(Debug, Clone)]
@@ -59,8 +59,15 @@ impl MeteringPlan {
             let message = "no host of `ports` is at a switch, so there is nothing to limit";
             return Err(PlanError::new(&[&at[..], &["ports"]].concat(), message));
         };
-        let specs = specs(record, network, &ports);
+        let specs = specs(scenario, record, network, &ports);
         if let Some(control) = &record.control {
+            let counted = specs.iter().filter(|spec| spec.counted).count();
+            if counted < 2 && control.kind != ControlKind::AimdDelay {
+                let message = format!("{counted} of the ports of switches counts: there is nobody to share with");
+                let key = if control.counted.is_some() { "counted" } else { "kind" };
+                let fault = PlanError::new(&[&at[..], &["control", key]].concat(), message);
+                return Err(fault.help("name the groups whose traffic counts: counted = [\"web\", \"storage\"]"));
+            }
             let trial = control.controller(specs.clone(), record.way, fastest);
             trial.map_err(|error| PlanError::new(&[&at[..], &["control"]].concat(), error.to_string()))?;
         }
@@ -127,19 +134,59 @@ fn queue(record: &MeteringRecord, graph: &Graph, link: LinkId, excess: Excess) -
     Some(QueueSpec::Limited(LimitedSpec { limit, mark, excess, burst: record.burst }))
 }
 
-fn specs(record: &MeteringRecord, network: &Network, ports: &[MeteredPort]) -> Vec<PortSpec> {
+/// What a controller is told about `ports`.
+fn specs(
+    scenario: &ScenarioRecord,
+    record: &MeteringRecord,
+    network: &Network,
+    ports: &[MeteredPort],
+) -> Vec<PortSpec> {
     let graph = &network.built.graph;
-    let protect = record.control.as_ref().and_then(|control| control.protect.as_deref()).unwrap_or(&[]);
-    let of = |out: LinkId, groups: &[headway_language::Name]| {
-        let to = graph.link(out).to;
-        graph.node(to).kind == NodeKind::Host && groups.iter().any(|group| network.group(group.as_str()).contains(&to))
+    let control = record.control.as_ref();
+    let of = |groups: Option<&Vec<Name>>| -> Vec<NodeId> {
+        groups.into_iter().flatten().flat_map(|group| network.group(group.as_str())).copied().collect()
     };
+    let protect = of(control.and_then(|control| control.protect.as_ref()));
+    let named = control.and_then(|control| control.counted.as_ref());
+    let counted = if named.is_some() { of(named) } else { busy(scenario, record.way, network) };
     let spec = |port: &MeteredPort| {
+        let host = graph.link(port.out).to;
         let limitable = port.metered != Metered::Nothing;
-        let protected = of(port.out, protect);
-        PortSpec { line: graph.link(port.out).wire.rate, limitable, counted: limitable || protected, protected }
+        let protected = protect.contains(&host);
+        let counted = counted.contains(&host) || named.is_none() && (limitable || protected);
+        let edge = graph.node(host).kind == NodeKind::Host;
+        PortSpec { line: graph.link(port.out).wire.rate, limitable, counted, protected, edge }
     };
     ports.iter().map(spec).collect()
+}
+
+/// The hosts whose ports carry data the way that is limited, each byte at one of them: who sends into the switches, or who
+/// receives. Of web traffic that is the clients either way, since their servers' ports carry the same again. Of commands it
+/// is not known.
+fn busy(scenario: &ScenarioRecord, way: Way, network: &Network) -> Vec<NodeId> {
+    let mut hosts: Vec<NodeId> = Vec::new();
+    for traffic in scenario.traffic.iter().filter(|traffic| traffic.takes_part(scenario)) {
+        let groups: Vec<&Name> = match (&traffic.kind, way) {
+            (TrafficKind::Flows(flows), Way::Out) => vec![&flows.to],
+            (TrafficKind::Flows(flows), Way::Into) => match &flows.from {
+                Some(from) => vec![from],
+                None => {
+                    let to = network.group(flows.to.as_str());
+                    let all = network.groups().flat_map(|(_, hosts)| hosts);
+                    hosts.extend(all.filter(|host| !to.contains(host)));
+                    continue;
+                }
+            },
+            (TrafficKind::PartitionAggregate(tree), Way::Into) => tree.levels.iter().map(|level| &level.on).collect(),
+            (TrafficKind::PartitionAggregate(tree), Way::Out) => vec![&tree.root],
+            (TrafficKind::EventBuilder(own), Way::Into) => vec![&own.readers],
+            (TrafficKind::EventBuilder(own), Way::Out) => vec![&own.builders],
+            (TrafficKind::Http(http), _) => http.clients.iter().map(|clients| &clients.on).collect(),
+            (TrafficKind::Command(_), _) => Vec::new(),
+        };
+        hosts.extend(groups.into_iter().flat_map(|group| network.group(group.as_str())));
+    }
+    hosts
 }
 
 /// Limits from the start, and later ones, in order of time.

@@ -40,7 +40,7 @@ fn profile(scenario: &ScenarioRecord, record: &RoceRecord, at: &[&str]) -> Resul
         let help = format!("at most {most}, or `topology.mtu` = \"4200B\" (4096 B and headers)");
         return Err(PlanError::new(&[at, &["path-mtu"]].concat(), message).help(help));
     }
-    Ok(Roce {
+    let profile = Roce {
         payload: payload.get() as u32,
         retransmission: match record.retransmission {
             Retransmission::GoBackN => transport::Retransmission::GoBackN,
@@ -53,7 +53,14 @@ fn profile(scenario: &ScenarioRecord, record: &RoceRecord, at: &[&str]) -> Resul
         nak_interval: OrOff::get(record.nak_interval),
         timeout: record.timeout,
         cnp_priority: record.cnp_priority,
-    })
+    };
+    let (packets, every) = (profile.window(), record.ack_every);
+    if u64::from(every) > packets {
+        let message = format!("a window of {packets} packets is sent before {every} could be acknowledged");
+        let help = format!("each window would wait for the time-out: at most {packets}, or a larger `window`");
+        return Err(PlanError::new(&[at, &["ack-every"]].concat(), message).help(help));
+    }
+    Ok(profile)
 }
 
 /// What stands for a queue pair where profiles of TCP are asked for the size of packets.

@@ -37,6 +37,7 @@ use headway_fabric::{Endpoint, Graph, LinkId, NodeId, Routes};
 use headway_units::{Bytes, Rate, Span, Time};
 
 use crate::endpoint::{Side, Tenant, number, side};
+use crate::qcn::Told;
 use crate::segment::{Frame, flag};
 
 mod interface;
@@ -160,6 +161,8 @@ pub(crate) enum Taken {
 #[derive(Debug, Default)]
 struct Owner {
     traffic: u16,
+    /// How many senders have had its place before.
+    generation: u32,
     /// Its reaction point, once it was told of congestion.
     reaction: Option<Box<ReactionPoint>>,
     /// The interfaces that it has sent over, with the flow that it is there.
@@ -254,7 +257,14 @@ impl Cards {
         if at >= owners.len() {
             owners.resize_with(at + 1, Owner::default);
         }
-        owners[at] = Owner { traffic, reaction: None, flows: Vec::new() };
+        let generation = owners[at].generation.wrapping_add(1);
+        owners[at] = Owner { traffic, generation, reaction: None, flows: Vec::new() };
+    }
+
+    /// Which sender of frames to `to` there is: another number than of those that had its place before.
+    pub fn generation(&self, to: Endpoint) -> u32 {
+        let (tenant, at) = owner(to);
+        self.owners[tenant].get(at).map_or(0, |owner| owner.generation)
     }
 
     /// The sender of frames to `to` has sent everything, and all of it has left.
@@ -345,13 +355,14 @@ impl Cards {
         self.reaction = Some(reaction);
     }
 
-    /// The sender of frames to `to`, over a line of this rate, is told of congestion. Nobody slows acknowledgements down.
-    pub fn on_feedback(&mut self, now: Time, to: Endpoint, code: u8, line: Rate) {
-        let Some(parameters) = self.reaction.filter(|_| !is_acknowledgement(to)) else { return };
-        let (tenant, at) = owner(to);
-        let Some(owner) = self.owners[tenant].get_mut(at) else { return };
+    /// A sender, over a line of this rate, is told of congestion, if it is still there. Nobody slows acknowledgements down.
+    pub fn on_feedback(&mut self, now: Time, told: &Told, line: Rate) {
+        let Some(parameters) = self.reaction.filter(|_| !is_acknowledgement(told.flow)) else { return };
+        let (tenant, at) = owner(told.flow);
+        let owner = self.owners[tenant].get_mut(at).filter(|owner| owner.generation == told.generation);
+        let Some(owner) = owner else { return };
         let reaction = owner.reaction.get_or_insert_with(|| Box::new(ReactionPoint::new(parameters, line)));
-        reaction.on_feedback(now, code);
+        reaction.on_feedback(now, told.code);
     }
 
     /// A gap frame has left the wire.

@@ -1,14 +1,17 @@
 //! Who sends next over an interface: queue pairs take turns, each as soon as its rate lets it.
 //!
-//! The card gives its port one frame, and the next one when that has left. So its queue never holds more than one frame of
-//! queue pairs, and what stops the port stops them: where frames of their priority
-//! wait at the port, because others go first or because it is paused, queue pairs are held back until something leaves.
+//! The card gives its port one frame, and the next one when that has left. So its queue never holds more than one data frame
+//! of queue pairs and priority, and what stops the port stops them: while the last one waits, because others go first or
+//! because the port is paused, queue pairs of its priority are held back.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use headway_engine::{EventQueue, Source};
-use headway_units::Time;
+use headway_units::{Bytes, Time};
+
+/// How many priorities there are.
+const PRIORITIES: usize = 8;
 
 /// One interface.
 #[derive(Debug)]
@@ -17,8 +20,10 @@ pub(super) struct Interface {
     pub free: Time,
     /// Queue pairs that may send now, in the order of their turns.
     ready: VecDeque<u32>,
-    /// Those that may send, behind a frame that waits at the port.
+    /// Those that may send, behind a frame of the card that waits at the port.
     held: Vec<u32>,
+    /// By priority, bytes that had joined the port's queue with the last data frame: it waits until so many are gone.
+    joined: [Bytes; PRIORITIES],
     /// Those that may send later.
     later: BinaryHeap<Reverse<(Time, u32)>>,
     /// When the event is that counts, and its number.
@@ -31,8 +36,17 @@ pub(super) struct Interface {
 
 impl Interface {
     pub fn new(source: Source) -> Interface {
-        let (ready, held, later) = (VecDeque::new(), Vec::new(), BinaryHeap::new());
-        Interface { free: Time::ZERO, ready, held, later, armed: Time::NEVER, sequence: 0, firing: false, source }
+        Interface {
+            free: Time::ZERO,
+            ready: VecDeque::new(),
+            held: Vec::new(),
+            joined: [Bytes::ZERO; PRIORITIES],
+            later: BinaryHeap::new(),
+            armed: Time::NEVER,
+            sequence: 0,
+            firing: false,
+            source,
+        }
     }
 
     /// A queue pair, which is not in line, is to send from `at` on.
@@ -55,17 +69,31 @@ impl Interface {
         self.ready.pop_front()
     }
 
+    /// Whether the last data frame of a priority waits at a port of which so many bytes are gone.
+    pub fn waits(&self, priority: u8, gone: Bytes) -> bool {
+        gone < self.joined[usize::from(priority)]
+    }
+
+    /// A data frame has been given to the port, whose queue so many bytes had joined before it and have after it. One that
+    /// was dropped there does not wait.
+    pub fn gave(&mut self, priority: u8, before: Bytes, after: Bytes) {
+        if after > before {
+            self.joined[usize::from(priority)] = after;
+        }
+    }
+
     /// A frame of this queue pair's priority waits at the port: it is held back until something leaves.
     pub fn hold(&mut self, pair: u32) {
         self.held.push(pair);
     }
 
-    /// Something has left the port: those that were held back may try again, in their order. Says whether there are any.
-    pub fn let_go(&mut self) -> bool {
+    /// Something has left the port: those that were held back may try again, in their order. Says how many there are.
+    pub fn let_go(&mut self) -> usize {
+        let held = self.held.len();
         for pair in self.held.drain(..).rev() {
             self.ready.push_front(pair);
         }
-        !self.ready.is_empty()
+        held
     }
 
     /// When something can be sent next.

@@ -10,7 +10,7 @@
 //! here. Left out: queue pairs that several messages share, reads, sends and their credits, the exchange that sets a queue
 //! pair up, packets that are out of order because paths differ (a go-back-N receiver sees a loss), the limit of retries
 //! after which a queue pair fails, and the wrap of sequence numbers at 24 bits. Where TCP sends over the same interface its
-//! frames and those of queue pairs stand in one queue.
+//! frames and those of queue pairs stand in one queue, first in, first out.
 
 use std::collections::BTreeSet;
 
@@ -20,12 +20,13 @@ use headway_engine::{EventClass, Source, Streams};
 use headway_fabric::{Choice, LinkId, NoPath, Packet, ecn, flow_hash};
 use headway_units::{Bytes, Rate, Time};
 
-use crate::endpoint::Tenant;
+use crate::endpoint::{Tenant, number as endpoint_number};
 use crate::environment::Environment;
 use crate::flows::{Flow, Flows};
 use crate::ideal::ideal;
 use crate::measure::{Round, SampleKind, SampleOf};
 use crate::ports::{Ports, SERVICE};
+use crate::qcn::Told;
 use crate::segment::{Frame, NO_EXTRA, Segment, frame_size, unwrap};
 use crate::slots::{SlotPool, put};
 use crate::timer::{Fired, Timer};
@@ -60,6 +61,8 @@ enum End {
 #[derive(Debug)]
 struct QueuePair {
     flow: u32,
+    /// How many queue pairs have had its place before.
+    generation: u32,
     profile: u16,
     /// Which pair of interfaces it takes.
     pair: usize,
@@ -119,8 +122,8 @@ pub(crate) struct QueuePairs {
     interfaces: Vec<Interface>,
     /// Queue pairs listen to QCN.
     reaction: Option<qcn::ReactionParameters>,
-    /// Some interface holds queue pairs back.
-    held: bool,
+    /// How many queue pairs interfaces hold back.
+    held: usize,
     /// By link that leaves a host: its interface, if a queue pair has sent over it.
     by_link: Vec<Option<u32>>,
     ports: Ports,
@@ -131,7 +134,7 @@ pub(crate) struct QueuePairs {
 
 /// Marks entities of [`EventClass::Rdma`] that are interfaces; others are time-outs of queue pairs. Interfaces come later
 /// in an instant: a time-out may have them send in it.
-const INTERFACE: u32 = 1 << 27;
+const INTERFACE: u32 = Source::MAX_ENTITIES / 2;
 
 /// Whose event a time-out is.
 fn timeout_of(place: u32) -> Source {
@@ -154,7 +157,7 @@ impl QueuePairs {
             slots: SlotPool::default(),
             interfaces: Vec::new(),
             reaction: None,
-            held: false,
+            held: 0,
             by_link: Vec::new(),
             ports: Ports::new(streams),
             sent: 0,
@@ -202,9 +205,12 @@ impl QueuePairs {
         let line = env.graph.link(leaving).wire.rate;
         let size = start.size.map(Bytes::get);
         let packets = size.map(|size| size.div_ceil(u64::from(profile.payload)).max(1));
-        let timer = self.pairs.get(place as usize).map_or(Timer::OFF, |before| before.timer);
+        let before = self.pairs.get(place as usize);
+        let (timer, generation) =
+            before.map_or((Timer::OFF, 0), |before| (before.timer, before.generation.wrapping_add(1)));
         let queue_pair = QueuePair {
             flow,
+            generation,
             profile: number,
             pair,
             interface: self.interface(leaving),
@@ -272,11 +278,13 @@ impl QueuePairs {
         while let Some(place) = self.interfaces[number as usize].take(now) {
             let pair = &mut self.pairs[place as usize];
             let profile = &self.profiles[usize::from(pair.profile)];
-            let first = env.net.fabric.routes.ports(pair.routes[End::Responder as usize]).next();
             if let Some(psn) = pair.requester.next(profile) {
-                if env.net.fabric.waiting(first.expect("a route has a link"), pair.priority >> 5) > Bytes::ZERO {
-                    self.interfaces[number as usize].hold(place);
-                    self.held = true;
+                let first = first_link(pair, env);
+                let (_, gone) = env.net.fabric.passed(first, pair.priority >> 5);
+                let interface = &mut self.interfaces[number as usize];
+                if interface.waits(pair.priority >> 5, gone) {
+                    interface.hold(place);
+                    self.held += 1;
                     continue;
                 }
                 pair.in_line = false;
@@ -296,8 +304,8 @@ impl QueuePairs {
         let payload = pair.payload(psn, profile);
         let overhead = if psn == 0 { OVERHEAD + FIRST } else { OVERHEAD };
         let size = frame_size(payload, overhead);
-        let first = env.net.fabric.routes.ports(pair.routes[End::Responder as usize]).next();
-        let wire = &env.graph.link(first.expect("a route has a link")).wire;
+        let first = first_link(pair, env);
+        let wire = &env.graph.link(first).wire;
         let bytes = Bytes::new(u64::from(size) + wire.gap.get());
         let body = Segment { number: psn as u32, data_number: 0, amount: payload, extra: NO_EXTRA };
         pair.requester.sent(psn, profile.retransmission);
@@ -315,9 +323,13 @@ impl QueuePairs {
         }
         let free = now.saturating_add(wire.rate.transmission(bytes));
         let (interface, hop, priority) = (pair.interface, pair.routes[End::Responder as usize], pair.priority);
+        let (before, _) = env.net.fabric.passed(first, priority >> 5);
         self.transmit(now, place, End::Responder, (size, priority, kind::DATA), body, env);
+        let (after, _) = env.net.fabric.passed(first, priority >> 5);
         let left = env.net.fabric.leaves(hop).map_or(free, |left| left.max(free));
-        self.interfaces[interface as usize].free = left;
+        let interface = &mut self.interfaces[interface as usize];
+        interface.gave(priority >> 5, before, after);
+        interface.free = left;
         self.line_up(now, place, env);
     }
 
@@ -356,7 +368,7 @@ impl QueuePairs {
 
     /// Whether some queue pair waits for a port.
     pub fn holds(&self) -> bool {
-        self.held
+        self.held > 0
     }
 
     /// A frame has left the port of `link`, or its queue has been emptied: queue pairs behind it may go on. `None`: of
@@ -368,7 +380,9 @@ impl QueuePairs {
             Some(None) => return,
         };
         for interface in &mut self.interfaces[range] {
-            if interface.let_go() {
+            let held = interface.let_go();
+            if held > 0 {
+                self.held -= held;
                 interface.arm(now, &mut env.net.queue);
             }
         }
@@ -392,13 +406,19 @@ impl QueuePairs {
         self.reaction = Some(reaction);
     }
 
-    /// A switch tells the sender of frames to the end `number` of congestion. Nobody slows answers down.
-    pub fn on_feedback(&mut self, now: Time, number: u32, code: u8, line: Rate) {
-        let place = (number >> 1) as usize;
+    /// Which queue pair has the end `number`: another number than of those that had its place before.
+    pub fn generation(&self, number: u32) -> u32 {
+        self.pairs.get((number >> 1) as usize).map_or(0, |pair| pair.generation)
+    }
+
+    /// A switch tells a sender of congestion, if that is still there. Nobody slows answers down.
+    pub fn on_feedback(&mut self, now: Time, told: &Told, line: Rate) {
+        let number = endpoint_number(told.flow);
         let Some(parameters) = self.reaction.filter(|_| number & 1 == End::Responder as u32) else { return };
-        let Some(pair) = self.pairs.get_mut(place) else { return };
-        let told = pair.told.get_or_insert_with(|| Box::new(qcn::ReactionPoint::new(parameters, line)));
-        told.on_feedback(now, code);
+        let pair = self.pairs.get_mut((number >> 1) as usize).filter(|pair| pair.generation == told.generation);
+        let Some(pair) = pair else { return };
+        let point = pair.told.get_or_insert_with(|| Box::new(qcn::ReactionPoint::new(parameters, line)));
+        point.on_feedback(now, told.code);
     }
 
     // ---- frames ----------------------------------------------------------------------------------------------
@@ -562,6 +582,11 @@ impl QueuePairs {
             }
         }
     }
+}
+
+/// The link over which a queue pair sends data.
+fn first_link(pair: &QueuePair, env: &Environment) -> LinkId {
+    env.net.fabric.routes.ports(pair.routes[End::Responder as usize]).next().expect("a route has a link")
 }
 
 /// The endpoint of one end of a queue pair.

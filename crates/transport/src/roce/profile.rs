@@ -16,7 +16,8 @@ pub struct Roce {
     pub rate: Option<Rate>,
     /// Data on the way at most, rounded down to packets, but one in any case (IRN's BDP cap).
     pub window: Option<Bytes>,
-    /// Acknowledges so many packets at once; at least 1.
+    /// Acknowledges so many packets at once; at least 1, and no more than a window: a full window would wait for the
+    /// time-out.
     pub ack_every: u32,
     /// With go-back-N, packets that still come out of order are reported again after so long; `None` never, as the
     /// InfiniBand specification has it.
@@ -75,11 +76,13 @@ impl Roce {
     pub fn is_sound(&self) -> bool {
         let sizes = (1..=65_000).contains(&self.payload) && self.ack_every > 0 && self.cnp_priority < 8;
         let rates = self.rate.is_none_or(|rate| !rate.is_zero());
-        sizes && rates && !self.timeout.is_zero() && self.control.is_none_or(|control| control.are_sound())
+        let answered = u64::from(self.ack_every) <= self.window();
+        let parts = !self.timeout.is_zero() && self.control.is_none_or(|control| control.are_sound());
+        sizes && rates && parts && answered
     }
 
-    /// Packets that may be on their way.
-    pub(super) fn window(&self) -> u64 {
-        self.window.map_or(u64::MAX, |window| (window.get() / u64::from(self.payload)).max(1))
+    /// Packets that may be on their way; [`u64::MAX`] if nothing bounds them.
+    pub fn window(&self) -> u64 {
+        self.window.map_or(u64::MAX, |window| (window.get() / u64::from(self.payload.max(1))).max(1))
     }
 }

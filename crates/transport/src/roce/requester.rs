@@ -93,10 +93,9 @@ impl Requester {
     /// Beside that, `beyond` has arrived and `cumulative` has not. Says whether there is news of `cumulative`.
     pub fn on_nak(&mut self, cumulative: u64, beyond: u64, retransmission: Retransmission) -> bool {
         let news = self.on_ack(cumulative);
-        if cumulative < self.una {
-            return news;
-        }
         match retransmission {
+            // an old report is of what has been repeated since
+            Retransmission::GoBackN if cumulative < self.una => {}
             Retransmission::GoBackN => self.next = self.una,
             Retransmission::SelectiveRepeat if beyond > self.una && beyond < self.fresh => {
                 self.arrived.insert(beyond, beyond + 1);
@@ -113,5 +112,35 @@ impl Requester {
         self.timeouts += 1;
         self.next = self.una;
         self.lost_below = self.fresh;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets 2 and 4 of six are lost. The reports of 3 and 5 come after the acknowledgement of the repeated 2, and say all
+    /// the same that 3 and 5 are there: 4 alone is repeated.
+    #[test]
+    fn an_old_report_says_what_has_arrived() {
+        let profile = Roce { retransmission: Retransmission::SelectiveRepeat, ..Roce::default() };
+        let repair = Retransmission::SelectiveRepeat;
+        let mut requester = Requester::new(Some(6));
+        (0..6).for_each(|psn| requester.sent(psn, repair));
+        assert!(requester.on_ack(4), "2 was repeated, and 3 had arrived");
+        assert!(!requester.on_nak(2, 5, repair), "no news of what is in order");
+        assert_eq!(requester.next(&profile), Some(4));
+        requester.sent(4, repair);
+        assert_eq!(requester.next(&profile), None, "5 is there");
+    }
+
+    /// With go-back-N it is of a time before the repetition.
+    #[test]
+    fn an_old_report_repeats_nothing_with_go_back_n() {
+        let mut requester = Requester::new(Some(6));
+        (0..6).for_each(|psn| requester.sent(psn, Retransmission::GoBackN));
+        requester.on_ack(4);
+        requester.on_nak(2, 5, Retransmission::GoBackN);
+        assert_eq!(requester.next(&Roce::default()), None);
     }
 }

@@ -144,6 +144,8 @@ struct Session {
     closes: bool,
     /// The client has closed.
     ended: bool,
+    /// It was reset; the last event of its socket is yet to come.
+    over: bool,
 }
 
 /// All servers of a run.
@@ -201,6 +203,22 @@ impl Servers {
         })
     }
 
+    /// What all servers have done together; the greatest of their greatest.
+    pub fn totals(&self, tcp: &Tcp) -> ServerCounters {
+        let all = self.by_host.keys().filter_map(|&host| self.counters(host, tcp));
+        all.fold(ServerCounters::default(), |sum, own| ServerCounters {
+            accepted: sum.accepted + own.accepted,
+            answered: sum.answered + own.answered,
+            syns_dropped: sum.syns_dropped + own.syns_dropped,
+            cookies: sum.cookies + own.cookies,
+            overflows: sum.overflows + own.overflows,
+            refused: sum.refused + own.refused,
+            most_half_open: sum.most_half_open.max(own.most_half_open),
+            most_waiting: sum.most_waiting.max(own.most_waiting),
+            most_open: sum.most_open.max(own.most_open),
+        })
+    }
+
     /// A connection is being opened to `host`.
     pub fn expect(&mut self, opener: Socket, host: NodeId, tcp: &mut Tcp) {
         if !self.by_host.contains_key(&host) {
@@ -219,6 +237,7 @@ impl Servers {
             unwritten: 0,
             closes: false,
             ended: false,
+            over: false,
         };
         let at = opener.connection as usize;
         if at >= self.sessions.len() {
@@ -243,9 +262,9 @@ impl Servers {
         }
     }
 
-    /// The session at `place`, if it is still the one with this serial number.
+    /// The session at `place`, if it is still the one with this serial number and not over.
     fn session(&mut self, (place, serial): (u32, u32)) -> Option<&mut Session> {
-        self.sessions[place as usize].as_mut().filter(|own| own.serial == serial)
+        self.sessions[place as usize].as_mut().filter(|own| own.serial == serial && !own.over)
     }
 
     /// Something has happened at a server's end of a connection.
@@ -255,7 +274,10 @@ impl Servers {
         let (serial, server, worker) = (session.serial, session.server, session.worker);
         match event {
             SocketEvent::Closed | SocketEvent::Reset => {
-                self.forget(place, tcp);
+                self.leave(place, tcp);
+                if event == SocketEvent::Closed {
+                    self.sessions[place as usize] = None;
+                }
                 self.start_idle(now, server, tcp, env);
             }
             _ if tcp.is_gone(socket) => {}
@@ -289,15 +311,16 @@ impl Servers {
         }
     }
 
-    /// The connection at `place` is over for its server.
-    fn forget(&mut self, place: u32, tcp: &mut Tcp) {
-        let Some(session) = self.sessions[place as usize].take() else { return };
+    /// The connection at `place` is over for its server and leaves its places. It is the server's until it is closed.
+    fn leave(&mut self, place: u32, tcp: &mut Tcp) {
+        let Some(session) = self.sessions[place as usize].as_mut() else { return };
+        session.over = true;
         let server = &mut self.all[session.server as usize];
-        if session.waits {
+        if std::mem::take(&mut session.waits) {
             server.accept.retain(|&(waiting, _)| waiting != place);
             tcp.listening.take(server.node);
         }
-        if let Some(worker) = session.worker {
+        if let Some(worker) = session.worker.take() {
             server.workers[worker as usize].open -= 1;
             server.open -= 1;
         }

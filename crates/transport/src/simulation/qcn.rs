@@ -5,7 +5,8 @@ use headway_units::Time;
 
 use super::Simulation;
 use crate::endpoint::{Tenant, number};
-use crate::qcn::{Qcn, QcnModel, Told};
+use crate::environment::Environment;
+use crate::qcn::{Qcn, QcnModel};
 use crate::segment::Frame;
 
 impl Simulation {
@@ -32,17 +33,23 @@ impl Simulation {
     /// Queues have been sampled.
     pub(super) fn on_notice(&mut self) {
         self.env.net.queue.pop();
-        self.qcn.as_mut().expect("sampled queues mean QCN").on_samples(&mut self.env);
+        let roce = &self.roce;
+        let generation = |flow, env: &Environment| match Tenant::of(flow) {
+            Tenant::Roce => roce.generation(number(flow)),
+            Tenant::Tcp | Tenant::TwoWayTcp | Tenant::Datagram => env.net.cards.generation(flow),
+            Tenant::External | Tenant::Gap | Tenant::MacControl | Tenant::Qcn => 0,
+        };
+        self.qcn.as_mut().expect("sampled queues mean QCN").on_samples(&mut self.env, generation);
     }
 
     /// A feedback frame has reached the card of a source.
     pub(super) fn on_feedback(&mut self, now: Time, frame: &Frame) {
-        let Told { flow, code, over } = Qcn::read(frame, &self.env);
-        let line = self.env.graph.link(over).wire.rate;
-        match Tenant::of(flow) {
-            Tenant::Roce => self.roce.on_feedback(now, number(flow), code, line),
+        let told = Qcn::read(frame, &self.env);
+        let line = self.env.graph.link(told.over).wire.rate;
+        match Tenant::of(told.flow) {
+            Tenant::Roce => self.roce.on_feedback(now, &told, line),
             Tenant::Tcp | Tenant::TwoWayTcp | Tenant::Datagram => {
-                self.env.net.cards.on_feedback(now, flow, code, line);
+                self.env.net.cards.on_feedback(now, &told, line);
             }
             // nobody slows these down
             Tenant::External | Tenant::Gap | Tenant::MacControl | Tenant::Qcn => {}

@@ -11,8 +11,11 @@
 //!   with `net.ipv4.tcp_abort_on_overflow`.
 //! * The accept queue is full when it holds one more than its backlog.
 //!
-//! **Left out:** the options that a cookie has no room for; the end of a half-open connection after so many SYN-ACKs (`tcp_synack_retries`); the rule
-//! that drops young SYNs from an accept queue of three quarters of old kernels.
+//! Linux takes one number for both queues (`sk_max_ack_backlog`); here each has its own.
+//!
+//! **Left out:** the options that a cookie has no room for; the end of a half-open connection after so many SYN-ACKs
+//! (`tcp_synack_retries`); without cookies the last quarter of `tcp_max_syn_backlog`, which is kept for peers that are known
+//! from before; the rule that drops young SYNs from an accept queue of three quarters of old kernels.
 
 use std::collections::BTreeMap;
 

@@ -3,8 +3,9 @@
 //! An end that is gone answers whatever reaches it with a reset (RFC 9293 §3.5.2), and an end that a reset reaches is
 //! gone. A connection of which both ends are gone is closed. Resets are frames like others: they wait, and get lost.
 //!
-//! Leaves out: the checks of a reset's number (RFC 5961 §3: none is forged here), and time-outs after which an end gives
-//! a connection up by itself, so an end that has nothing to send and whose peer is gone waits for ever.
+//! Leaves out: the checks of a reset's number (RFC 5961 §3: none is forged here), time-outs after which an end gives
+//! a connection up by itself, so an end that has nothing to send and whose peer is gone waits for ever; and connections
+//! that begin at their acceptor by a cookie that was on its way when the opener gave up.
 
 use headway_units::Time;
 
@@ -79,14 +80,18 @@ impl Tcp {
         net.send(now, endpoint(subflow, to), frame);
     }
 
-    /// `socket` gives its connection up and tells the other end so.
+    /// `socket` gives its connection up and tells the other end so, unless its own SYN has had no answer yet: then a late
+    /// one is answered by a reset (Linux 6.12, `net/ipv4/tcp.c: tcp_need_reset`).
     pub fn abort(&mut self, now: Time, socket: Socket, env: &mut Environment) {
         if self.is_gone(socket) {
             return;
         }
-        self.forget(now, socket, env);
         let subflow = self.subflow_of(self.outgoing(socket));
-        self.send_reset(now, subflow, Side::Sender, &mut env.net);
+        let asks = socket.end == End::Opener && self.senders[subflow as usize].phase == Phase::Opening;
+        self.forget(now, socket, env);
+        if !asks {
+            self.send_reset(now, subflow, Side::Sender, &mut env.net);
+        }
     }
 
     /// `socket` knows its connection no more; nobody is told.
@@ -108,8 +113,9 @@ impl Tcp {
         let untouched = socket.end == End::Opener && !opened && self.receivers[own as usize].is_untouched();
         let stream = self.connections[socket.connection as usize].stream_mut();
         stream.gone[at(socket.end)] = true;
-        if untouched && stream.answer != SynAnswer::Asked {
-            // nothing has come to the acceptor, which knows nothing of it
+        let cookie = socket.end == End::Opener && stream.answer == SynAnswer::Cookie;
+        if untouched && stream.answer != SynAnswer::Asked || cookie {
+            // nothing has come to the acceptor, or it has kept nothing of it: it knows nothing of the connection
             stream.gone[at(End::Acceptor)] = true;
         }
         if stream.gone == [true; 2] {

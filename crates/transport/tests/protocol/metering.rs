@@ -182,7 +182,7 @@ fn headway_leaves_a_flow_without_contention_alone() {
     let star = Star::new(metered);
     let mut metering = limits(&star, metered, Vec::new());
     let bounds = Bounds { least: Rate::from_mbps(1), most: LINE };
-    let spec = PortSpec { line: LINE, limitable: true, counted: true, protected: false };
+    let spec = PortSpec { line: LINE, limitable: true, counted: true, protected: false, edge: true };
     let settings = Settings::new(Objective::Total, bounds);
     let direction = headway_control::metering::Direction::Into;
     let controller = Headway::new(settings, vec![spec], direction).unwrap();

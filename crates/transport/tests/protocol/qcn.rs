@@ -33,7 +33,7 @@ fn star(senders: usize, queue: Limit) -> (Net, LinkId) {
 }
 
 /// Every priority has a class; priority 3 is lossless from 50 KB on.
-fn lossless(graph: &Graph) -> LosslessSpec {
+pub(super) fn lossless(graph: &Graph) -> LosslessSpec {
     LosslessSpec {
         pause: PauseKind::Priority,
         lossless: 1 << 3,
@@ -73,7 +73,6 @@ fn run(
         intervals: vec![(SampleKind::Goodput, Span::from_millis(10))],
         traffics: vec![0],
         links: vec![last],
-        ..Measure::default()
     };
     let streams = Streams::new(1);
     let mut simulation = Simulation::new(net.graph.clone(), vec![transport], measure, streams);

@@ -2,8 +2,10 @@
 
 use headway_control::dcqcn;
 use headway_engine::Streams;
-use headway_fabric::{Limit, LinkId, QueueSpec, Wire};
-use headway_transport::{Failure, FlowEnd, FlowStart, Measure, Retransmission, Roce, Simulation, Totals, Transport};
+use headway_fabric::{CodelLaw, CodelSpec, Limit, LinkId, QueueSpec, Wire};
+use headway_transport::{
+    Failure, FlowEnd, FlowStart, Measure, Profile, Retransmission, Roce, Simulation, Totals, Transport,
+};
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
@@ -264,6 +266,56 @@ fn it_lives_beside_tcp() {
     assert!(ends.iter().all(|end| end.end.is_some()), "{ends:?}");
 }
 
+/// TCP and a queue pair of one host at its link, which is the bottleneck and lossless or has CoDel with a far target. TCP's
+/// window of 60 KB stands in the port's queue. The queue pair has one frame in it, and each time that the queue passes the
+/// next one: about a frame for each of TCP's 41 segments. Nothing is lost.
+fn beside_a_standing_queue(lossless: bool) {
+    let law = CodelLaw { target: Span::from_secs(1), interval: Span::from_secs(1), ecn: false, mark: None };
+    let codel = QueueSpec::Codel(CodelSpec { limit: Some(Limit::Packets(60)), law });
+    let mut net = Net::default();
+    let (switch, host, to) = (net.switch(), net.host(), net.host());
+    let plain_wire = gigabit();
+    net.lay(host, switch, if lossless { plain_wire } else { Wire { queue: codel, ..plain_wire } }, plain_wire);
+    let fast = Wire { rate: Rate::from_gbps(10), ..plain_wire };
+    net.lay(switch, to, fast, fast);
+    let tcp = Profile { receive_window: Bytes::new(60_000), ..profile() };
+    let transports: Vec<Transport> = vec![both()[0].into(), tcp.into()];
+    let mut simulation = Simulation::new(net.graph.clone(), transports, Measure::default(), Streams::new(1));
+    if lossless {
+        simulation.make_lossless(super::qcn::lossless(&net.graph), Streams::new(1));
+        simulation.set_priority(0, 3);
+    }
+    let late = Time::ZERO + Span::from_millis(20);
+    let starts =
+        [FlowStart { profile: 1, ..start(&net, 1, 0, None) }, FlowStart { time: late, ..start(&net, 2, 0, None) }];
+    simulation.run(Time::ZERO + Span::from_millis(220), &mut starts.into_iter()).unwrap();
+    let (ends, _, totals) = simulation.finish();
+    assert_eq!((totals.drops, ends[0].retransmissions, ends[1].retransmissions), (0, 0, 0));
+    // a round: TCP's window of 41 segments and one frame of FULL bytes, on a line of 125 B/us, for 200 ms
+    let round = (41.0 * (1448.0 + 66.0 + 24.0) + FULL as f64) / 125e6;
+    let share = ends[1].delivered as f64 / (0.2 / round * PAYLOAD as f64);
+    assert!((0.8..1.25).contains(&share), "{share} of a frame in each round");
+}
+
+#[test]
+fn a_queue_pair_has_its_turn_behind_tcp_of_its_priority() {
+    beside_a_standing_queue(true);
+}
+
+#[test]
+fn a_queue_pair_does_not_fill_a_queue_that_tcp_stands_in() {
+    beside_a_standing_queue(false);
+}
+
+/// Four packets are acknowledged at once, and the window has three: every window would end with a time-out.
+#[test]
+#[should_panic(expected = "fields in their ranges")]
+fn a_window_that_is_never_acknowledged_is_refused() {
+    let net = star(1, gigabit(), gigabit());
+    let roce = Roce { ack_every: 4, window: Some(Bytes::new(4 * PAYLOAD - 1)), ..both()[0] };
+    simulation(&net, roce, 1);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -286,7 +338,7 @@ proptest! {
         net.lay(switch, b, limited(gigabit(), Limit::Packets(10)), lossy(gigabit(), back));
         let retransmission = if selective { Retransmission::SelectiveRepeat } else { Retransmission::GoBackN };
         let roce = Roce {
-            ack_every,
+            ack_every: window.map_or(ack_every, |packets| ack_every.min(packets as u32)),
             window: window.map(|packets| Bytes::new(packets * PAYLOAD)),
             nak_interval: (!once).then_some(Span::from_micros(100)),
             control: Some(dcqcn::Parameters::default()),

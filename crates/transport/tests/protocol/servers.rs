@@ -11,7 +11,7 @@ use headway_transport::{
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
-use crate::common::{EMPTY, GAP, Net, OVERHEAD, profile, wire};
+use crate::common::{EMPTY, GAP, Net, OVERHEAD, lossy, profile, wire};
 
 const REQUEST: u64 = 100;
 const DELAY: Span = Span::from_micros(3);
@@ -47,6 +47,8 @@ struct Clients {
     current: BTreeMap<usize, (usize, Socket)>,
     due: BTreeMap<(Time, usize), bool>,
     left: Vec<u32>,
+    /// Connections of which they have heard that both ends are over.
+    closed: usize,
 }
 
 impl Clients {
@@ -54,7 +56,7 @@ impl Clients {
         let due = all.iter().enumerate().map(|(client, &(.., at))| ((at, client), true)).collect();
         let left = vec![rounds; all.len()];
         let (visits, current) = (Vec::new(), BTreeMap::new());
-        Clients { all, answer, rounds, timeout: None, visits, current, due, left }
+        Clients { all, answer, rounds, timeout: None, visits, current, due, left, closed: 0 }
     }
 
     fn over(&mut self, now: Time, client: usize) {
@@ -112,6 +114,7 @@ impl Application for Clients {
         assert_eq!(socket.end, End::Opener, "the other end is the server's");
         let id = sockets.flow(socket).id;
         let (client, number) = ((id >> 32) as usize, id as u32 as usize);
+        self.closed += usize::from(event == SocketEvent::Closed);
         let read = if event == SocketEvent::Readable { sockets.read(socket, Bytes::new(u64::MAX)).get() } else { 0 };
         if self.current.get(&client) != Some(&(number, socket)) {
             return;
@@ -145,9 +148,14 @@ impl Application for Clients {
 
 /// Clients at a switch with one server, all cables of 1 Gb/s and 3 us.
 fn star(clients: usize) -> (Net, Vec<NodeId>, NodeId) {
+    star_with_loss(clients, 0.0)
+}
+
+/// Each cable loses this share of the frames.
+fn star_with_loss(clients: usize, loss: f64) -> (Net, Vec<NodeId>, NodeId) {
     let mut net = Net::default();
     let (server, switch) = (net.host(), net.switch());
-    let wire = wire(Rate::from_gbps(1), DELAY);
+    let wire = lossy(wire(Rate::from_gbps(1), DELAY), loss);
     net.cable(server, switch, wire);
     let hosts = (0..clients).map(|_| net.host()).collect::<Vec<_>>();
     for &host in &hosts {
@@ -238,6 +246,8 @@ fn a_full_syn_queue_costs_a_second() {
     assert!(connected[0] < across(EMPTY) * 2 + ns(2 * EMPTY * 8));
     assert!(connected[1] >= Span::from_secs(1) + across(EMPTY) * 2 && connected[1] < Span::from_millis(1001));
     assert_eq!((ran.server.syns_dropped, ran.server.most_half_open, ran.server.accepted), (1, 1, 2));
+    // the run tells of its servers
+    assert_eq!(ran.totals.servers, ran.server);
 }
 
 /// With cookies it costs nothing, unless SYN-ACK is lost; the queue stays as it is.
@@ -281,6 +291,33 @@ fn a_worker_has_so_many_connections() {
     let model = ServerModel { workers: 1, connections: 1, cost, ..ServerModel::default() };
     let ran = run(&net, (server, model, 1), Clients::new(clients, 500, 1), Span::from_secs(1));
     assert_eq!((ran.server.most_open, ran.server.most_waiting, ran.server.answered), (1, 1, 2));
+}
+
+/// A client that gives up while its SYN has no answer sends nothing (Linux: `tcp_need_reset` has no SYN_SENT); SYN-ACK, which
+/// comes later, is answered by a reset. Three frames over two cables.
+#[test]
+fn a_client_that_gives_up_without_an_answer_says_nothing() {
+    let (net, hosts, server) = star(1);
+    let early = across(EMPTY) + ns(1_000);
+    let clients = Clients { timeout: Some(early), ..Clients::new(vec![(hosts[0], server, Time::ZERO)], 500, 1) };
+    let ran = run(&net, (server, ServerModel::default(), 1), clients, Span::from_secs(5));
+    assert_eq!((ran.totals.hops, ran.server.most_half_open, ran.server.accepted), (6, 1, 0));
+    assert_eq!(ran.clients.closed, 1);
+}
+
+/// Of a connection by cookie the server keeps nothing, so when its client gives up it is over, whatever gets lost. One with a
+/// place in the SYN queue ends with the first SYN-ACK that is answered by a reset: both get through two times in three.
+#[test]
+fn a_cookie_that_nobody_brings_back_leaves_nothing() {
+    let (net, hosts, server) = star_with_loss(100, 0.1);
+    // a SYN each 3 us, each given up when it has come and before its answer has
+    let all = (0..).zip(&hosts).map(|(n, &host)| (host, server, Time::ZERO + Span::from_micros(3 * n))).collect();
+    let early = across(EMPTY) + ns(2_000);
+    let clients = Clients { timeout: Some(early), ..Clients::new(all, 500, 1) };
+    let model = ServerModel { syn_queue: 1, ..ServerModel::default() };
+    let ran = run(&net, (server, model, 1), clients, Span::from_secs(1_000));
+    assert!(ran.server.cookies > 50, "{:?}", ran.server);
+    assert_eq!(ran.clients.closed, 100);
 }
 
 prop_compose! {

@@ -66,6 +66,8 @@ pub(crate) struct DcbPort {
     spec: Arc<LosslessSpec>,
     classes: Classes,
     queues: [Fifo; PRIORITIES],
+    /// Bytes queued so far, by priority.
+    entered: [u64; PRIORITIES],
     /// Bytes that wait, by class.
     held: Vec<u64>,
     paused: Paused,
@@ -107,6 +109,7 @@ impl DcbPort {
         DcbPort {
             classes: Classes::new(spec),
             queues: [Fifo::EMPTY; PRIORITIES],
+            entered: [0; PRIORITIES],
             held: vec![0; spec.classes.len()],
             paused: Paused::new(port.rate.transmission(quanta), spec.response),
             asks: Asks::new(Span::from_picos(half)),
@@ -291,6 +294,7 @@ impl Scheduler for DcbPort {
             self.marked += u64::from(waiting.pool.slot(&frame).packet.mark_ce());
         }
         self.held[class] += size;
+        self.entered[at] += size;
         waiting.push(&mut self.queues[at], frame);
         // the watchdog counts from the first frame that waits
         self.settle(waiting);
@@ -336,6 +340,10 @@ impl Scheduler for DcbPort {
 
     fn waiting(&self, priority: u8) -> u64 {
         self.waits(priority)
+    }
+
+    fn entered(&self, priority: u8) -> Option<u64> {
+        Some(self.entered[usize::from(priority)])
     }
 
     fn flush<B: Copy>(&mut self, waiting: &mut Waiting<'_, B>) {
