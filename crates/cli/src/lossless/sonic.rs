@@ -32,18 +32,17 @@ const LANES: u32 = 4;
 
 /// The fragment.
 pub fn text(equipment: &Equipment, args: &PlanArgs) -> Result<String, Failure> {
-    let (name, ports) = match &args.switch {
-        Some(wanted) => equipment.switches.iter().find(|(name, _)| name == wanted).ok_or_else(|| {
+    let (name, ports) = if let Some(wanted) = &args.switch {
+        equipment.switches.iter().find(|(name, _)| name == wanted).ok_or_else(|| {
             let names: Vec<&str> = equipment.switches.iter().take(8).map(|(name, _)| name.as_str()).collect();
             Failure::usage(format!("there is no switch `{wanted}`")).help(format!("there are {}", names.join(", ")))
-        })?,
-        None => {
-            let with_hosts = |(_, ports): &&(String, Vec<Port>)| {
-                ports.iter().any(|port| equipment.links[port.link].from == NodeKind::Host)
-            };
-            let first = equipment.switches.iter().find(with_hosts).or(equipment.switches.first());
-            first.ok_or_else(|| Failure::usage("this topology has no switch"))?
-        }
+        })?
+    } else {
+        let with_hosts = |(_, ports): &&(String, Vec<Port>)| {
+            ports.iter().any(|port| equipment.links[port.link].from == NodeKind::Host)
+        };
+        let first = equipment.switches.iter().find(with_hosts).or(equipment.switches.first());
+        first.ok_or_else(|| Failure::usage("this topology has no switch"))?
     };
     let lanes = args.lanes.unwrap_or(LANES);
     let all = fragment(equipment, ports, lanes, args.marks)?;

@@ -96,7 +96,7 @@ pub fn text(equipment: &Equipment) -> String {
         "DCTCP mark B",
         "DCQCN min max B",
     ];
-    text.push_str(&align(&names, rows.collect()));
+    text.push_str(&align(&names, &rows.collect::<Vec<_>>()));
     text.push_str("\nClasses of every port\n\n");
     let rows = equipment.classes.iter().map(|class| {
         let share = if class.strict { "strict".to_owned() } else { format!("{} %", class.share) };
@@ -104,7 +104,7 @@ pub fn text(equipment: &Equipment) -> String {
         let own = priorities(&class.priorities);
         vec![class.number.to_string(), class.name.clone(), own, share, lossless, marks(class)]
     });
-    text.push_str(&align(&["number", "class", "priorities", "ETS", "lossless", "marks B"], rows.collect()));
+    text.push_str(&align(&["number", "class", "priorities", "ETS", "lossless", "marks B"], &rows.collect::<Vec<_>>()));
     text.push_str(&settings(equipment));
     let total: u64 = equipment
         .switches
@@ -124,7 +124,7 @@ pub fn text(equipment: &Equipment) -> String {
 }
 
 /// Columns as wide as their longest cell, numbers to the left as the rest.
-fn align(names: &[&str], rows: Vec<Vec<String>>) -> String {
+fn align(names: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         rows.iter().map(|row| row[column].chars().count()).chain([names[column].chars().count()]).max().unwrap_or(0)
     };
