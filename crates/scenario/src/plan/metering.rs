@@ -168,15 +168,15 @@ fn busy(scenario: &ScenarioRecord, way: Way, network: &Network) -> Vec<NodeId> {
     for traffic in scenario.traffic.iter().filter(|traffic| traffic.takes_part(scenario)) {
         let groups: Vec<&Name> = match (&traffic.kind, way) {
             (TrafficKind::Flows(flows), Way::Out) => vec![&flows.to],
-            (TrafficKind::Flows(flows), Way::Into) => match &flows.from {
-                Some(from) => vec![from],
-                None => {
+            (TrafficKind::Flows(flows), Way::Into) => {
+                let Some(from) = &flows.from else {
                     let to = network.group(flows.to.as_str());
                     let all = network.groups().flat_map(|(_, hosts)| hosts);
                     hosts.extend(all.filter(|host| !to.contains(host)));
                     continue;
-                }
-            },
+                };
+                vec![from]
+            }
             (TrafficKind::PartitionAggregate(tree), Way::Into) => tree.levels.iter().map(|level| &level.on).collect(),
             (TrafficKind::PartitionAggregate(tree), Way::Out) => vec![&tree.root],
             (TrafficKind::EventBuilder(own), Way::Into) => vec![&own.readers],
