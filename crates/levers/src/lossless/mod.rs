@@ -181,7 +181,7 @@ impl LosslessRecord {
                     key,
                     "it is about pauses, and nothing pauses",
                     "without effect",
-                    "leave it out, or pause = \"none\"",
+                    "leave it out, or pause = \"pfc\"",
                 );
             }
         }

@@ -37,6 +37,12 @@ impl MeteringPlan {
         let at = ["policy", &number, "metering"];
         let graph = &network.built.graph;
         let frame = Bytes::new(scenario.topology.mtu.get() + 18);
+        if let Some(Amount::Bytes(queue)) = record.queue
+            && queue < frame
+        {
+            let message = format!("a queue of {queue} has no room for a frame of {frame}: all of them are dropped");
+            return Err(PlanError::new(&[&at[..], &["queue"]].concat(), message));
+        }
         if record.burst < frame && record.excess == ExcessWord::Drops {
             let message =
                 format!("a burst of {} has no room for a frame of {frame}: all of them are dropped", record.burst);
