@@ -24,6 +24,7 @@ mod reproduce;
 mod run;
 mod shell;
 mod source;
+mod sweeps;
 mod terminal;
 mod trace;
 
@@ -41,6 +42,9 @@ use failure::Failure;
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Merge(args) => sweeps::merge(&args),
+        Command::Slurm(args) => sweeps::slurm(&args),
+        Command::Store(args) => sweeps::store(&args),
         Command::Check(args) => check::check(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Show(args) => show(&args),
