@@ -1,7 +1,7 @@
 # What can be done here. Each line needs a Rust toolchain and a C linker (README); kernel hosts need what
 # `headway kernel doctor` names.
 
-.PHONY: test lint bench docs image demo-kernel demo-lane fidelity
+.PHONY: test lint bench docs site test-site image demo-kernel demo-lane fidelity
 
 # Tests keep their kernel image here; users' own images stay as they are.
 export HEADWAY_CACHE ?= $(CURDIR)/target/headway-cache
@@ -10,6 +10,7 @@ PROGRAMS := $(foreach program,nginx wget haproxy ab,$(if $(shell command -v $(pr
 
 test: image ## Build and run every test
 	cargo test --workspace --quiet
+	@$(MAKE) --no-print-directory test-site
 
 lint: ## Formatting, clippy with warnings as errors
 	cargo fmt --all -- --check
@@ -20,6 +21,18 @@ bench: ## Packet-hops per second and peak memory; appends to benches/results/
 
 docs: ## API documentation in target/doc, warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+# Python with the packages of docs/requirements.txt: the virtual environment if there is one.
+PYTHON ?= $(if $(wildcard target/venv/bin/python),target/venv/bin/python,python3)
+
+site: ## The documentation site in target/site, warnings as errors; it opens without a server
+	cargo build --quiet --package headway-cli
+	$(PYTHON) docs/site/build.py
+
+test-site: ## Tests of the site, where the packages of docs/requirements.txt are installed
+	@if $(PYTHON) -c 'import furo, latex2mathml, myst_nb, pytest, sphinx' 2>/dev/null; \
+		then cargo build --quiet --package headway-cli && $(PYTHON) -m pytest --quiet docs/tests; \
+		else echo "no test of the site: $(PYTHON) -m pip install -r docs/requirements.txt"; fi
 
 image: ## The kernel image that tests use, where one can be built; a few minutes the first time
 	@cargo run --quiet -- kernel build $(PROGRAMS) || \
