@@ -1,7 +1,7 @@
 # What can be done here. Each line needs a Rust toolchain and a C linker (README); kernel hosts need what
 # `headway kernel doctor` names.
 
-.PHONY: test lint bench docs image demo-kernel demo-lane fidelity
+.PHONY: test test-python venv lint bench docs image demo-kernel demo-lane fidelity
 
 # Tests keep their kernel image here; users' own images stay as they are.
 export HEADWAY_CACHE ?= $(CURDIR)/target/headway-cache
@@ -10,6 +10,25 @@ PROGRAMS := $(foreach program,nginx wget haproxy ab,$(if $(shell command -v $(pr
 
 test: image ## Build and run every test
 	cargo test --workspace --quiet
+	$(MAKE) --no-print-directory test-python
+
+# One environment for all tests in Python; made anew when what it needs changes.
+VENV := target/venv
+PYTHON ?= python3
+
+venv: ## The Python environment of tests, in target/venv, where Python and the registry are there
+	@if [ -e $(VENV)/complete ] && cmp -s $(VENV)/complete python/requirements-dev.txt; then exit 0; fi; \
+	command -v $(PYTHON) >/dev/null || { echo "no Python environment: $(PYTHON) is not there"; exit 0; }; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "no Python environment: $(PYTHON) is older than 3.10"; exit 0; }; \
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "no Python environment: $(PYTHON) has no venv (Debian: apt-get install python3-venv)"; exit 0; }; \
+	if $(PYTHON) -m venv $(VENV) && $(VENV)/bin/pip install --quiet --disable-pip-version-check --requirement python/requirements-dev.txt; \
+	then cp python/requirements-dev.txt $(VENV)/complete; \
+	else rm -f $(VENV)/complete; echo "no Python environment: its packages cannot be installed"; fi
+
+test-python: venv ## Build the Python package for development; pytest, ruff, mypy, stubtest
+	@if [ -e $(VENV)/complete ]; then python/check $(VENV); else echo "tests in Python skip"; fi
 
 lint: ## Formatting, clippy with warnings as errors
 	cargo fmt --all -- --check
