@@ -7,7 +7,7 @@ the numbers come with their intervals.
 >>> scenario = headway.load("example-incast").quick()
 >>> result = scenario.run(repeats=2)
 >>> result.policies
-['tcp', 'dctcp']
+['tcp', 'tcp-10ms']
 
 docs/python.md has examples and a table of what is here; docs/scenario-file has every key of a scenario.
 """

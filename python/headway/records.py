@@ -21,7 +21,8 @@ Examples
 ...             bottleneck=r.LinkChange(rate=1 * Gbps),
 ...             queue=r.DropTailQueue(limit="64KB"),
 ...         ),
-...         traffic=[r.FlowsTraffic(name="bulk", to="any", size="1MB", arrival=r.OnceArrival())],
+...         hosts={"server": r.Hosts(count=1), "client": r.Hosts(count=1)},
+...         traffic=[r.FlowsTraffic(name="bulk", to="client", size="1MB", arrival=r.OnceArrival())],
 ...         policy=[r.Policy(name="tcp", transport=r.TcpTransport())],
 ...     )
 ... )
@@ -2250,13 +2251,13 @@ class RoceTransport(Record):
     ack_every : int | Swept
         So many packets are acknowledged at once; the last always. (1 to 1000) Default: ``1``.
     nak_interval : Literal[False] | Time | Swept
-        With go-back-N, a packet that is still missing is reported again after so long, or false.
-        (1us to 3600s) Default: ``"500us"``.
+        With go-back-N, a packet that is still missing is reported again after so long, or false;
+        500 µs when left out. (1us to 3600s)
     timeout : Time | Swept
         The time without progress after which what is not acknowledged is sent again. (1us to 3600s)
         Default: ``"67.108864ms"``.
     cnp_priority : int | Swept
-        The priority of congestion notification packets. (0 to 7) Default: ``6``.
+        The priority of congestion notification packets; 6 when left out. (0 to 7)
     """
 
     _kind: ClassVar[str | None] = "roce"

@@ -12,6 +12,7 @@ SMALL = """
 name = "small"
 about = "Two policies, two delays, three flows"
 duration = "10ms"
+drain = "1s"
 repeats = 2
 
 [topology]

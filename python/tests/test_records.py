@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,7 @@ def test_the_classes_are_those_of_the_schema(root: Path) -> None:
 def test_every_key_of_the_schema_has_a_field() -> None:
     schema = json.loads(_native.schema())
     keys = {key.replace("-", "_") for key in schema["properties"]}
-    assert keys == set(r.Scenario.__dataclass_fields__)
+    assert keys == {field.name for field in fields(r.Scenario)}
     kinds = {
         one["properties"]["kind"]["const"]
         for one in schema["$defs"]["topology"]["anyOf"]

@@ -43,7 +43,8 @@ Examples
 ...             bottleneck=r.LinkChange(rate=1 * Gbps),
 ...             queue=r.DropTailQueue(limit="64KB"),
 ...         ),
-...         traffic=[r.FlowsTraffic(name="bulk", to="any", size="1MB", arrival=r.OnceArrival())],
+...         hosts={"server": r.Hosts(count=1), "client": r.Hosts(count=1)},
+...         traffic=[r.FlowsTraffic(name="bulk", to="client", size="1MB", arrival=r.OnceArrival())],
 ...         policy=[r.Policy(name="tcp", transport=r.TcpTransport())],
 ...     )
 ... )
