@@ -23,10 +23,10 @@ use crate::record::{Job, Outcome};
 use crate::summary::Summary;
 use crate::table::{FlowTable, SeriesTable};
 
-const MANIFEST: &str = "manifest.json";
+pub(crate) const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
-const FLOWS: &str = "flows.parquet";
-const SERIES: &str = "series.parquet";
+pub(crate) const FLOWS: &str = "flows.parquet";
+pub(crate) const SERIES: &str = "series.parquet";
 const SUMMARY: &str = "summary.csv";
 const COMMANDS: &str = "commands.csv";
 const PARTS: &str = "parts";

@@ -21,6 +21,7 @@ mod folder;
 mod manifest;
 mod metric;
 mod part;
+mod read;
 mod record;
 mod stats;
 mod summary;
@@ -32,6 +33,7 @@ pub use error::Error;
 pub use folder::{Finished, Folder};
 pub use manifest::{FORMAT, Kernel, Machine, Manifest, RunTotals};
 pub use metric::{ALL_TRAFFIC, Metric, Percentile, Statistic, Subject, UnknownMetric};
+pub use read::{FlowReader, SeriesReader};
 pub use record::{
     Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample, SweepPoint,
     SweepValue,

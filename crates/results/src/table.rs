@@ -310,7 +310,7 @@ impl CellColumns {
 }
 
 /// The number that each of the cells has for the parameter at `place`, if it is one in all of them.
-fn numbers(cells: &[Cell], place: usize) -> Option<Vec<f64>> {
+pub(crate) fn numbers(cells: &[Cell], place: usize) -> Option<Vec<f64>> {
     cells.iter().map(|cell| cell.sweep.iter().nth(place).and_then(|(_, value)| value.number)).collect()
 }
 
