@@ -109,10 +109,6 @@ impl Grid {
         self.places.get(&self.sweep.iter().enumerate().map(value).collect::<Key>()).copied()
     }
 
-    /// At most `most` of the points, spread over the sweep as in [`Grid::new`].
-    pub(super) fn spread(&self, most: usize) -> BTreeSet<usize> {
-        kept(&self.points, &self.sweep, most).into_iter().collect()
-    }
 }
 
 fn point(sweep: &SweepPoint, parameters: &mut Vec<Parameter>, by_text: &mut BTreeMap<(usize, String), usize>) -> Point {
@@ -129,6 +125,11 @@ fn point(sweep: &SweepPoint, parameters: &mut Vec<Parameter>, by_text: &mut BTre
         }));
     }
     Point { text: sweep.to_string(), at }
+}
+
+/// At most `most` of `points`, spread over the sweep as in [`Grid::new`].
+pub(super) fn spread(points: &[Point], sweep: &[Parameter], most: usize) -> BTreeSet<usize> {
+    kept(points, sweep, most).into_iter().collect()
 }
 
 /// At most `most` of `points`, in order.
@@ -266,7 +267,7 @@ mod tests {
         };
         let grid = Grid::new(&(0..1000).map(cell).collect::<Vec<_>>(), 10);
         assert!((1..=10).contains(&grid.points.len()), "{}", grid.points.len());
-        assert_eq!(grid.spread(1).len(), 1);
+        assert_eq!(spread(&grid.points, &grid.sweep, 1).len(), 1);
     }
 
     #[test]

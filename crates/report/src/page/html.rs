@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 
 use super::model::Page;
 
-const TEMPLATE: &str = include_str!("../../assets/template.html");
-const STYLE: &str = include_str!("../../assets/style.css");
-const APP: &str = include_str!("../../assets/app.js");
-const CHARTS: &str = include_str!("../../assets/echarts.min.js");
+const TEMPLATE: &str = include_str!("../../assets/minimal.html");
+const STYLE: &str = "";
+const APP: &str = "";
+const CHARTS: &str = "";
 
 /// The data as it stands in the file.
 pub(super) fn json(page: &Page) -> String {

@@ -64,7 +64,7 @@ mod tests {
             (-2.5, "-2.5"),
             (f64::NAN, "null"),
             (f64::INFINITY, "null"),
-            (1e300, "1e300"),
+            (1e300, "1e+300"),
         ];
         for (value, text) in cases {
             assert_eq!(serde_json::to_string(&Number::new(value)).unwrap(), text, "{value}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use headway_results::{Job, Sample};
 
-use super::grid::Grid;
+use super::grid::{Grid, spread};
 use super::model;
 use super::number::Number;
 use super::thin::Thinner;
@@ -54,7 +54,7 @@ fn unit(metric: &str) -> &'static str {
 
 impl AllSeries {
     pub(super) fn new(grid: &Grid) -> AllSeries {
-        let points = grid.spread(POINTS);
+        let points = spread(&grid.points, &grid.sweep, POINTS);
         // some eight metrics of each
         let most = (ALL_SERIES / (8 * points.len().max(1) * grid.policies.len().max(1))).clamp(2, ENTITIES);
         AllSeries {
