@@ -33,6 +33,7 @@ mod files;
 mod operand;
 mod printed;
 mod published;
+pub mod report;
 mod requirements;
 mod run;
 mod simulate;
