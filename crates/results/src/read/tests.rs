@@ -11,12 +11,14 @@ use proptest::test_runner::TestRunner;
 use tempfile::TempDir;
 
 use super::*;
+use crate::film::{LinkRecord, NodeKind, Topology, TopologyLink, TopologyNode};
 use crate::folder::Folder;
 use crate::folder::MANIFEST;
 use crate::manifest::Manifest;
 use crate::part::tests::outcome;
 use crate::record::{Cell, FlowRecord, Job, Outcome, Sample, SweepPoint};
 use crate::summary::SummaryBuilder;
+use headway_units::{Rate, Span};
 
 const TEXT: &str = "name = \"test\"\n";
 
@@ -88,6 +90,75 @@ fn flows_and_samples_are_read_as_they_were_kept() {
         outcomes.iter().flat_map(|one| one.samples.iter().map(|sample| (one.job, sample.clone()))).collect();
     assert!(kept.len() > 20);
     assert_eq!(bits(&samples), bits(&kept));
+}
+
+#[test]
+fn links_and_networks_are_read_as_they_were_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = finished_in(&directory);
+    let rows: Vec<(Job, LinkRecord)> = folder.links().unwrap().expect("a table").map(Result::unwrap).collect();
+    let topologies = folder.topologies().unwrap();
+    let mut kept = Vec::new();
+    for outcome in outcomes() {
+        let Some(film) = outcome.film else {
+            assert_eq!(topologies.of(outcome.job), None);
+            continue;
+        };
+        assert_eq!(topologies.of(outcome.job), Some(&*film.topology));
+        let names = film.topology.link_names();
+        for link in &film.links {
+            for (&time, &step) in film.times.iter().zip(&link.steps) {
+                kept.push((outcome.job, LinkRecord { time, link: names[link.link as usize].as_str().into(), step }));
+            }
+        }
+    }
+    assert!(kept.len() > 10 && rows == kept);
+}
+
+#[test]
+fn folders_without_films_have_no_links() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = finished_in(&directory);
+    fs::remove_file(file(&folder, LINKS)).unwrap();
+    fs::remove_file(file(&folder, TOPOLOGY)).unwrap();
+    assert!(folder.links().unwrap().is_none());
+    assert_eq!(folder.topologies().unwrap(), Topologies::default());
+}
+
+#[test]
+fn networks_that_do_not_fit_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = finished_in(&directory);
+    let node = r#"{"name":"a","kind":"host","tier":0}"#;
+    let link = r#"{"from":"a","to":"b","rate_bps":1,"delay_ps":0,"limit_bytes":null}"#;
+    for (text, reason) in [
+        (String::new(), "EOF while parsing"),
+        (r#"{"format":2}"#.to_owned(), "it has format 2; this version reads format 1"),
+        (r#"{"format":1,"networks":[],"runs":[{"cell":0,"repeat":0,"network":0}]}"#.to_owned(), "which is not there"),
+        (format!(r#"{{"format":1,"networks":[{{"nodes":[{node},{node}],"links":[]}}],"runs":[]}}"#), "two nodes"),
+        (
+            format!(r#"{{"format":1,"networks":[{{"nodes":[{node}],"links":[{link}]}}],"runs":[]}}"#),
+            "`b`, which is no node",
+        ),
+        (
+            format!(r#"{{"format":1,"networks":[{{"nodes":[{node}],"links":[{link}]}}],"runs":[]}}"#)
+                .replace("\"rate_bps\":1", "\"rate_bps\":0"),
+            "rate zero",
+        ),
+    ] {
+        fs::write(file(&folder, TOPOLOGY), &text).unwrap();
+        let told = damage(folder.topologies(), TOPOLOGY);
+        assert!(told.contains(reason), "{text}: {told}");
+    }
+}
+
+#[test]
+fn parallel_links_have_names_of_their_own() {
+    let node = |name: &str| TopologyNode { name: name.into(), kind: NodeKind::Host, tier: 0 };
+    let link = |from, to| TopologyLink { from, to, rate: Rate::from_gbps(1), delay: Span::ZERO, limit: None };
+    let links = vec![link(0, 1), link(1, 0), link(0, 1), link(1, 0)];
+    let topology = Topology { nodes: vec![node("a"), node("b")], links };
+    assert_eq!(topology.link_names(), ["a>b", "b>a", "a>b#2", "b>a#2"]);
 }
 
 #[test]
@@ -221,7 +292,7 @@ proptest! {
     ) {
         let directory = tempfile::tempdir().unwrap();
         let folder = finished_in(&directory);
-        for name in [FLOWS, SERIES] {
+        for name in [FLOWS, SERIES, LINKS, TOPOLOGY] {
             let mut bytes = fs::read(file(&folder, name)).unwrap();
             for (at, by) in &changes {
                 let at = at.index(bytes.len());
@@ -234,7 +305,9 @@ proptest! {
             }
             fs::write(file(&folder, name), bytes).unwrap();
         }
-        for result in [drain(folder.flows()), drain(folder.series())] {
+        let links = folder.links().and_then(|reader| drain(Ok(reader.expect("a table"))));
+        let networks = folder.topologies().map(|all| all.networks.len());
+        for result in [drain(folder.flows()), drain(folder.series()), links, networks] {
             if let Err(error) = result {
                 prop_assert!(matches!(error, Error::Damaged { .. } | Error::Io { .. }), "{error}");
             }
