@@ -143,10 +143,12 @@ fn distinct(names: Vec<String>) -> Vec<String> {
 /// The run in a finished folder.
 fn run(folder: Finished, label: String, most_points: usize) -> Result<Run, ReportError> {
     let scene = Scene::of(&folder);
+    let topologies = folder.topologies()?;
     let mut builder = RunBuilder::new(Facts {
         label,
         manifest: &folder.manifest,
         summary: &folder.summary,
+        topologies: &topologies,
         about: scene.about,
         source: scene.source,
         toml: scene.toml,
@@ -154,26 +156,31 @@ fn run(folder: Finished, label: String, most_points: usize) -> Result<Run, Repor
         notes: scene.notes,
         most_points,
     });
-    let out_of_order = |name: &str| ReportError::Order { path: folder.path.join(name) };
-    let mut last = Job { cell: 0, repeat: 0 };
-    for row in folder.flows()? {
-        let (job, flow) = row?;
-        if job < last {
-            return Err(out_of_order("flows.parquet"));
-        }
-        last = job;
-        builder.add_flow(job, &flow);
+    if let Some(links) = folder.links()? {
+        in_order(&folder, "links.parquet", links, |job, row| builder.add_link(job, &row))?;
     }
-    last = Job { cell: 0, repeat: 0 };
-    for row in folder.series()? {
-        let (job, sample) = row?;
-        if job < last {
-            return Err(out_of_order("series.parquet"));
-        }
-        last = job;
-        builder.add_sample(job, &sample);
-    }
+    in_order(&folder, "flows.parquet", folder.flows()?, |job, flow| builder.add_flow(job, &flow))?;
+    in_order(&folder, "series.parquet", folder.series()?, |job, sample| builder.add_sample(job, &sample))?;
     Ok(builder.finish())
+}
+
+/// Gives the rows of a table to `take`, which relies on the order of cells and repeats.
+fn in_order<T>(
+    folder: &Finished,
+    name: &str,
+    rows: impl Iterator<Item = Result<(Job, T), headway_results::Error>>,
+    mut take: impl FnMut(Job, T),
+) -> Result<(), ReportError> {
+    let mut last = Job { cell: 0, repeat: 0 };
+    for row in rows {
+        let (job, row) = row?;
+        if job < last {
+            return Err(ReportError::Order { path: folder.path.join(name) });
+        }
+        last = job;
+        take(job, row);
+    }
+    Ok(())
 }
 
 /// What the scenario in a folder says.
@@ -193,7 +200,8 @@ impl Scene {
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) => {
-                let note = format!("scenario.toml cannot be read ({error}): its text and published numbers are missing.");
+                let note =
+                    format!("scenario.toml cannot be read ({error}): its text and published numbers are missing.");
                 return Scene { notes: vec![note], ..Scene::default() };
             }
         };
@@ -202,7 +210,8 @@ impl Scene {
             Ok((document.show()?, record))
         });
         let Ok((shown, record)) = read else {
-            let note = "scenario.toml is of another version: it is shown as it is, and without published numbers in charts.";
+            let note =
+                "scenario.toml is of another version: it is shown as it is, and without published numbers in charts.";
             return Scene { toml: text, notes: vec![note.to_owned()], ..Scene::default() };
         };
         let operands = operands(&record, &folder.manifest);

@@ -113,7 +113,7 @@ impl Sorted {
         let last = self.finished() - 1;
         let (body, tail) = (steps - steps / 3, steps / 3);
         let even = (0..body).map(|i| last * i / (body - 1).max(1));
-        let ratio = |i: usize| (last as f64).powf(i as f64 / tail.max(1) as f64);
+        let ratio = |i: usize| libm::pow(last as f64, i as f64 / tail.max(1) as f64);
         let dense = (0..tail).map(|i| last - (ratio(i).round() as usize).min(last));
         let mut places: Vec<usize> = even.chain(dense).chain([last]).map(|rank| self.place(rank)).collect();
         places.sort_unstable();
@@ -128,7 +128,9 @@ mod tests {
 
     fn of(values: impl IntoIterator<Item = f64>, unfinished: usize) -> Sorted {
         let mut distribution = Distribution { unfinished, ..Distribution::default() };
-        values.into_iter().for_each(|value| distribution.push(value));
+        for value in values {
+            distribution.push(value);
+        }
         distribution.sorted()
     }
 
@@ -161,7 +163,7 @@ mod tests {
     fn many_values_are_binned_to_a_thousandth() {
         let n = EXACT * 2;
         // no value twice, over six orders of magnitude
-        let value = |i: usize| 1e-3 * 1e6_f64.powf(i as f64 / n as f64);
+        let value = |i: usize| 1e-3 * libm::pow(1e6, i as f64 / n as f64);
         let sorted = of((0..n).map(value), 0);
         assert_eq!(sorted.finished(), n);
         assert!(sorted.values.len() < 25 * 1024, "{}", sorted.values.len());

@@ -108,7 +108,6 @@ impl Grid {
         };
         self.places.get(&self.sweep.iter().enumerate().map(value).collect::<Key>()).copied()
     }
-
 }
 
 fn point(sweep: &SweepPoint, parameters: &mut Vec<Parameter>, by_text: &mut BTreeMap<(usize, String), usize>) -> Point {
@@ -158,10 +157,10 @@ fn kept(points: &[Point], sweep: &[Parameter], most: usize) -> Vec<usize> {
     all.into_iter().step_by(step).collect()
 }
 
-/// Every second, with the last; of two the first.
+/// Every second, with the first and the last; of two the last, where sweeps show most.
 fn halved(values: &[usize]) -> Vec<usize> {
     if values.len() == 2 {
-        return vec![values[0]];
+        return vec![values[1]];
     }
     let last = values.len() - 1;
     let half = values.len() / 2;

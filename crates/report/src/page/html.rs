@@ -8,10 +8,26 @@ use std::fmt::Write as _;
 
 use super::model::Page;
 
-const TEMPLATE: &str = include_str!("../../assets/minimal.html");
-const STYLE: &str = "";
-const APP: &str = "";
-const CHARTS: &str = "";
+const TEMPLATE: &str = include_str!("../../assets/page.html");
+const STYLE: &str = include_str!("../../assets/style.css");
+const CHARTS: &str = include_str!("../../assets/echarts/echarts.min.js");
+
+/// The scripts, in the order of `assets/README.md`: each uses those before it.
+const APP: [&str; 13] = [
+    include_str!("../../assets/app/format.js"),
+    include_str!("../../assets/app/dom.js"),
+    include_str!("../../assets/app/model.js"),
+    include_str!("../../assets/app/theme.js"),
+    include_str!("../../assets/app/chart.js"),
+    include_str!("../../assets/app/tables.js"),
+    include_str!("../../assets/app/overview.js"),
+    include_str!("../../assets/app/sweep.js"),
+    include_str!("../../assets/app/distributions.js"),
+    include_str!("../../assets/app/series.js"),
+    include_str!("../../assets/app/network.js"),
+    include_str!("../../assets/app/player.js"),
+    include_str!("../../assets/app/main.js"),
+];
 
 /// The data as it stands in the file.
 pub(super) fn json(page: &Page) -> String {
@@ -46,6 +62,7 @@ fn in_html(text: &str) -> String {
             '&' => html.push_str("&amp;"),
             '"' => html.push_str("&quot;"),
             '\'' => html.push_str("&#39;"),
+            '\u{2028}' | '\u{2029}' => html.push(' '),
             c if c.is_control() => html.push('\u{fffd}'),
             c => html.push(c),
         }
@@ -64,7 +81,7 @@ pub fn html(page: &Page) -> String {
         ("{{style}}", STYLE.to_owned()),
         ("{{data}}", json(page)),
         ("{{echarts}}", CHARTS.to_owned()),
-        ("{{app}}", APP.to_owned()),
+        ("{{app}}", APP.join("\n")),
     ];
     let mut html = String::with_capacity(parts.iter().map(|(_, part)| part.len()).sum::<usize>() + TEMPLATE.len());
     let mut rest = TEMPLATE;

@@ -6,18 +6,20 @@
 //!
 //! **Memory.** Flows of one cell are in memory at a time, at most 262,144 of each traffic and size bin as they are, more
 //! of them in bins a thousandth wide. Series are thinned as they come, to some 6 KB each, at most 10,000 of one run and
-//! 4,096 in all. So a page takes some 100 MB at most, however large the folder is.
+//! 4,096 in all. Films have at most three million values in all and one run's links beside them. So a page takes some 150 MB at most, however large the folder is.
 //!
 //! It leaves out single flows, packet captures, output of commands, and series of repeats other than the first.
 
 mod budget;
 mod claims;
 mod distribution;
+mod film;
 mod flows;
 mod grid;
 mod html;
 mod metric;
 mod model;
+mod network;
 mod number;
 mod run;
 mod series;
@@ -44,3 +46,6 @@ impl Page {
         html::json(self)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use headway_results::{FlowRecord, Job, Manifest, Metric, Sample, Summary, Verdict};
+use headway_results::{FlowRecord, Job, LinkRecord, Manifest, Metric, Sample, Summary, Topologies, Verdict};
 
 use super::claims::{Operand, claim, measured, published};
+use super::film::Films;
 use super::flows::Flows;
 use super::grid::{Grid, Traffics};
 use super::metric::{metric, unit};
@@ -27,6 +28,8 @@ pub struct Facts<'a> {
     pub manifest: &'a Manifest,
     /// `summary.csv`.
     pub summary: &'a Summary,
+    /// `topology.json`; empty in folders of older versions.
+    pub topologies: &'a Topologies,
     /// The scenario's `about`.
     pub about: String,
     /// The scenario's `source`.
@@ -41,7 +44,7 @@ pub struct Facts<'a> {
     pub most_points: usize,
 }
 
-/// Gathers a [`Run`] from the tables of its folder, row by row.
+/// Gathers a [`Run`] from the tables of its folder, row by row: links before flows.
 #[derive(Debug)]
 pub struct RunBuilder {
     run: Run,
@@ -49,6 +52,7 @@ pub struct RunBuilder {
     traffics: Traffics,
     flows: Flows,
     series: AllSeries,
+    films: Films,
 }
 
 impl RunBuilder {
@@ -80,6 +84,7 @@ impl RunBuilder {
             warnings.push(format!("and {} more in manifest.json", manifest.warnings.len() - MOST_WARNINGS));
         }
         let (flows, series) = (Flows::new(&grid, traffics.names.len()), AllSeries::new(&grid));
+        let films = Films::new(facts.topologies, &grid);
         let run = Run {
             label: facts.label,
             scenario: manifest.scenario.clone(),
@@ -113,11 +118,18 @@ impl RunBuilder {
             topologies: Vec::new(),
             films: Vec::new(),
         };
-        RunBuilder { run, grid, traffics, flows, series }
+        RunBuilder { run, grid, traffics, flows, series, films }
+    }
+
+    /// Takes in a step of `links.parquet`, in the order of the file. All of them come before the first flow.
+    pub fn add_link(&mut self, job: Job, row: &LinkRecord) {
+        self.films.add_link(job, row, &self.grid);
     }
 
     /// Takes in a flow of `flows.parquet`, in the order of the file.
     pub fn add_flow(&mut self, job: Job, flow: &FlowRecord) {
+        self.films.end_links(&self.grid);
+        self.films.add_flow(job, flow, &mut self.traffics);
         self.flows.add(job, flow, &self.grid, &mut self.traffics);
     }
 
@@ -133,10 +145,14 @@ impl RunBuilder {
 
     /// The run, not fitted to a page yet.
     pub fn finish(self) -> Run {
-        let RunBuilder { mut run, grid, traffics, flows, series } = self;
+        let RunBuilder { mut run, grid, traffics, flows, series, mut films } = self;
+        films.end_links(&grid);
         (run.cdf, run.slowdown) = flows.finish(&grid);
         let (series, notes) = series.finish(&grid);
         run.series = series;
+        run.notes.extend(notes);
+        let (topologies, films, notes) = films.finish(&traffics);
+        (run.topologies, run.films) = (topologies, films);
         run.notes.extend(notes);
         run.traffics = traffics.names;
         run

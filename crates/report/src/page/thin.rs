@@ -107,7 +107,9 @@ pub(super) fn thinned(samples: &[Sample], most: usize) -> Vec<Sample> {
     }
     // between 4 and 8 samples for each that is asked for
     let mut thinner = Thinner::new(most / 8);
-    samples.iter().for_each(|sample| thinner.push(*sample));
+    for sample in samples {
+        thinner.push(*sample);
+    }
     thinner.samples()
 }
 
@@ -131,7 +133,9 @@ mod tests {
         for at in [0, 1, 499_999, 777_777, 999_998, 999_999] {
             let series = (0..1_000_000).map(|i| (f64::from(i), if i == at { 1e9 } else { 1.0 }));
             let mut thinner = Thinner::new(64);
-            series.for_each(|sample| thinner.push(sample));
+            for sample in series {
+                thinner.push(sample);
+            }
             let kept = thinner.samples();
             assert!(kept.len() <= 4 * 2 * 64, "{}", kept.len());
             assert!(kept.contains(&(f64::from(at), 1e9)), "{at}");
@@ -145,13 +149,16 @@ mod tests {
         for n in [1, 2, 15, 16, 17, 31, 32, 33, 1000, 12_345] {
             let series = noise(n);
             let mut thinner = Thinner::new(8);
-            series.iter().for_each(|sample| thinner.push(*sample));
+            for sample in &series {
+                thinner.push(*sample);
+            }
             assert!(thinner.buckets.len() <= 16, "{n}");
             let (kept, width) = (thinner.samples(), thinner.width as usize);
             assert!(kept.is_sorted_by(|a, b| a.0 < b.0), "{n}: in order, none twice");
             for bucket in series.chunks(width) {
                 let by_value = |a: &&Sample, b: &&Sample| a.1.total_cmp(&b.1);
-                let ends = [bucket.first(), bucket.last(), bucket.iter().min_by(by_value), bucket.iter().max_by(by_value)];
+                let ends =
+                    [bucket.first(), bucket.last(), bucket.iter().min_by(by_value), bucket.iter().max_by(by_value)];
                 for wanted in ends.into_iter().flatten() {
                     let inside = |sample: &&Sample| sample.0 >= bucket[0].0 && sample.0 <= bucket[bucket.len() - 1].0;
                     assert!(kept.iter().filter(inside).any(|sample| sample.1 == wanted.1), "{n}: {wanted:?}");
@@ -165,7 +172,9 @@ mod tests {
         let series = noise(20);
         assert_eq!(thinned(&series, 20), series);
         let mut thinner = Thinner::new(64);
-        series.iter().for_each(|sample| thinner.push(*sample));
+        for sample in &series {
+            thinner.push(*sample);
+        }
         assert_eq!(thinner.samples(), series);
     }
 

@@ -7,21 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::grid::spread;
 use super::html::size;
-use super::model::{Claim, Run};
+use super::model::{Claim, Film, Run};
 use super::number::Number;
 use super::thin::thinned;
 
 /// Metrics that stay longest in a summary, the first the longest.
-const KEPT_METRICS: [&str; 8] = [
-    "fct.mean",
-    "fct.p99",
-    "goodput.mean",
-    "fct.p95",
-    "goodput.sum",
-    "rate",
-    "slowdown.mean",
-    "unfinished",
-];
+const KEPT_METRICS: [&str; 8] =
+    ["fct.mean", "fct.p99", "goodput.mean", "fct.p95", "goodput.sum", "rate", "slowdown.mean", "unfinished"];
 
 /// Claims keep the points at which they do not hold longest.
 pub(super) fn claims(run: &mut Run, room: usize) {
@@ -201,10 +193,72 @@ fn keep_entities(run: &mut Run, most: usize) {
     run.series.retain(|series| kept.contains(&(series.metric.clone(), series.entity.clone())));
 }
 
-/// Steps first, then points of the sweep.
+/// Points of the sweep down to two, then steps, then links that say least, then what is left.
 pub(super) fn films(run: &mut Run, room: usize) {
-    let of = run.films.len();
+    let (of, links) = (run.films.len(), run.films.iter().map(|film| film.links.len()).sum::<usize>());
+    let before = run.films.first().map_or(0, |film| film.t.len());
+    for points in [4, 2] {
+        if size(&run.films) > room {
+            let kept = spread(&run.points, &run.sweep, points);
+            run.films.retain(|film| kept.contains(&film.point));
+        }
+    }
+    for steps in [200, 120, 80, 60] {
+        if size(&run.films) > room {
+            run.films.iter_mut().for_each(|film| merge_steps(film, steps));
+        }
+    }
+    for links in [200, 100, 50, 25] {
+        if size(&run.films) > room {
+            keep_links(run, links);
+        }
+    }
     fewer_points(run, room, |run| &mut run.films, |film| film.point);
-    let left = run.films.len();
-    run.notes.push(format!("Of links over time, {left} of {of} runs are shown."));
+    let left: usize = run.films.iter().map(|film| film.links.len()).sum();
+    let steps = run.films.iter().map(|film| film.t.len()).max().unwrap_or(0);
+    run.notes.push(format!(
+        "To keep the page small, links over time are shown of {} of {of} runs, with {steps} of {before} steps and {left} \
+         of {links} records of links; of merged steps the largest queue and all drops are kept.",
+        run.films.len()
+    ));
+}
+
+/// Makes the steps of a film at most `most`.
+fn merge_steps(film: &mut Film, most: usize) {
+    let group = film.t.len().div_ceil(most.max(1)).max(1);
+    if group == 1 {
+        return;
+    }
+    let largest = |values: &[u64]| values.chunks(group).filter_map(|steps| steps.iter().copied().max()).collect();
+    for link in &mut film.links {
+        // all steps are as long as each other but the last
+        let mean = |steps: &[u32]| steps.iter().sum::<u32>() / steps.len() as u32;
+        link.sent = link.sent.chunks(group).map(mean).collect();
+        link.queue = largest(&link.queue);
+        link.drops = link.drops.chunks(group).map(|steps| steps.iter().sum()).collect();
+        link.flows = largest(&link.flows);
+    }
+    let last = |steps: &[u64]| steps.last().copied();
+    film.active.iter_mut().for_each(|(_, counts)| *counts = counts.chunks(group).filter_map(last).collect());
+    film.t = film.t.chunks(group).filter_map(|steps| steps.last().copied()).collect();
+}
+
+/// Keeps the links that queue, drop or send most under any policy: the same ones in all films.
+fn keep_links(run: &mut Run, most: usize) {
+    let mut weights: BTreeMap<(usize, usize), (u64, u64, u64)> = BTreeMap::new();
+    for film in &run.films {
+        for link in &film.links {
+            let own = weights.entry((film.topology, link.link)).or_default();
+            own.0 = own.0.max(link.queue.iter().copied().max().unwrap_or(0));
+            own.1 = own.1.max(link.drops.iter().sum());
+            own.2 = own.2.max(link.sent.iter().map(|sent| u64::from(*sent)).sum());
+        }
+    }
+    let mut order: Vec<_> = weights.into_iter().collect();
+    order.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
+    let kept: BTreeSet<(usize, usize)> = order.into_iter().take(most).map(|(link, _)| link).collect();
+    run.films.iter_mut().for_each(|film| {
+        let topology = film.topology;
+        film.links.retain(|link| kept.contains(&(topology, link.link)));
+    });
 }
