@@ -3,8 +3,6 @@
 
 .PHONY: test lint bench docs site test-site image demo-kernel demo-lane fidelity echarts test-python venv
 
-
-
 # Tests keep their kernel image here; users' own images stay as they are.
 export HEADWAY_CACHE ?= $(CURDIR)/target/headway-cache
 # Programs that scenarios run on kernel hosts, as far as the machine has them.

@@ -35,6 +35,7 @@ mod film;
 mod operand;
 mod printed;
 mod published;
+pub mod report;
 mod requirements;
 mod run;
 mod simulate;
