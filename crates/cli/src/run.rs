@@ -140,6 +140,7 @@ pub fn execute_source(
         threads: how.threads.map(usize::from),
         verify: how.verify,
         command: std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        ..Request::default()
     };
     let planned = Planned::new(source, place.destination(), &request)?;
     let opened = planned.open(&mut |path| {

@@ -18,6 +18,7 @@ use crate::ideal::ideal;
 use crate::measure::{Measure, Round, Sample};
 use crate::metering::MeteringState;
 use crate::network::Network;
+use crate::own::Watch;
 use crate::qcn::Qcn;
 use crate::relay::{CRASHES, Relays, Rest};
 use crate::roce::QueuePairs;
@@ -37,6 +38,7 @@ mod failures;
 mod hosts;
 mod lossless;
 mod metering;
+mod own;
 mod qcn;
 mod relays;
 mod sampling;
@@ -109,7 +111,8 @@ impl Simulation {
         });
         let carriers: Vec<Carrier> = carriers.collect();
         let net = Network::new(Fabric::new(&graph, streams), streams.stream("controls").next_u64());
-        Simulation {
+        let watch = Watch::over(&mut tcp);
+        let mut simulation = Simulation {
             env: Environment {
                 net,
                 paths: Paths::new(&graph),
@@ -135,7 +138,11 @@ impl Simulation {
             samples: Vec::new(),
             sampling: false,
             heard: Vec::new(),
+        };
+        if let Some(watch) = watch {
+            simulation.attach(watch);
         }
+        simulation
     }
 
     /// Runs until `end` (events at `end` itself included), starting the flows of `starts`, which must come in order
