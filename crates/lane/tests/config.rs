@@ -82,7 +82,7 @@ fn a_rule_changes_nothing_for_connections_that_it_does_not_match() {
         let settings = valid(&format!("{top}\n{LEAST}\n{text}")).settings;
         let of = |one: Judging| (one.open, one.open_after);
         let Treatment::Judged(rule) = &settings.rules[0].then else { panic!("it is judged") };
-        (of(settings.judging()), of(rule))
+        (of(settings.judging()), of(rule.clone()))
     };
     let (early, when_long) = (LaneOpen::Early, LaneOpen::WhenLong);
     let ms = Span::from_millis;

@@ -40,6 +40,7 @@ pub trait OwnJudge: Send {
 
 /// What lanes must do for a judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own; together they mean nothing")]
 pub struct JudgeNeeds {
     /// The age at which it is asked, even if no acknowledgement arrives then.
     pub age: Option<Span>,
