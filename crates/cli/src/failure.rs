@@ -12,7 +12,7 @@ use crate::shell::resume_command;
 /// It ran, but a check failed.
 const CHECK: u8 = 1;
 /// The command line or the scenario is wrong.
-const USAGE: u8 = 2;
+pub const USAGE: u8 = 2;
 /// The machine does not let us: a folder that cannot be written, a full disk.
 const ENVIRONMENT: u8 = 3;
 /// As shells count an end by Ctrl-C: 128 + SIGINT.

@@ -139,7 +139,7 @@ pub fn execute_source(
         repeats: how.repeats,
         threads: how.threads.map(usize::from),
         verify: how.verify,
-        command: std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        command: crate::command_line(),
         ..Request::default()
     };
     let planned = Planned::new(source, place.destination(), &request)?;

@@ -353,6 +353,7 @@ impl CellPlan {
             failed,
             counters,
             deadlock: None,
+            film: None,
             digest,
             end: self.end,
         }

@@ -24,6 +24,7 @@
     reason = "it starts threads and dates manifests; runs do not see them"
 )]
 
+mod bundled;
 mod cell;
 mod claims;
 pub mod clock;
@@ -39,6 +40,7 @@ mod simulate;
 mod source;
 mod tally;
 
+pub use bundled::{BUNDLED, Bundled};
 pub use error::{Error, KernelError, RunError, Which};
 pub use experiment::{Experiment, KernelOptions, Options, controls};
 pub use headway_control::own;

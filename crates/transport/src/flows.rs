@@ -66,6 +66,28 @@ pub struct FlowEnd {
     pub stall: Option<Span>,
 }
 
+impl FlowEnd {
+    /// What became of `start` as far as bytes tell: without an ideal time, and with all that its connections would have
+    /// counted at nothing. Also for what is reported like a flow and had no connection of its own, such as a request
+    /// whose parts are flows.
+    pub fn new(start: FlowStart, end: Option<Time>, delivered: u64) -> FlowEnd {
+        FlowEnd {
+            start,
+            end,
+            delivered,
+            ideal: None,
+            retransmissions: 0,
+            timeouts: 0,
+            marks: 0,
+            resets: 0,
+            subflows: 0,
+            interfaces: 0,
+            switched: None,
+            stall: None,
+        }
+    }
+}
+
 /// A flow that has started.
 #[derive(Debug)]
 pub(crate) struct Flow {
@@ -200,18 +222,11 @@ impl Flows {
         }
         f.ended = Some(self.ended.len() as u32);
         let end = FlowEnd {
-            start: f.start,
-            end: f.end,
-            delivered: f.delivered,
             ideal: f.ideal,
-            retransmissions: 0,
-            timeouts: 0,
-            marks: 0,
-            resets: 0,
-            subflows: 0,
             interfaces: f.interfaces,
             switched,
             stall: f.stall,
+            ..FlowEnd::new(f.start, f.end, f.delivered)
         };
         if f.sampled {
             let at = self.sampled.iter().position(|&s| s == flow).expect("a sampled flow is listed");

@@ -70,9 +70,9 @@ impl Profile {
 }
 
 /// Who a policy decides for. Its seed follows from the flow, so that it is the same whatever else happens.
-pub(crate) fn own_flow(run: u64, id: u64, copy: u8, subflow: usize) -> Flow {
+pub(crate) fn own_flow(run: u64, id: u64, (copy, subflow): (u8, usize), mss: u32) -> Flow {
     let place = u64::from(copy) << 8 | subflow as u64;
-    Flow { id, copy, subflow: subflow as u8, seed: mix(run ^ mix(id ^ mix(place))) }
+    Flow { id, copy, subflow: subflow as u8, mss, seed: mix(run ^ mix(id ^ mix(place))) }
 }
 
 /// SplitMix64's finalizer (Steele, Lea, Flood 2014): neighbours become strangers.

@@ -20,6 +20,8 @@ pub struct Flow {
     pub copy: u8,
     /// Which subflow of the connection, counted from 0; 0 for a judge.
     pub subflow: u8,
+    /// Largest payload of a segment, bytes.
+    pub mss: u32,
     /// What random choices of the policy should follow from: the same for the same subflow of the same run.
     pub seed: u64,
 }

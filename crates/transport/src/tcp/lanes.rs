@@ -40,8 +40,9 @@ impl Tcp {
         copy: u8,
         env: &Environment,
     ) -> (u8, Option<Box<Laned>>) {
+        let mss = self.profiles[usize::from(profile)].mss;
         let Some(plan) = plan(self.profiles[usize::from(profile)].multipath.as_ref()) else { return (0, None) };
-        let judge = plan.judge.for_flow(now, || own_flow(env.net.seed, start.id, copy, 0));
+        let judge = plan.judge.for_flow(now, || own_flow(env.net.seed, start.id, (copy, 0), mss));
         let mut lanes = Lanes::new(judge, now).expect("the scenario's check validates the judge");
         lanes = lanes.returning(plan.back).patient(plan.patience).taking(plan.leftovers);
         let mut first = 0;

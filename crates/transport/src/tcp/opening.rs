@@ -150,7 +150,8 @@ impl Tcp {
         let mut sender = Sender::new(place, connection, route, join, profile, sender_timers);
         if let Some(own) = sender.own_control() {
             let id = env.flows[c.flow].start.id;
-            own.open(own_flow(env.net.seed, id, c.copy, c.subflows.as_slice().len()), env.now);
+            let place = (c.copy, c.subflows.as_slice().len());
+            own.open(own_flow(env.net.seed, id, place, profile.mss), env.now);
         }
         put(&mut self.senders, place, sender);
         put(&mut self.receivers, place, receiver);
