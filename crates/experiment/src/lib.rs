@@ -45,6 +45,7 @@ mod tally;
 pub use bundled::{BUNDLED, Bundled};
 pub use error::{Error, KernelError, RunError, Which};
 pub use experiment::{Experiment, KernelOptions, Options, controls};
+pub use headway_control::own;
 pub use headway_transport::Traced;
 pub use run::{Destination, Extent, Finished, Interruption, Opened, Planned, Request, VERSION, interrupted, threads};
 pub use simulate::{Progress, Results};
