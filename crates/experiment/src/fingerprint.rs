@@ -21,12 +21,20 @@ pub const RESULTS_EPOCH: u32 = 1;
 
 /// The beginning of the keys of a cell's runs.
 #[derive(Debug, Clone)]
-pub(crate) struct Fingerprint(KeyBuilder);
+pub(crate) struct Fingerprint {
+    builder: KeyBuilder,
+    /// The steps of the film of repeat 0, if it has one: other points of the sweep decide about that.
+    film: Option<u32>,
+}
 
 impl Fingerprint {
     /// The key of the run with this seed and repeat.
     pub fn key(&self, seed: u64, repeat: u32) -> Key {
-        let builder = self.0.clone().with("seed", &seed.to_le_bytes());
+        let builder = self.builder.clone().with("seed", &seed.to_le_bytes());
+        let builder = match self.film {
+            Some(steps) if repeat == 0 => builder.with("film", &steps.to_le_bytes()),
+            _ => builder,
+        };
         builder.with("repeat", &repeat.to_le_bytes()).finish()
     }
 }
@@ -53,10 +61,13 @@ impl Experiment {
             for policy in 0..policies {
                 let plan = &self.plans[index * policies + policy];
                 let builder = base.clone().with("scenario", text.of(policy).as_bytes());
+                let film = plan.film_steps();
+                let fingerprint = |builder| Fingerprint { builder, film };
                 all.push(match plan.place() {
+                    _ if !plan.own().is_empty() => Err(NotStored::Own),
                     Some(Where::Namespaces) => Err(NotStored::RealTime),
                     _ if !record.measure.capture.is_empty() => Err(NotStored::Captures),
-                    None => Ok(Fingerprint(builder)),
+                    None => Ok(fingerprint(builder)),
                     Some(Where::Guests) => {
                         let builder = builder.with("set-up", plan.kernel_setup().as_bytes());
                         let identity = kernel.map(Kernel::identity).unwrap_or_default();
@@ -65,7 +76,7 @@ impl Experiment {
                             None => Some(builder),
                             Some(name) => files.hashed(name, builder),
                         };
-                        builder.map(Fingerprint).ok_or(NotStored::Files)
+                        builder.map(fingerprint).ok_or(NotStored::Files)
                     }
                 });
             }

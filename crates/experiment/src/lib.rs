@@ -24,12 +24,14 @@
     reason = "it starts threads and dates manifests; runs do not see them"
 )]
 
+mod bundled;
 mod cell;
 mod claims;
 pub mod clock;
 mod error;
 mod experiment;
 mod files;
+mod film;
 mod fingerprint;
 mod gathered;
 mod keeper;
@@ -41,14 +43,17 @@ mod origin;
 mod printed;
 mod published;
 mod remote;
+pub mod report;
 mod requirements;
 mod run;
 mod simulate;
 mod source;
 mod tally;
 
+pub use bundled::{BUNDLED, Bundled};
 pub use error::{Error, KernelError, RunError, Which};
 pub use experiment::{Experiment, KernelOptions, Options, controls};
+pub use headway_control::own;
 pub use headway_transport::Traced;
 pub use fingerprint::RESULTS_EPOCH;
 pub use gathered::Results;

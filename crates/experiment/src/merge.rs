@@ -17,10 +17,11 @@ const CAPTURES: &str = "captures";
 
 /// Takes the runs of all shards in `folders`, which must be all shards of one run, and complete, into a new folder. What is left
 /// is [`Session::finish`], which makes the files that one call without shards makes. `command` is for the manifest.
+/// With `no_report` there is no report.
 ///
 /// # Errors
 /// If something is missing or does not belong together: then nothing was written; or if the folder cannot be written.
-pub fn merge(folders: &[PathBuf], destination: &Destination, command: &[String]) -> Result<Session, Error> {
+pub fn merge(folders: &[PathBuf], destination: &Destination, command: &[String], no_report: bool) -> Result<Session, Error> {
     let shards = folders.iter().map(|path| look(path)).collect::<Result<Vec<_>, Error>>()?;
     check(&shards)?;
     let first = &shards[0].1;
@@ -34,7 +35,7 @@ pub fn merge(folders: &[PathBuf], destination: &Destination, command: &[String])
     let started = shards.iter().map(|(_, own)| &own.manifest.started).min().cloned().unwrap_or_default();
     let wall_s = shards.iter().map(|(_, own)| own.manifest.wall_s).sum();
     let joined = Joined { kernel: first.manifest.kernel.clone(), warnings, started, wall_s };
-    let planned = planned(&origin, &first.path, destination, command, joined)?;
+    let planned = planned(&origin, &first.path, destination, (command, no_report), joined)?;
     let expected = &planned.manifest().scenario_sha256;
     if *expected != first.manifest.scenario_sha256 {
         let (found, expected) = (first.manifest.scenario_sha256.clone(), expected.clone());
@@ -59,12 +60,12 @@ fn planned(
     origin: &Origin,
     shard: &Path,
     destination: &Destination,
-    command: &[String],
+    (command, no_report): (&[String], bool),
     joined: Joined,
 ) -> Result<Planned, Error> {
     let (seed, repeats) = (Some(origin.seed), Some(origin.repeats));
     let (overrides, command) = (origin.overrides.clone(), command.to_vec());
-    let request = Request { overrides, seed, repeats, command, ..Request::default() };
+    let request = Request { overrides, seed, repeats, command, no_report, ..Request::default() };
     let beside = Source { folder: shard.to_path_buf(), ..origin.source.clone() };
     match Planned::joined(&beside, destination.clone(), &request, joined.clone()) {
         Err(error) if !origin.source.folder.is_dir() => Err(error),

@@ -15,6 +15,7 @@ use crate::experiment::{Experiment, KernelOptions, Options};
 use crate::files::Files;
 use crate::gathered::{Gathered, Results};
 use crate::keeper::{Keeper, Stored};
+use crate::report::{ReportError, write_report};
 use crate::simulate::{Progress, in_order};
 
 /// Ends a run early, from another thread.
@@ -74,6 +75,7 @@ pub struct Opened {
     pub(crate) verify: bool,
     /// Seconds that runs took before, elsewhere.
     pub(crate) earlier_s: f64,
+    pub(crate) no_report: bool,
     /// None if the store is all that is filled.
     pub(crate) folder: Option<Folder>,
     pub(crate) completed: BTreeSet<Job>,
@@ -97,6 +99,8 @@ pub struct Finished {
     pub took: Duration,
     /// What the store did, if there was one.
     pub stored: Option<Stored>,
+    /// The report in the folder, or why there is none; `None` if none was wanted.
+    pub report: Option<Result<PathBuf, ReportError>>,
 }
 
 /// Runs that came to their end without results of all: those of a shard, or those that went to a store alone.
@@ -327,7 +331,8 @@ impl Session {
             return Err(RunError::Interrupted { done: done.len(), total });
         }
         let stored = opened.stored();
-        let Opened { experiment, mut manifest, left_out_claims, files, warnings, folder, earlier_s, .. } = opened;
+        let Opened { experiment, mut manifest, left_out_claims, files, warnings, folder, earlier_s, no_report, .. } =
+            opened;
         let folder = folder.expect("it gives results");
         let path = folder.path().to_path_buf();
         let extent = experiment.extent(manifest.repeats);
@@ -337,12 +342,15 @@ impl Session {
         all.append(&mut results.warnings);
         all.extend(files.outside.into_iter().map(|name| Warning::NotKept { name }));
         manifest.claims = results.verdicts.iter().map(Verdict::to_json).collect();
+        manifest.not_evaluated.clone_from(&left_out_claims);
         manifest.warnings = all.iter().map(headway_report::warning).collect();
         results.warnings = all;
         manifest.finished = Some(clock::now());
         manifest.wall_s = earlier_s + began.elapsed().as_secs_f64();
         let manifest = folder.finish(&results.summary, &manifest)?;
-        Ok(Finished { results, manifest, path, left_out_claims, extent, took: began.elapsed(), stored })
+        // The results are complete: whatever becomes of the report, they are kept.
+        let report = (!no_report).then(|| write_report(&path));
+        Ok(Finished { results, manifest, path, left_out_claims, extent, took: began.elapsed(), stored, report })
     }
 
     /// Ends runs that give no results by themselves.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use headway_control::own::Registry;
 use headway_kernel::image::Image;
 use headway_lab::MachineInfo;
 use headway_results::{Folder, Job, Kernel, Manifest, Shard, Store, Warning};
@@ -35,6 +36,8 @@ pub struct Request {
     pub threads: Option<usize>,
     /// Make every run twice and compare.
     pub verify: bool,
+    /// Congestion controls and judges that this program gives, by name.
+    pub own: Registry,
     /// The arguments of the command line, for the manifest.
     pub command: Vec<String>,
     /// A store of runs: those that are there are not computed, those that are computed are kept there. With `verify`
@@ -42,6 +45,8 @@ pub struct Request {
     pub store: Option<PathBuf>,
     /// Only these of the runs, if not all.
     pub shard: Option<Shard>,
+    /// Make no report.
+    pub no_report: bool,
 }
 
 /// The folder that results go to.
@@ -74,6 +79,7 @@ pub struct Planned {
     warnings: Vec<Warning>,
     threads: usize,
     verify: bool,
+    no_report: bool,
     source: Source,
     overrides: Overrides,
     store: Option<PathBuf>,
@@ -130,7 +136,7 @@ impl Planned {
         let seed = request.seed.or(there.as_ref().map(|there| there.seed)).unwrap_or(scenario.record.seed);
         let repeats = request.repeats.or(there.as_ref().map(|there| there.repeats)).unwrap_or(scenario.record.repeats);
         let (document, text) = scenario.with(seed, repeats)?;
-        let experiment = Experiment::new(&document, &source.folder)?;
+        let experiment = Experiment::with_own(&document, &source.folder, &request.own)?;
         let image = if joined.is_some() { None } else { find_image(&experiment)? };
         let warnings = match &joined {
             Some(joined) => joined.warnings.iter().cloned().map(Warning::Machine).collect(),
@@ -161,6 +167,7 @@ impl Planned {
             interrupted: there.map(|there| (there, theirs)),
             threads: threads(request.threads),
             verify: request.verify,
+            no_report: request.no_report,
             experiment,
             text,
             manifest,
@@ -211,7 +218,8 @@ impl Planned {
             }
         };
         let earlier_s = self.joined.as_ref().map_or(0.0, |joined| joined.wall_s);
-        let Planned { experiment, left_out_claims, text, manifest, files, image, warnings, threads, verify, .. } = self;
+        let (verify, no_report) = (self.verify, self.no_report);
+        let Planned { experiment, left_out_claims, text, manifest, files, image, warnings, threads, .. } = self;
         Ok(Opened {
             experiment,
             manifest,
@@ -223,6 +231,7 @@ impl Planned {
             threads,
             verify,
             earlier_s,
+            no_report,
             folder,
             completed,
             keeper,

@@ -1,4 +1,6 @@
 //! The scenario as one run sees it.
+//!
+//! Left out: whether the run is filmed, which depends on its place among the points of a sweep.
 
 use headway_language::{Field, Shown, show_document};
 
@@ -38,6 +40,10 @@ impl CellText {
         };
         let mut shared = shown(record.show());
         shared.retain(|(key, _)| !OTHERS.contains(&key.as_str()));
+        // Which points are filmed depends on their place among all; whether this one is, its user adds.
+        if let Some((_, Shown::Table(measure))) = shared.iter_mut().find(|(key, _)| key == "measure") {
+            measure.retain(|(key, _)| key != "film");
+        }
         // It is a scenario of its own, which a test runs.
         let own = ["name", "about"].map(|key| (key.to_owned(), Shown::Text("cell".to_owned())));
         shared.splice(0..0, own);

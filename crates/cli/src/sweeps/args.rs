@@ -40,6 +40,9 @@ pub struct MergeArgs {
     /// first of results/NAME-2, results/NAME-3, … that is free]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
+    /// Write no report.html
+    #[arg(long)]
+    pub no_report: bool,
     /// Print a JSON object instead of text
     #[arg(long)]
     pub json: bool,

@@ -16,8 +16,7 @@ pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
         Some(path) => Destination::New(path.clone()),
         None => Destination::Numbered(PathBuf::from(RESULTS)),
     };
-    let command: Vec<String> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let session = headway_experiment::merge(&folders, &destination, &command)?;
+    let session = headway_experiment::merge(&folders, &destination, &crate::command_line(), args.no_report)?;
     let finished = session.finish()?;
     show(&finished, &RunOptions { json: args.json, quiet: args.quiet, ..RunOptions::default() })
 }

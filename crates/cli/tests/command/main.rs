@@ -12,9 +12,11 @@ mod lossless;
 mod model;
 mod namespaces;
 mod output;
+mod report;
 mod reproduce;
 mod resume;
 mod run;
+mod sweeps;
 mod trace;
 mod usage;
 
@@ -50,6 +52,7 @@ impl Place {
     }
 
     fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        std::fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
         std::fs::write(self.path(name), text).unwrap();
     }
 
@@ -60,7 +63,7 @@ impl Place {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
         command.current_dir(self.0.path()).args(args).stdin(Stdio::null());
-        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"] {
+        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE", "HEADWAY_STORE"] {
             command.env_remove(variable);
         }
         command
