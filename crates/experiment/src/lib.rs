@@ -30,6 +30,7 @@ pub mod clock;
 mod error;
 mod experiment;
 mod files;
+mod film;
 mod operand;
 mod printed;
 mod published;

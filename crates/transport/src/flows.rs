@@ -241,6 +241,11 @@ impl Flows {
         }
     }
 
+    /// All places of flows; those without connections are free, or of flows that are over.
+    pub fn iter(&self) -> impl Iterator<Item = &Flow> {
+        self.all.iter()
+    }
+
     /// Flows that still have connections.
     pub fn unfinished(&self) -> Vec<u32> {
         (0..self.all.len() as u32).filter(|&flow| !self.all[flow as usize].connections.is_empty()).collect()
