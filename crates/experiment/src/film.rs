@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use headway_fabric::{Graph, Limit, NodeKind};
+use headway_fabric::{Graph, Limit, NodeId, NodeKind};
 use headway_results::{Film, FilmedLink, LinkStep, Topology, TopologyLink, TopologyNode};
 use headway_scenario::ScenarioRecord;
 use headway_scenario::plan::Network;
@@ -29,7 +29,7 @@ impl FilmPlan {
         }
         // A frame as queues count it: header and checksum of Ethernet are 18 B.
         let frame = Bytes::new(scenario.topology.mtu.get() + 18);
-        Some(FilmPlan { steps: record.steps, topology: Arc::new(topology(graph, frame)) })
+        Some(FilmPlan { steps: record.steps, topology: Arc::new(topology(graph, &network.built.hosts, frame)) })
     }
 
     /// The film as results know it.
@@ -48,8 +48,9 @@ impl FilmPlan {
     }
 }
 
-/// The network for drawing. Queues that hold so many frames have room for as many of size `frame`.
-fn topology(graph: &Graph, frame: Bytes) -> Topology {
+/// The network for drawing, where `hosts` are at the bottom. Queues that hold so many frames have room for as many of size
+/// `frame`.
+fn topology(graph: &Graph, hosts: &[NodeId], frame: Bytes) -> Topology {
     let node = |(node, tier): (&headway_fabric::Node, u32)| TopologyNode {
         name: node.name.clone(),
         kind: match node.kind {
@@ -69,16 +70,17 @@ fn topology(graph: &Graph, frame: Bytes) -> Topology {
         }),
     };
     Topology {
-        nodes: graph.nodes().iter().zip(tiers(graph)).map(node).collect(),
+        nodes: graph.nodes().iter().zip(tiers(graph, hosts)).map(node).collect(),
         links: graph.links().iter().map(link).collect(),
     }
 }
 
-/// Cables between each node and the next host; of a switch that reaches none, 1.
-fn tiers(graph: &Graph) -> Vec<u32> {
+/// Cables between each node and the next of `hosts`, so that a host that is attached to the top stands above it; of a node
+/// that reaches none, 1.
+fn tiers(graph: &Graph, hosts: &[NodeId]) -> Vec<u32> {
     let mut tiers: Vec<Option<u32>> = vec![None; graph.nodes().len()];
-    let mut open: VecDeque<_> = graph.hosts().collect();
-    for host in &open {
+    let mut open: VecDeque<NodeId> = hosts.iter().copied().collect();
+    for host in hosts {
         tiers[host.index()] = Some(0);
     }
     while let Some(node) = open.pop_front() {
@@ -112,9 +114,11 @@ mod tests {
         for (a, b) in [(host, switches[0]), (switches[0], switches[1]), (switches[1], switches[2]), (host, other)] {
             graph.connect(a, b, wire, wire).unwrap();
         }
-        let topology = topology(&graph, Bytes::new(1518));
+        let top = graph.add_host("top", Span::ZERO).unwrap();
+        graph.connect(top, switches[2], wire, wire).unwrap();
+        let topology = topology(&graph, &[host, other], Bytes::new(1518));
         let tiers: Vec<(&str, u32)> = topology.nodes.iter().map(|node| (node.name.as_str(), node.tier)).collect();
-        assert_eq!(tiers, [("h", 0), ("i", 0), ("leaf", 1), ("spine", 2), ("core", 3), ("alone", 1)]);
+        assert_eq!(tiers, [("h", 0), ("i", 0), ("leaf", 1), ("spine", 2), ("core", 3), ("alone", 1), ("top", 4)]);
         assert!(topology.links.iter().all(|link| link.limit == Some(Bytes::new(151_800))));
     }
 }

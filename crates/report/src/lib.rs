@@ -7,6 +7,7 @@
 mod beside;
 mod claims;
 mod compare;
+mod drawing;
 mod grid;
 mod json;
 mod number;
@@ -18,6 +19,7 @@ mod warnings;
 pub use beside::{beside, beside_json};
 pub use claims::{claims, tally};
 pub use compare::{comparison, differences};
+pub use drawing::{Drawing, DrawnLink, DrawnNode, MAX_DRAWN, draw};
 pub use json::{comparison_json, row_json, summary_json};
 pub use number::three_digits;
 pub use summary::summary;
