@@ -52,3 +52,29 @@ impl Drawn {
         Drawn { topology, link, by_name }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use headway_results::{TopologyLink, TopologyNode};
+    use headway_units::{Rate, Span};
+
+    use super::*;
+
+    /// Links that are drawn as one have their rates together, and every link of the network is found by its name.
+    #[test]
+    fn parallel_links_are_one_with_their_rates_together() {
+        let node = |name: &str| TopologyNode { name: name.to_owned(), kind: NodeKind::Host, tier: 0 };
+        let link = |from, to, limit: u64| {
+            let (rate, delay) = (Rate::from_bps(1_000_000_000), Span::from_nanos(500));
+            TopologyLink { from, to, rate, delay, limit: Some(Bytes::new(limit)) }
+        };
+        let links = vec![link(0, 1, 1000), link(0, 1, 3000), link(1, 0, 2000)];
+        let drawn = Drawn::new(&Topology { nodes: vec![node("a"), node("b")], links });
+        let own: Vec<usize> =
+            ["a>b", "a>b#2", "b>a"].iter().map(|name| drawn.link[drawn.by_name[*name]].unwrap()).collect();
+        assert!(own[0] == own[1] && own[1] != own[2], "{own:?}");
+        let of = |place: usize| &drawn.topology.links[place];
+        assert_eq!((of(own[0]).rate_bps, of(own[2]).rate_bps), (2_000_000_000, 1_000_000_000));
+        assert_eq!((of(own[0]).limit_bytes, of(own[0]).delay_ns), (Some(3000), 500));
+    }
+}
