@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use headway_capture::CaptureError;
 use headway_experiment::RunError;
+use headway_experiment::report::ReportError;
 use headway_results::Error;
 use headway_scenario::Problems;
 
@@ -113,6 +114,15 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Failure {
+        match error {
+            ReportError::Results(error) => error.into(),
+            error @ (ReportError::Order { .. } | ReportError::Write { .. }) => Failure::environment(error.to_string()),
+        }
+    }
+}
+
 impl From<CaptureError> for Failure {
     fn from(error: CaptureError) -> Failure {
         let text = error.to_string();
@@ -160,7 +170,8 @@ impl From<RunError> for Failure {
             RunError::Results(error) => error.into(),
             RunError::NoPath(..) => Failure::usage(text),
             RunError::Kernels(..) => Failure::environment(text),
-            RunError::NotDeterministic(_) => Failure::check(text),
+            // the command gives no policies of its own; a program's are at fault like a check
+            RunError::NotDeterministic(_) | RunError::Undecided(..) | RunError::Own(..) => Failure::check(text),
             RunError::Interrupted { .. } | RunError::Aborted => Failure::interrupted(text),
         }
     }

@@ -1,5 +1,7 @@
 //! Flows: what is to be sent, how far it is, and what became of it.
 
+use std::collections::BTreeSet;
+
 use headway_fabric::NodeId;
 use headway_units::{Bytes, Span, Time};
 
@@ -254,6 +256,23 @@ impl Flows {
             f.connections = Vec::new();
             self.slots.give(flow);
         }
+    }
+
+    /// All places of flows; those without connections are free, or of flows that are over.
+    pub fn iter(&self) -> impl Iterator<Item = &Flow> {
+        self.all.iter()
+    }
+
+    /// The flow `id`, if it has started and one is told of it, and its number among those of its traffic, in order of
+    /// their starts.
+    pub fn started(&self, id: u64) -> Option<(FlowStart, u64)> {
+        let open = self.unfinished().into_iter().map(|flow| &self[flow]).filter(|flow| !flow.internal);
+        let all = || open.clone().map(|flow| flow.start).chain(self.ended.iter().map(|flow| flow.start));
+        let start = all().find(|start| start.id == id)?;
+        let of_traffic = all().filter(|other| other.traffic == start.traffic);
+        // a flow that is complete may have connections still
+        let before: BTreeSet<(Time, u64)> = of_traffic.map(|other| (other.time, other.id)).collect();
+        Some((start, before.range(..(start.time, start.id)).count() as u64))
     }
 
     /// Flows that still have connections.
