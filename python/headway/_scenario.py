@@ -406,6 +406,7 @@ class Scenario:
         progress: bool | Callable[[int, int], object] | None = None,
         resume: bool = False,
         verify: bool = False,
+        report: bool = True,
     ) -> Result:
         """Run every policy at every sweep point.
 
@@ -430,6 +431,8 @@ class Scenario:
             Go on with the interrupted run in `out`, if there is one.
         verify : bool
             Make every run twice and compare.
+        report : bool
+            Write ``report.html`` into `out`. Temporary folders get none, but see :meth:`Result.report`.
 
         Returns
         -------
@@ -450,7 +453,7 @@ class Scenario:
             At Ctrl-C. Complete runs are kept in `out`, for `resume`.
         """
         settings = {"seed": seed, "repeats": repeats, "threads": threads}
-        return run_scenario(self._source, out, settings, progress=progress, resume=resume, verify=verify)
+        return run_scenario(self._source, out, settings, progress=progress, resume=resume, verify=verify, report=report)
 
     def _with(self, **changes: Any) -> Scenario:
         return Scenario(self._text, self._name, self._folder, self._changes._replace(**changes))
@@ -559,6 +562,8 @@ def sweep(
     repeats: int | None = None,
     threads: int | None = None,
     progress: bool | Callable[[int, int], object] | None = None,
+    executor: object = None,
+    store: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Run a scenario with keys varied together: every combination with every policy.
 
@@ -571,6 +576,11 @@ def sweep(
         None for the scenario's own sweep.
     out, seed, repeats, threads, progress
         As of :meth:`Scenario.run`.
+    executor : concurrent.futures.Executor or dask.distributed.Client or None
+        Where runs take place: processes, or a cluster whose workers have this version of Headway; None for threads of
+        this process. Results do not depend on it.
+    store : path-like or None
+        A store of runs: those that are there are not done again.
 
     Returns
     -------
@@ -591,4 +601,7 @@ def sweep(
     ['1us', '5us']
     """
     varied = scenario if values is None else scenario.with_sweep(values)
-    return varied.run(out, seed=seed, repeats=repeats, threads=threads, progress=progress)
+    if executor is None and store is None:
+        return varied.run(out, seed=seed, repeats=repeats, threads=threads, progress=progress)
+    settings = {"seed": seed, "repeats": repeats, "threads": threads}
+    return sweep_scenario(varied._source, out, settings, progress=progress, executor=executor, store=store)

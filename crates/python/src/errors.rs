@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use headway_capture::CaptureError;
+use headway_experiment::report::ReportError;
 use headway_experiment::{Error, RunError};
 use headway_language::{Problem, Problems};
 use pyo3::exceptions::PyRuntimeError;
@@ -53,6 +54,9 @@ impl From<headway_results::Error> for Failure {
             | Error::NotOurs { path }
             | Error::NoManifest { path }
             | Error::Complete { path }
+            | Error::NotStore { path }
+            | Error::StoreFormat { path, .. }
+            | Error::Shard { path, .. }
             | Error::Busy { path }
             | Error::Mismatch { path, .. }
             | Error::Space { path, .. }
@@ -74,10 +78,18 @@ impl From<Error> for Failure {
             Error::NoFolder { path }
             | Error::Finished { path }
             | Error::OtherFile { path, .. }
+            | Error::NotAShard { path }
+            | Error::ShardUnfinished { path, .. }
             | Error::Write { path, .. } => Failure::Results(text, Some(path)),
             Error::OtherScenario { error, .. } => error.into(),
             Error::TooManyFolders { parent, .. } => Failure::Results(text, Some(parent)),
-            Error::VerifyRealTime => Failure::Other(text),
+            Error::VerifyRealTime
+            | Error::NoStore
+            | Error::NotStored { .. }
+            | Error::NoShards
+            | Error::OtherShard { .. }
+            | Error::ShardTwice { .. }
+            | Error::ShardsMissing { .. } => Failure::Other(text),
         }
     }
 }
@@ -89,9 +101,22 @@ impl From<RunError> for Failure {
             RunError::Results(error) => error.into(),
             RunError::NoPath(..) => Failure::Unplaced(text),
             RunError::Kernels(..) => Failure::Kernel(text),
-            RunError::NotDeterministic(_) => Failure::Other(text),
+            RunError::NotDeterministic(_)
+            | RunError::Undecided(..)
+            | RunError::Own(..)
+            | RunError::NotAsked { .. } => Failure::Other(text),
             RunError::Interrupted { done, total } => Failure::Interrupted(text, Some((done, total)), None),
             RunError::Aborted => Failure::Interrupted(text, None, None),
+        }
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Failure {
+        let text = error.to_string();
+        match error {
+            ReportError::Results(error) => error.into(),
+            ReportError::Order { path } | ReportError::Write { path, .. } => Failure::Results(text, Some(path)),
         }
     }
 }

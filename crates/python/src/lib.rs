@@ -14,6 +14,7 @@ mod command;
 mod errors;
 mod folder;
 mod run;
+mod session;
 mod source;
 mod table;
 mod toml;
@@ -29,9 +30,11 @@ mod _native {
     #[pymodule_export]
     use crate::command::command;
     #[pymodule_export]
-    use crate::folder::Folder;
+    use crate::folder::{Folder, report};
     #[pymodule_export]
     use crate::run::run;
+    #[pymodule_export]
+    use crate::session::{Session, Worker};
     #[pymodule_export]
     use crate::source::{Source, bundled, schema, version};
     #[pymodule_export]
