@@ -114,9 +114,9 @@ impl CellPlan {
         CellPlan { film, ..self }
     }
 
-    /// The steps of the film of repeat 0, if it is filmed.
-    pub(crate) fn film_steps(&self) -> Option<u32> {
-        self.film.as_ref().map(|film| film.steps)
+    /// Whether repeat 0 is filmed.
+    pub(crate) fn is_filmed(&self) -> bool {
+        self.film.is_some()
     }
 
     /// How many hosts its network has.

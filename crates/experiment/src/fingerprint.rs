@@ -23,18 +23,26 @@ pub const RESULTS_EPOCH: u32 = 1;
 #[derive(Debug, Clone)]
 pub(crate) struct Fingerprint {
     builder: KeyBuilder,
-    /// The steps of the film of repeat 0, if it has one: other points of the sweep decide about that.
-    film: Option<u32>,
+    /// Whether repeat 0 has a film: other points of the sweep decide about that.
+    filmed: bool,
+    /// The steps of the film that it has, or would have.
+    steps: u32,
 }
 
 impl Fingerprint {
     /// The key of the run with this seed and repeat.
     pub fn key(&self, seed: u64, repeat: u32) -> Key {
+        self.with_film(seed, repeat, self.filmed && repeat == 0)
+    }
+
+    /// The key of the same run with a film that it does not need, if it could have one.
+    pub fn filmed_key(&self, seed: u64, repeat: u32) -> Option<Key> {
+        (repeat == 0 && !self.filmed).then(|| self.with_film(seed, repeat, true))
+    }
+
+    fn with_film(&self, seed: u64, repeat: u32, film: bool) -> Key {
         let builder = self.builder.clone().with("seed", &seed.to_le_bytes());
-        let builder = match self.film {
-            Some(steps) if repeat == 0 => builder.with("film", &steps.to_le_bytes()),
-            _ => builder,
-        };
+        let builder = if film { builder.with("film", &self.steps.to_le_bytes()) } else { builder };
         builder.with("repeat", &repeat.to_le_bytes()).finish()
     }
 }
@@ -61,8 +69,8 @@ impl Experiment {
             for policy in 0..policies {
                 let plan = &self.plans[index * policies + policy];
                 let builder = base.clone().with("scenario", text.of(policy).as_bytes());
-                let film = plan.film_steps();
-                let fingerprint = |builder| Fingerprint { builder, film };
+                let (filmed, steps) = (plan.is_filmed(), record.measure.film.steps);
+                let fingerprint = |builder| Fingerprint { builder, filmed, steps };
                 all.push(match plan.place() {
                     _ if !plan.own().is_empty() => Err(NotStored::Own),
                     Some(Where::Namespaces) => Err(NotStored::RealTime),
@@ -120,5 +128,10 @@ impl Keys {
     pub fn of(&self, job: Job) -> Option<Key> {
         let cell = self.cells[job.cell as usize].as_ref().ok()?;
         Some(cell.key(self.seed, job.repeat))
+    }
+
+    /// The key of `job` with a film that is to be thrown away.
+    pub fn filmed(&self, job: Job) -> Option<Key> {
+        self.cells[job.cell as usize].as_ref().ok()?.filmed_key(self.seed, job.repeat)
     }
 }

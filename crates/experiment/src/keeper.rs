@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use headway_results::{Cell, Error, Job, Manifest, Outcome, Store, StoredRun};
+use headway_results::{Cell, Error, Job, Key, Manifest, Outcome, Store, StoredRun};
 
 use crate::fingerprint::{Keys, RESULTS_EPOCH};
 use crate::not_stored::NotStored;
@@ -66,7 +66,16 @@ impl Keeper {
     /// The outcome of `job`, if it is there and whole.
     pub fn find(&self, job: Job) -> Result<Option<Outcome>, Error> {
         let Some(key) = self.keys.of(job).filter(|_| self.reads) else { return Ok(None) };
-        match self.store.get(&key, job) {
+        if let Some(outcome) = self.look(&key, job)? {
+            return Ok(Some(outcome));
+        }
+        // A film that is there changes nothing else; one that is missing cannot be made later.
+        let Some(key) = self.keys.filmed(job) else { return Ok(None) };
+        Ok(self.look(&key, job)?.map(|outcome| Outcome { film: None, ..outcome }))
+    }
+
+    fn look(&self, key: &Key, job: Job) -> Result<Option<Outcome>, Error> {
+        match self.store.get(key, job) {
             Err(error @ Error::Damaged { .. }) => {
                 self.note(|stored| stored.damaged.push(error.to_string()));
                 Ok(None)

@@ -76,9 +76,6 @@ fn planned(
 }
 
 fn look(path: &Path) -> Result<(Shard, Unfinished), Error> {
-    if !path.is_dir() {
-        return Err(Error::NoFolder { path: path.to_path_buf() });
-    }
     let there = Folder::look(path)?;
     let shard = there.manifest.shard.ok_or_else(|| Error::NotAShard { path: path.to_path_buf() })?;
     Ok((shard, there))

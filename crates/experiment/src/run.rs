@@ -204,6 +204,7 @@ impl Planned {
                 self.manifest.started.clone_from(&there.started);
                 if self.text != self.interrupted_text {
                     folder.adopt(&self.manifest, &self.text)?;
+                    self.keep_origin(path)?;
                 }
                 (Some(folder), completed)
             }
@@ -249,11 +250,16 @@ impl Planned {
     fn create(&self, path: &Path) -> Result<Folder, Error> {
         let folder = Folder::create(path, &self.manifest, &self.text)?;
         self.files.keep_in(path)?;
-        if self.manifest.shard.is_some() {
-            let (seed, repeats) = (self.manifest.seed, self.manifest.repeats);
-            Origin::new(&self.source, &self.overrides, seed, repeats).write(path)?;
-        }
+        self.keep_origin(path)?;
         Ok(folder)
+    }
+
+    /// Writes where a shard comes from into its folder.
+    fn keep_origin(&self, path: &Path) -> Result<(), Error> {
+        if self.manifest.shard.is_none() {
+            return Ok(());
+        }
+        Origin::new(&self.source, &self.overrides, self.manifest.seed, self.manifest.repeats).write(path)
     }
 
     /// A folder in `parent` that nothing is in yet.
