@@ -170,7 +170,8 @@ impl From<RunError> for Failure {
             RunError::Results(error) => error.into(),
             RunError::NoPath(..) => Failure::usage(text),
             RunError::Kernels(..) => Failure::environment(text),
-            RunError::NotDeterministic(_) => Failure::check(text),
+            // the command gives no policies of its own; a program's are at fault like a check
+            RunError::NotDeterministic(_) | RunError::Undecided(..) | RunError::Own(..) => Failure::check(text),
             RunError::Interrupted { .. } | RunError::Aborted => Failure::interrupted(text),
         }
     }

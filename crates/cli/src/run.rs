@@ -154,6 +154,7 @@ pub fn execute_source(
         verify: how.verify,
         command: crate::command_line(),
         no_report: how.no_report || matches!(place, Place::Temporary(_)),
+        ..Request::default()
     };
     let planned = Planned::new(source, place.destination(), &request)?;
     let opened = planned.open(&mut |path| {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use headway_control::own::{self, Registry};
 use headway_emulation::{KernelOutcome, Kernels, LaunchPlan, Machine, Requirement, Started, Where, left_out};
 use headway_engine::Streams;
 use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
@@ -12,7 +13,7 @@ use headway_lab::LabError;
 use headway_results::{Counters, FlowRecord, Job, Outcome, Pauses, PortRecord, Sample};
 use headway_scenario::ScenarioRecord;
 use headway_scenario::plan::{ModelPlan, Network, PlanError, TrafficPlan, failures};
-use headway_transport::{Failure as Outage, FlowEnd, SampleKind, SampleOf, Simulation, Stopped, Traced};
+use headway_transport::{Failure as Outage, FlowEnd, Interrupted, SampleKind, SampleOf, Simulation, Stopped, Traced};
 use headway_units::{Bytes, Span, Time};
 
 use crate::error::KernelError;
@@ -25,6 +26,8 @@ pub(crate) enum Failure {
     /// It was told to end.
     Interrupted,
     Kernels(KernelError),
+    /// A policy of the program gave no answer, or a wrong one.
+    Own(Option<String>, own::Failure),
 }
 
 impl From<NoPath> for Failure {
@@ -57,7 +60,11 @@ impl From<Stopped> for Failure {
             Stopped::NoPath(error) => Failure::NoPath(error),
             Stopped::External(error) => match error.downcast::<GuestError>() {
                 Ok(error) => Failure::from(*error),
-                Err(error) => Failure::Kernels(KernelError::Other(error)),
+                Err(error) => match error.downcast::<own::Failure>() {
+                    Ok(failure) => Failure::Own(None, *failure),
+                    Err(error) if error.is::<Interrupted>() => Failure::Interrupted,
+                    Err(error) => Failure::Kernels(KernelError::Other(error)),
+                },
             },
         }
     }
@@ -78,19 +85,25 @@ pub(crate) struct CellPlan {
 }
 
 impl CellPlan {
-    /// Builds `scenario` under `policy` on its network; files it names are looked for in `folder`.
+    /// Builds `scenario` under `policy` on its network; files it names are looked for in `folder`, the
+    /// program's controls and judges in `registry`.
     pub(crate) fn new(
         scenario: &ScenarioRecord,
         policy: usize,
         network: &Arc<Network>,
-        folder: &Path,
+        (folder, registry): (&Path, &Registry),
     ) -> Result<CellPlan, PlanError> {
         let network = Arc::clone(network);
         let traffic = TrafficPlan::build(scenario, &network, folder)?;
         let failures = failures(scenario, &network)?;
         let kernels = Kernels::new(scenario, policy, &network, &traffic.flows, &failures, folder)?;
         let sends = |traffic: u16| kernels.as_ref().is_some_and(|kernels| kernels.sends(traffic));
-        let models = ModelPlan::build(scenario, policy, &network, &traffic, &sends)?;
+        let models = ModelPlan::build(scenario, policy, &network, &traffic, registry, &sends)?;
+        if let (Some(_), [first, ..]) = (&kernels, &models.own()[..]) {
+            let message = format!("the program's {first} is beside kernel hosts, which run without the program");
+            let fault = PlanError::new(&["policy", &policy.to_string()], message);
+            return Err(fault.help("let all hosts be modelled: --hosts modelled"));
+        }
         let end = (Time::ZERO + scenario.duration).saturating_add(scenario.drain);
         Ok(CellPlan { network, traffic, models, kernels, failures, end, film: None })
     }
@@ -204,7 +217,11 @@ impl CellPlan {
             }
         }
         let mut workload = self.traffic.of_models(streams, &|traffic| self.sends(traffic));
-        simulation.run_application(self.end, &mut workload)?;
+        simulation.abort_own(abort);
+        simulation.run_application(self.end, &mut workload).map_err(|stopped| match Failure::from(stopped) {
+            Failure::Own(_, failure) => Failure::Own(self.flow_name(&simulation, failure.flow.id), failure),
+            other => other,
+        })?;
         if let Some(trace) = trace {
             *trace = simulation.traced();
         }
@@ -231,6 +248,20 @@ impl CellPlan {
         ends.extend(workload.finish());
         let outcome = self.outcome(job, ends, samples, totals, joined, &work);
         Ok(Outcome { ports, deadlock, film, ..outcome })
+    }
+
+    /// The congestion controls and judges of the program that it runs with, in words.
+    pub(crate) fn own(&self) -> Vec<String> {
+        self.models.own()
+    }
+
+    /// A flow that has started, in words; `None` for connections that are of no flow, such as those between relays.
+    fn flow_name(&self, simulation: &Simulation, id: u64) -> Option<String> {
+        let (start, number) = simulation.flow(id)?;
+        let traffic = &self.traffic.names()[self.traffic.class(&start)];
+        let [source, destination] = [start.source, start.destination].map(|host| self.network.name(host));
+        let size = start.size.map_or_else(String::new, |size| format!("{size}, "));
+        Some(format!("flow {number} of `{traffic}` ({source} to {destination}, {size}started at {})", start.time))
     }
 
     /// Whether kernel hosts send the traffic at this place.

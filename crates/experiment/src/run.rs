@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use headway_control::own::Registry;
 use headway_kernel::image::Image;
 use headway_lab::MachineInfo;
 use headway_results::{Folder, Job, Kernel, Manifest, Verdict, Warning};
@@ -35,6 +36,8 @@ pub struct Request {
     pub threads: Option<usize>,
     /// Make every run twice and compare.
     pub verify: bool,
+    /// Congestion controls and judges that this program gives, by name.
+    pub own: Registry,
     /// The arguments of the command line, for the manifest.
     pub command: Vec<String>,
     /// Make no report.
@@ -134,7 +137,7 @@ impl Planned {
         let seed = request.seed.or(there.as_ref().map(|there| there.seed)).unwrap_or(scenario.record.seed);
         let repeats = request.repeats.or(there.as_ref().map(|there| there.repeats)).unwrap_or(scenario.record.repeats);
         let (document, text) = scenario.with(seed, repeats)?;
-        let experiment = Experiment::new(&document, &source.folder)?;
+        let experiment = Experiment::with_own(&document, &source.folder, &request.own)?;
         let image = find_image(&experiment)?;
         let warnings = check_machine(&experiment, request.verify)?;
         let files = scenario.files()?;

@@ -19,6 +19,7 @@ use crate::ideal::ideal;
 use crate::measure::{Measure, Round, Sample};
 use crate::metering::MeteringState;
 use crate::network::Network;
+use crate::own::Watch;
 use crate::qcn::Qcn;
 use crate::relay::{CRASHES, Relays, Rest};
 use crate::roce::QueuePairs;
@@ -39,6 +40,7 @@ mod filming;
 mod hosts;
 mod lossless;
 mod metering;
+mod own;
 mod qcn;
 mod relays;
 mod sampling;
@@ -113,7 +115,8 @@ impl Simulation {
         });
         let carriers: Vec<Carrier> = carriers.collect();
         let net = Network::new(Fabric::new(&graph, streams), streams.stream("controls").next_u64());
-        Simulation {
+        let watch = Watch::over(&mut tcp);
+        let mut simulation = Simulation {
             env: Environment {
                 net,
                 paths: Paths::new(&graph),
@@ -140,7 +143,11 @@ impl Simulation {
             sampling: false,
             heard: Vec::new(),
             filming: None,
+        };
+        if let Some(watch) = watch {
+            simulation.attach(watch);
         }
+        simulation
     }
 
     /// Runs until `end` (events at `end` itself included), starting the flows of `starts`, which must come in order
