@@ -1,7 +1,7 @@
 # What can be done here. Each line needs a Rust toolchain and a C linker (README); kernel hosts need what
 # `headway kernel doctor` names.
 
-.PHONY: test lint bench docs image demo-kernel demo-lane fidelity echarts
+.PHONY: test lint bench docs site test-site image demo-kernel demo-lane fidelity echarts test-python venv
 
 # Tests keep their kernel image here; users' own images stay as they are.
 export HEADWAY_CACHE ?= $(CURDIR)/target/headway-cache
@@ -10,6 +10,28 @@ PROGRAMS := $(foreach program,nginx wget haproxy ab,$(if $(shell command -v $(pr
 
 test: image ## Build and run every test
 	cargo test --workspace --quiet
+	$(MAKE) --no-print-directory test-python
+	@$(MAKE) --no-print-directory test-site
+
+# One environment for all tests in Python; made anew when what it needs changes.
+VENV := target/venv
+VENV_NEEDS := python/requirements-dev.txt docs/requirements.txt
+PYTHON3 ?= python3
+
+venv: ## The Python environment of tests, in target/venv, where Python and the registry are there
+	@if cat $(VENV_NEEDS) | cmp -s - $(VENV)/complete; then exit 0; fi; \
+	command -v $(PYTHON3) >/dev/null || { echo "no Python environment: $(PYTHON3) is not there"; exit 0; }; \
+	$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "no Python environment: $(PYTHON3) is older than 3.10"; exit 0; }; \
+	$(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "no Python environment: $(PYTHON3) has no venv (Debian: apt-get install python3-venv)"; exit 0; }; \
+	rm -f $(VENV)/complete; \
+	if $(PYTHON3) -m venv $(VENV) && \
+		$(VENV)/bin/pip install --quiet --disable-pip-version-check $(addprefix --requirement ,$(VENV_NEEDS)); \
+	then cat $(VENV_NEEDS) >$(VENV)/complete; else echo "no Python environment: its packages cannot be installed"; fi
+
+test-python: venv ## Build the Python package for development; pytest, ruff, mypy, stubtest
+	@if [ -e $(VENV)/complete ]; then python/check $(VENV); else echo "tests in Python skip"; fi
 
 lint: ## Formatting, clippy with warnings as errors
 	cargo fmt --all -- --check
@@ -20,6 +42,18 @@ bench: ## Packet-hops per second and peak memory; appends to benches/results/
 
 docs: ## API documentation in target/doc, warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+# Python with the packages of docs/requirements.txt: the virtual environment if there is one.
+PYTHON ?= $(if $(wildcard target/venv/bin/python),target/venv/bin/python,python3)
+
+site: ## The documentation site in target/site, warnings as errors; it opens without a server
+	cargo build --quiet --package headway-cli
+	$(PYTHON) docs/site/build.py
+
+test-site: ## Tests of the site, where the packages of docs/requirements.txt are installed
+	@if $(PYTHON) -c 'import furo, latex2mathml, myst_nb, pytest, sphinx' 2>/dev/null; \
+		then cargo build --quiet --package headway-cli && $(PYTHON) -m pytest --quiet docs/tests; \
+		else echo "no test of the site: $(PYTHON) -m pip install -r docs/requirements.txt"; fi
 
 image: ## The kernel image that tests use, where one can be built; a few minutes the first time
 	@cargo run --quiet -- kernel build $(PROGRAMS) || \

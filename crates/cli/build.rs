@@ -1,11 +1,10 @@
-//! Lists the bundled scenarios, `scenarios/*.toml` and `fidelity/*.toml`, for `src/bundled.rs`.
+//! Lists the scenarios `fidelity/*.toml` for `src/bundled.rs`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() {
-    bundle("scenarios", "bundled.rs");
     bundle("fidelity", "fidelity.rs");
 }
 

@@ -1,15 +1,6 @@
 //! The scenarios that come with the command.
 
-/// A file of the folder `scenarios`.
-#[derive(Debug)]
-pub struct Bundled {
-    /// The file's name without `.toml`.
-    pub name: &'static str,
-    pub text: &'static str,
-}
-
-/// All of them, by name.
-pub const ALL: &[Bundled] = include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
+pub use headway_experiment::{BUNDLED as ALL, Bundled};
 
 /// The scenarios of the folder `fidelity`, by name.
 pub const FIDELITY: &[Bundled] = include!(concat!(env!("OUT_DIR"), "/fidelity.rs"));

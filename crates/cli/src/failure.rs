@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use headway_capture::CaptureError;
 use headway_experiment::RunError;
+use headway_experiment::report::ReportError;
 use headway_results::Error;
 use headway_scenario::Problems;
 
@@ -12,7 +13,7 @@ use crate::shell::resume_command;
 /// It ran, but a check failed.
 const CHECK: u8 = 1;
 /// The command line or the scenario is wrong.
-const USAGE: u8 = 2;
+pub const USAGE: u8 = 2;
 /// The machine does not let us: a folder that cannot be written, a full disk.
 const ENVIRONMENT: u8 = 3;
 /// As shells count an end by Ctrl-C: 128 + SIGINT.
@@ -113,6 +114,15 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Failure {
+        match error {
+            ReportError::Results(error) => error.into(),
+            error @ (ReportError::Order { .. } | ReportError::Write { .. }) => Failure::environment(error.to_string()),
+        }
+    }
+}
+
 impl From<CaptureError> for Failure {
     fn from(error: CaptureError) -> Failure {
         let text = error.to_string();
@@ -160,7 +170,8 @@ impl From<RunError> for Failure {
             RunError::Results(error) => error.into(),
             RunError::NoPath(..) => Failure::usage(text),
             RunError::Kernels(..) => Failure::environment(text),
-            RunError::NotDeterministic(_) => Failure::check(text),
+            // the command gives no policies of its own; a program's are at fault like a check
+            RunError::NotDeterministic(_) | RunError::Undecided(..) | RunError::Own(..) => Failure::check(text),
             RunError::Interrupted { .. } | RunError::Aborted => Failure::interrupted(text),
         }
     }

@@ -1,6 +1,5 @@
 //! `headway trace`: captures as numbers, tables, and traffic of a scenario.
 
-mod json;
 mod text;
 
 use std::cell::RefCell;
@@ -11,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use headway_capture::{
-    Address, Analysis, Captures, Class, ConnectionTable, Options, Report, SeriesTable, TrafficSection, size_table,
+    Address, Analysis, Captures, Class, ConnectionTable, Options, Report, TrafficSection, keep, report_json,
 };
 use headway_results::Error;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -52,7 +51,7 @@ pub fn trace(args: &TraceArgs) -> Result<(), Failure> {
     }
     if args.json {
         let errors: Vec<String> = captures.errors().iter().map(ToString::to_string).collect();
-        terminal::data(&format!("{}\n", json::report(&report, &warnings, &errors)))?;
+        terminal::data(&format!("{}\n", report_json(&report, &warnings, &errors)))?;
     } else {
         terminal::data(&text::report(&report, terminal::layout()))?;
     }
@@ -165,26 +164,6 @@ fn read(
     }
     file.map(ConnectionTable::finish).transpose()?;
     Ok(report)
-}
-
-/// Writes all but the connections, which are there.
-fn keep(folder: &Path, report: &Report, section: Option<&TrafficSection>) -> Result<(), Failure> {
-    SeriesTable::write(&folder.join("series.parquet"), report)?;
-    let mut files = vec![("report.json".to_owned(), format!("{:#}\n", json::report(report, &report.warnings(), &[])))];
-    let all = report.sizes(|_, _| true);
-    if all.count() > 0 {
-        files.push(("sizes.csv".to_owned(), size_table(&all)));
-    }
-    if let Some(section) = section {
-        files.extend(section.sizes.iter().cloned());
-        files.push(("traffic.toml".to_owned(), section.traffic.clone()));
-        files.push(("scenario.toml".to_owned(), section.scenario.clone()));
-    }
-    for (name, text) in files {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(|source| Error::Io { action: "write", path, source })?;
-    }
-    Ok(())
 }
 
 /// The classes in the order of tables.

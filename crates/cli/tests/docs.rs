@@ -2,6 +2,9 @@
 //! is in an index, pages that code and scenarios name exist, complete scenarios in pages are right, and the glossary is
 //! in order and leads on.
 
+#[path = "docs/commands.rs"]
+mod commands;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
@@ -274,12 +277,12 @@ fn anchors_are_made_of_headings_as_hosts_of_repositories_do() {
 
 #[test]
 fn a_wrong_link_is_told() {
-    let page = Path::new("docs/model.md");
-    assert_eq!(broken(page, "lanes.md"), None);
-    assert_eq!(broken(page, "#traffic"), None);
+    let page = Path::new("docs/models/tcp.md");
+    assert_eq!(broken(page, "../lanes.md"), None);
+    assert_eq!(broken(page, "#stacks"), None);
     assert_eq!(broken(page, "../README.md"), None);
     assert_eq!(broken(page, "lains.md"), Some("there is no such file"));
-    assert_eq!(broken(page, "../../outside.md"), Some("there is no such file"));
-    assert_eq!(broken(page, "lanes.md#judge-sentence"), Some("there is no such heading"));
-    assert_eq!(broken(page, "../Makefile#test"), Some("only pages have anchors"));
+    assert_eq!(broken(page, "../../../outside.md"), Some("there is no such file"));
+    assert_eq!(broken(page, "../lanes.md#judge-sentence"), Some("there is no such heading"));
+    assert_eq!(broken(page, "../../Makefile#test"), Some("only pages have anchors"));
 }

@@ -11,6 +11,7 @@
 //! * [`throughput`]: formulae of throughput, by which a relay is planned.
 //! * [`dcqcn`]: rates of RoCEv2 senders, and who tells them.
 //! * [`qcn`]: congestion points of switches, and the rates of cards that listen to them.
+//! * [`own`]: congestion controls and judges that a program gives.
 //! * [`pacing`]: when frames leave a host, so that they do not come in bursts.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
@@ -19,6 +20,7 @@ pub mod dcqcn;
 pub mod lanes;
 pub mod lossless;
 pub mod metering;
+pub mod own;
 pub mod pacing;
 pub mod qcn;
 pub mod throughput;

@@ -150,6 +150,10 @@ fn control(
     if let Some(own) = &linux.control {
         return Ok(own.clone());
     }
+    if let Some(own) = headway_control::own::name_of(name) {
+        let what = format!("the congestion control `{own}` of a program, and a kernel runs without the program");
+        return Err(refusal.of("control", &what, "linux = { control = \"cubic\" }"));
+    }
     if let Some((_, kernels)) = NAMES.iter().find(|(ours, _)| *ours == name) {
         return Ok((*kernels).to_owned());
     }

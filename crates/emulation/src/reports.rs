@@ -88,20 +88,9 @@ impl KernelOutcome {
     fn flow(&mut self, sent: &Sent, ideal: Option<Span>, reports: &[&Report], ends: &[Option<Received>]) {
         let size = sent.start.size.map(Bytes::get);
         let whole = ends.iter().flatten().filter(|end| size.is_some_and(|size| end.bytes >= size));
-        let mut end = FlowEnd {
-            start: sent.start,
-            end: whole.map(|end| time(end.last_ns).max(sent.start.time)).min(),
-            delivered: ends.iter().flatten().map(|end| end.bytes).max().unwrap_or(0),
-            ideal,
-            retransmissions: 0,
-            timeouts: 0,
-            marks: 0,
-            resets: 0,
-            subflows: 0,
-            interfaces: 0,
-            switched: None,
-            stall: None,
-        };
+        let last = whole.map(|end| time(end.last_ns).max(sent.start.time)).min();
+        let delivered = ends.iter().flatten().map(|end| end.bytes).max().unwrap_or(0);
+        let mut end = FlowEnd { ideal, ..FlowEnd::new(sent.start, last, delivered) };
         let mut reason = None;
         for report in reports {
             let Report::Sent { error, subflows, .. } = report else { continue };

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use headway_control::own::{self, Registry};
 use headway_emulation::{KernelOutcome, Kernels, LaunchPlan, Machine, Requirement, Started, Where, left_out};
 use headway_engine::Streams;
 use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
@@ -12,10 +13,11 @@ use headway_lab::LabError;
 use headway_results::{Counters, FlowRecord, Job, Outcome, Pauses, PortRecord, Sample};
 use headway_scenario::ScenarioRecord;
 use headway_scenario::plan::{ModelPlan, Network, PlanError, TrafficPlan, failures};
-use headway_transport::{Failure as Outage, FlowEnd, SampleKind, SampleOf, Simulation, Stopped, Traced};
+use headway_transport::{Failure as Outage, FlowEnd, Interrupted, SampleKind, SampleOf, Simulation, Stopped, Traced};
 use headway_units::{Bytes, Span, Time};
 
 use crate::error::KernelError;
+use crate::film::FilmPlan;
 
 /// Why a run ended without an outcome.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub(crate) enum Failure {
     /// It was told to end.
     Interrupted,
     Kernels(KernelError),
+    /// A policy of the program gave no answer, or a wrong one.
+    Own(Option<String>, own::Failure),
 }
 
 impl From<NoPath> for Failure {
@@ -56,7 +60,11 @@ impl From<Stopped> for Failure {
             Stopped::NoPath(error) => Failure::NoPath(error),
             Stopped::External(error) => match error.downcast::<GuestError>() {
                 Ok(error) => Failure::from(*error),
-                Err(error) => Failure::Kernels(KernelError::Other(error)),
+                Err(error) => match error.downcast::<own::Failure>() {
+                    Ok(failure) => Failure::Own(None, *failure),
+                    Err(error) if error.is::<Interrupted>() => Failure::Interrupted,
+                    Err(error) => Failure::Kernels(KernelError::Other(error)),
+                },
             },
         }
     }
@@ -72,24 +80,38 @@ pub(crate) struct CellPlan {
     /// Failures of links.
     failures: Vec<Outage>,
     end: Time,
+    /// How repeat 0 is filmed, if it is.
+    film: Option<FilmPlan>,
 }
 
 impl CellPlan {
-    /// Builds `scenario` under `policy` on its network; files it names are looked for in `folder`.
+    /// Builds `scenario` under `policy` on its network; files it names are looked for in `folder`, the
+    /// program's controls and judges in `registry`.
     pub(crate) fn new(
         scenario: &ScenarioRecord,
         policy: usize,
         network: &Arc<Network>,
-        folder: &Path,
+        (folder, registry): (&Path, &Registry),
     ) -> Result<CellPlan, PlanError> {
         let network = Arc::clone(network);
         let traffic = TrafficPlan::build(scenario, &network, folder)?;
         let failures = failures(scenario, &network)?;
         let kernels = Kernels::new(scenario, policy, &network, &traffic.flows, &failures, folder)?;
         let sends = |traffic: u16| kernels.as_ref().is_some_and(|kernels| kernels.sends(traffic));
-        let models = ModelPlan::build(scenario, policy, &network, &traffic, &sends)?;
+        let models = ModelPlan::build(scenario, policy, &network, &traffic, registry, &sends)?;
+        if let (Some(_), [first, ..]) = (&kernels, &models.own()[..]) {
+            let message = format!("the program's {first} is beside kernel hosts, which run without the program");
+            let fault = PlanError::new(&["policy", &policy.to_string()], message);
+            return Err(fault.help("let all hosts be modelled: --hosts modelled"));
+        }
         let end = (Time::ZERO + scenario.duration).saturating_add(scenario.drain);
-        Ok(CellPlan { network, traffic, models, kernels, failures, end })
+        Ok(CellPlan { network, traffic, models, kernels, failures, end, film: None })
+    }
+
+    /// Has repeat 0 filmed like that. In namespaces, where nobody sees the links, there is no film.
+    pub(crate) fn filmed(self, film: Option<FilmPlan>) -> CellPlan {
+        let film = film.filter(|_| self.place() != Some(Where::Namespaces));
+        CellPlan { film, ..self }
     }
 
     /// How many hosts its network has.
@@ -181,6 +203,10 @@ impl CellPlan {
         if trace.is_some() {
             simulation.trace();
         }
+        let film = self.film.as_ref().filter(|_| job.repeat == 0 && trace.is_none());
+        if let Some(film) = film {
+            simulation.film(film.steps, self.end);
+        }
         let started = self.start(streams, machine)?;
         if let Some(LaunchPlan::Guests(plan)) = started.as_ref().map(|started| &started.plan) {
             let guests = Guests::boot(plan, abort)?;
@@ -191,7 +217,11 @@ impl CellPlan {
             }
         }
         let mut workload = self.traffic.of_models(streams, &|traffic| self.sends(traffic));
-        simulation.run_application(self.end, &mut workload)?;
+        simulation.abort_own(abort);
+        simulation.run_application(self.end, &mut workload).map_err(|stopped| match Failure::from(stopped) {
+            Failure::Own(_, failure) => Failure::Own(self.flow_name(&simulation, failure.flow.id), failure),
+            other => other,
+        })?;
         if let Some(trace) = trace {
             *trace = simulation.traced();
         }
@@ -213,10 +243,25 @@ impl CellPlan {
         }
         let deadlock = self.deadlock(&mut simulation);
         let ports = (self.place() != Some(Where::Namespaces)).then(|| self.ports(&mut simulation));
+        let film = film.and_then(|plan| simulation.filmed().map(|film| plan.film(film)));
         let (mut ends, samples, totals) = simulation.finish();
         ends.extend(workload.finish());
         let outcome = self.outcome(job, ends, samples, totals, joined, &work);
-        Ok(Outcome { ports, deadlock, ..outcome })
+        Ok(Outcome { ports, deadlock, film, ..outcome })
+    }
+
+    /// The congestion controls and judges of the program that it runs with, in words.
+    pub(crate) fn own(&self) -> Vec<String> {
+        self.models.own()
+    }
+
+    /// A flow that has started, in words; `None` for connections that are of no flow, such as those between relays.
+    fn flow_name(&self, simulation: &Simulation, id: u64) -> Option<String> {
+        let (start, number) = simulation.flow(id)?;
+        let traffic = &self.traffic.names()[self.traffic.class(&start)];
+        let [source, destination] = [start.source, start.destination].map(|host| self.network.name(host));
+        let size = start.size.map_or_else(String::new, |size| format!("{size}, "));
+        Some(format!("flow {number} of `{traffic}` ({source} to {destination}, {size}started at {})", start.time))
     }
 
     /// Whether kernel hosts send the traffic at this place.
@@ -322,6 +367,7 @@ impl CellPlan {
             failed,
             counters,
             deadlock: None,
+            film: None,
             digest,
             end: self.end,
         }

@@ -118,6 +118,15 @@ pub enum RunError {
     /// The same run gave two different streams of events.
     #[error("{0}: two runs with one seed differ; this is a bug in Headway")]
     NotDeterministic(Box<Which>),
+    /// The same run gave two different streams of events, and policies of the program took part.
+    #[error(
+        "{0}: two runs with one seed differ: the program's {1} must decide by what it is told alone, with no clock, no \
+         random numbers but those of its seed, and nothing that flows share"
+    )]
+    Undecided(Box<Which>, String),
+    /// A congestion control or judge of the program gave no answer, or a wrong one, for a flow, if it was one.
+    #[error("{which}{flow}: {failure}", which = .0, flow = .1.as_ref().map(|flow| format!(", {flow}")).unwrap_or_default(), failure = .2)]
+    Own(Box<Which>, Option<String>, #[source] Box<headway_control::own::Failure>),
     /// Told to stop; the complete runs are kept.
     #[error("interrupted after {done} of {total} runs")]
     Interrupted {

@@ -1,9 +1,11 @@
 //! A scenario that was checked and built: every policy at every sweep point.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use headway_control::own::Registry;
 use headway_emulation::{GuestMachine, Machine, Where};
 use headway_kernel::image::Image;
 use headway_language::{Problems, Scalar};
@@ -16,6 +18,7 @@ use headway_transport::Traced;
 use crate::cell::{CellPlan, Failure};
 use crate::claims::Claims;
 use crate::error::{RunError, Which};
+use crate::film::FilmPlan;
 use crate::operand::check_ports;
 
 /// A scenario that was checked and built at every sweep point with every policy.
@@ -66,13 +69,21 @@ impl Experiment {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn new(document: &Document, folder: &Path) -> Result<Experiment, Problems> {
+        Experiment::with_own(document, folder, &Registry::default())
+    }
+
+    /// As [`Experiment::new`], with the congestion controls and judges that this program gives.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn with_own(document: &Document, folder: &Path, registry: &Registry) -> Result<Experiment, Problems> {
         document.check_all()?;
         let points = document.points();
         let first = document.scenario(&points[0])?;
         let mut plans = Vec::new();
         let mut cells = Vec::new();
         let mut problems = Vec::new();
-        for point in &points {
+        for (at, point) in points.iter().enumerate() {
             let scenario = document.scenario(point)?;
             let locate = |fault: PlanError| {
                 let problem = document.locate(fault);
@@ -86,9 +97,10 @@ impl Experiment {
                 }
             };
             problems.extend(check_ports(&scenario, &network).into_iter().map(locate));
+            let film = FilmPlan::new(&scenario, &network, at, points.len());
             for (index, policy) in scenario.policy.iter().enumerate() {
-                match CellPlan::new(&scenario, index, &network, folder) {
-                    Ok(plan) => plans.push(plan),
+                match CellPlan::new(&scenario, index, &network, (folder, registry)) {
+                    Ok(plan) => plans.push(plan.filmed(film.clone())),
                     Err(fault) => problems.push(locate(fault)),
                 }
                 let mut sweep = headway_results::SweepPoint::new();
@@ -145,6 +157,12 @@ impl Experiment {
         self.plans[cell].kernel_setup()
     }
 
+    /// The congestion controls and judges of this program that it runs with, in words. What they do is in no folder of
+    /// results: the same scenario with other code gives other results.
+    pub fn own(&self) -> Vec<String> {
+        self.plans.iter().flat_map(CellPlan::own).collect::<BTreeSet<String>>().into_iter().collect()
+    }
+
     /// Whether any of it runs on kernel hosts.
     pub fn needs_kernel(&self) -> bool {
         self.plans.iter().any(|plan| plan.place() == Some(Where::Guests))
@@ -160,7 +178,14 @@ impl Experiment {
         let run = || plan.run(options.seed, job, machine, &options.abort).map_err(|failure| self.failed(job, failure));
         let outcome = run()?;
         if options.verify && run()? != outcome {
-            return Err(RunError::NotDeterministic(Box::new(self.which(job))));
+            let which = Box::new(self.which(job));
+            let own = plan.own();
+            let all = own.join(", ");
+            return Err(if own.is_empty() {
+                RunError::NotDeterministic(which)
+            } else {
+                RunError::Undecided(which, all)
+            });
         }
         Ok(outcome)
     }
@@ -175,6 +200,7 @@ impl Experiment {
         match failure {
             Failure::NoPath(error) => RunError::NoPath(Box::new(self.which(job)), error),
             Failure::Interrupted => RunError::Aborted,
+            Failure::Own(flow, failure) => RunError::Own(Box::new(self.which(job)), flow, Box::new(failure)),
             Failure::Kernels(error) => RunError::Kernels(Box::new(self.which(job)), Box::new(error)),
         }
     }

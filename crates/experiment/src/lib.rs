@@ -24,23 +24,28 @@
     reason = "it starts threads and dates manifests; runs do not see them"
 )]
 
+mod bundled;
 mod cell;
 mod claims;
 pub mod clock;
 mod error;
 mod experiment;
 mod files;
+mod film;
 mod operand;
 mod printed;
 mod published;
+pub mod report;
 mod requirements;
 mod run;
 mod simulate;
 mod source;
 mod tally;
 
+pub use bundled::{BUNDLED, Bundled};
 pub use error::{Error, KernelError, RunError, Which};
 pub use experiment::{Experiment, KernelOptions, Options, controls};
+pub use headway_control::own;
 pub use headway_transport::Traced;
 pub use run::{Destination, Extent, Finished, Interruption, Opened, Planned, Request, VERSION, interrupted, threads};
 pub use simulate::{Progress, Results};

@@ -48,6 +48,11 @@ pub struct Scenario<'a> {
 }
 
 impl Scenario<'_> {
+    /// Its text as it was read, with the sweep.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
     /// The scenario as it is run and the text of it as it is kept, which gives the same results when it is run
     /// again: the file's own text if nothing is changed, otherwise the changed scenario with every default.
     ///

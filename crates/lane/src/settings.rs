@@ -105,7 +105,7 @@ pub struct Rule {
 }
 
 /// Who decides that a connection is long, and when its subflows on long lanes are opened.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Judging {
     /// Who decides.
     pub judge: Judge,
@@ -116,7 +116,7 @@ pub struct Judging {
 }
 
 /// What happens to connections.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Treatment {
     /// Lanes, as they are judged.
     Judged(Judging),
@@ -154,7 +154,7 @@ pub struct Setup {
 impl Settings {
     /// How connections are judged of which no rule says otherwise.
     pub fn judging(&self) -> Judging {
-        Judging { judge: self.judge, open: self.timing.open, open_after: self.timing.open_after }
+        Judging { judge: self.judge.clone(), open: self.timing.open, open_after: self.timing.open_after }
     }
 
     /// In a few words: `2 lanes (1 short, 1 long), both sides, judge link-cost, 3 rules`.

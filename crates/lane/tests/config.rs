@@ -81,8 +81,8 @@ fn a_rule_changes_nothing_for_connections_that_it_does_not_match() {
     let opens = |top: &str, text: &str| {
         let settings = valid(&format!("{top}\n{LEAST}\n{text}")).settings;
         let of = |one: Judging| (one.open, one.open_after);
-        let Treatment::Judged(rule) = settings.rules[0].then else { panic!("it is judged") };
-        (of(settings.judging()), of(rule))
+        let Treatment::Judged(rule) = &settings.rules[0].then else { panic!("it is judged") };
+        (of(settings.judging()), of(rule.clone()))
     };
     let (early, when_long) = (LaneOpen::Early, LaneOpen::WhenLong);
     let ms = Span::from_millis;
@@ -134,7 +134,7 @@ fn everything_that_can_be_written_arrives() {
     assert_eq!(rule.ports, [5201..=5201, 5000..=5100]);
     assert_eq!(rule.users, [999, 1000]);
     assert_eq!(rule.cgroups, [PathBuf::from("/system.slice/backup.service")]);
-    assert_eq!((rule.server_side, rule.then), (Some(false), Treatment::Long));
+    assert_eq!((rule.server_side, rule.then.clone()), (Some(false), Treatment::Long));
     assert_eq!(settings.rules[1].then, Treatment::Leave);
     let threshold = Bytes::from_kb(1000);
     let judge = Judge::Backlog(Backlog { threshold });

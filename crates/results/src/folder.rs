@@ -19,14 +19,17 @@ use crate::error::Error;
 use crate::file::{TEMPORARY, create, parquet, rename, temporary, write_file};
 use crate::manifest::{Kernel, Manifest, RunTotals, sha256};
 use crate::part;
-use crate::record::{Job, Outcome};
+use crate::record::{Cell, Job, Outcome};
 use crate::summary::Summary;
-use crate::table::{FlowTable, SeriesTable};
+use crate::table::{FlowTable, LinkTable, SeriesTable};
+use crate::topologies::Topologies;
 
-const MANIFEST: &str = "manifest.json";
+pub(crate) const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
-const FLOWS: &str = "flows.parquet";
-const SERIES: &str = "series.parquet";
+pub(crate) const FLOWS: &str = "flows.parquet";
+pub(crate) const SERIES: &str = "series.parquet";
+pub(crate) const LINKS: &str = "links.parquet";
+pub(crate) const TOPOLOGY: &str = "topology.json";
 const SUMMARY: &str = "summary.csv";
 const COMMANDS: &str = "commands.csv";
 const PARTS: &str = "parts";
@@ -239,9 +242,11 @@ impl Folder {
         let mut series_table = SeriesTable::new(create(&temporary(&series))?, cells).map_err(parquet(&series))?;
         let commands = self.path.join(COMMANDS);
         let mut command_table = CommandTable::new(&self.path, cells);
+        let mut films = Films::new(&self.path);
         let mut runs = Vec::new();
         for job in self.manifest.jobs() {
             let outcome = self.load(job)?;
+            films.add(&outcome, cells)?;
             command_table.add(&outcome)?;
             flow_table.add(&outcome).map_err(parquet(&flows))?;
             series_table.add(&outcome).map_err(parquet(&series))?;
@@ -249,6 +254,7 @@ impl Folder {
         }
         flow_table.finish().map_err(parquet(&flows))?;
         series_table.finish().map_err(parquet(&series))?;
+        films.finish()?;
         rename(&flows)?;
         rename(&series)?;
         if let Some(text) = command_table.finish() {
@@ -263,7 +269,7 @@ impl Folder {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
             _ => Ok(()),
         };
-        for name in [FLOWS, SERIES, SUMMARY, COMMANDS, MANIFEST] {
+        for name in [FLOWS, SERIES, LINKS, TOPOLOGY, SUMMARY, COMMANDS, MANIFEST] {
             remove(&temporary(&self.path.join(name)))?;
         }
         let parts = self.path.join(PARTS);
@@ -274,6 +280,40 @@ impl Folder {
             }
         }
         Ok(())
+    }
+}
+
+/// `links.parquet` and `topology.json`, which are there if a run was filmed.
+struct Films {
+    links: PathBuf,
+    topology: PathBuf,
+    table: Option<LinkTable<File>>,
+    topologies: Topologies,
+}
+
+impl Films {
+    fn new(folder: &Path) -> Films {
+        let (links, topology) = (folder.join(LINKS), folder.join(TOPOLOGY));
+        Films { links, topology, table: None, topologies: Topologies::default() }
+    }
+
+    fn add(&mut self, outcome: &Outcome, cells: &[Cell]) -> Result<(), Error> {
+        let Some(film) = &outcome.film else { return Ok(()) };
+        let path = &self.links;
+        let table = match &mut self.table {
+            Some(table) => table,
+            none => none.insert(LinkTable::new(create(&temporary(path))?, cells).map_err(parquet(path))?),
+        };
+        table.add(outcome.job, film).map_err(parquet(path))?;
+        self.topologies.add(outcome.job, &film.topology);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), Error> {
+        let Some(table) = self.table else { return Ok(()) };
+        table.finish().map_err(parquet(&self.links))?;
+        rename(&self.links)?;
+        write_file(&self.topology, |file| file.write_all(self.topologies.to_text().as_bytes()))
     }
 }
 

@@ -4,8 +4,8 @@
 //! [`Outcome`]: flow records, samples and counters. A [`Metric`] is one number asked of an outcome; a
 //! [`Summary`] holds every metric's mean over the repeats with its 95 % confidence interval
 //! ([`Estimate`]). A [`Folder`] collects outcomes as they arrive from the worker threads, survives an
-//! interruption, and ends as files with one meaning: `manifest.json`, `flows.parquet`, `series.parquet`
-//! and `summary.csv`. The same outcomes give the same bytes in all but the manifest, in whatever order
+//! interruption, and ends as files with one meaning: `manifest.json`, `flows.parquet`, `series.parquet`,
+//! `summary.csv`, and of runs that have a [`Film`] `links.parquet` and `topology.json`. The same outcomes give the same bytes in all but the manifest, in whatever order
 //! they arrive.
 //!
 //! This crate must not know of events, packets or scenarios' keys, and reads no clock: wall times come
@@ -17,21 +17,26 @@
 mod command;
 mod error;
 mod file;
+mod film;
 mod folder;
 mod manifest;
 mod metric;
 mod part;
+mod read;
 mod record;
 mod stats;
 mod summary;
 mod table;
+mod topologies;
 mod verdict;
 mod warning;
 
 pub use error::Error;
+pub use film::{Film, FilmedLink, LinkRecord, LinkStep, NodeKind, Topology, TopologyLink, TopologyNode};
 pub use folder::{Finished, Folder};
 pub use manifest::{FORMAT, Kernel, Machine, Manifest, RunTotals};
 pub use metric::{ALL_TRAFFIC, Metric, Percentile, Statistic, Subject, UnknownMetric};
+pub use read::{FlowReader, LinkReader, SeriesReader};
 pub use record::{
     Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample, SweepPoint,
     SweepValue,
@@ -39,5 +44,6 @@ pub use record::{
 pub use stats::{Estimate, mean, paired_difference, percentile};
 pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};
 pub use table::{Column, ParquetFile, RowWriter};
+pub use topologies::Topologies;
 pub use verdict::{Case, Printed, PublishedCell, Verdict};
 pub use warning::Warning;

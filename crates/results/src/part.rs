@@ -1,22 +1,23 @@
 //! One run's outcome as one compact file, exactly, until all runs are merged.
 //!
 //! The file is [`MAGIC`], then a Snappy frame stream (whose chunks carry checksums) of postcard values:
-//! a [`Header`] with a table of strings, then the flows, the samples and the commands. Only the program that wrote
+//! a [`Header`] with a table of strings, then the flows, the samples, the commands and the links of the film. Only the program that wrote
 //! such a file reads it (a folder of another version is not resumed), so it has no further versions.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use headway_units::{Span, Time};
+use headway_units::{Bytes, Rate, Span, Time};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use snap::read::FrameDecoder;
 use snap::write::FrameEncoder;
 
+use crate::film::{Film, FilmedLink, LinkStep, NodeKind, Topology, TopologyLink, TopologyNode};
 use crate::record::{CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample};
 
-const MAGIC: &[u8] = b"headway part 6\n";
+const MAGIC: &[u8] = b"headway part 7\n";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -33,6 +34,8 @@ struct Header {
     ports: Option<Vec<PortRow>>,
     /// When a circular wait was found, and its ports.
     deadlock: Option<(u64, String)>,
+    /// The network of its film, if it has one; the links follow behind the commands.
+    film: Option<FilmWire>,
 }
 
 /// A [`PortRecord`]: its name, what its queue dropped, and its [`Pauses`].
@@ -86,6 +89,62 @@ struct CommandWire {
     stderr: Output,
 }
 
+/// A [`Film`] without its links.
+#[derive(Serialize, Deserialize)]
+struct FilmWire {
+    /// Name, whether it is a switch, tier.
+    nodes: Vec<(String, bool, u32)>,
+    /// From, to, bit/s, picoseconds, limit.
+    links: Vec<(u32, u32, u64, u64, Option<u64>)>,
+    times_ps: Vec<u64>,
+    filmed: u64,
+}
+
+/// A step of a [`FilmedLink`]: sent, queue, drops, flows.
+type StepWire = (u64, u64, u32, u32);
+
+impl FilmWire {
+    fn new(film: &Film) -> FilmWire {
+        let Topology { nodes, links } = &*film.topology;
+        let node = |node: &TopologyNode| (node.name.clone(), node.kind == NodeKind::Switch, node.tier);
+        let link =
+            |link: &TopologyLink| (link.from, link.to, link.rate.bps(), link.delay.picos(), link.limit.map(Bytes::get));
+        FilmWire {
+            nodes: nodes.iter().map(node).collect(),
+            links: links.iter().map(link).collect(),
+            times_ps: film.times.iter().map(|time| time.picos()).collect(),
+            filmed: film.links.len() as u64,
+        }
+    }
+
+    /// The film, of which the links are read from `rest`.
+    fn read(self, rest: &mut &[u8]) -> io::Result<Film> {
+        let (ends, count) = (self.nodes.len() as u64, self.links.len() as u64);
+        let node = |(name, switch, tier)| {
+            let kind = if switch { NodeKind::Switch } else { NodeKind::Host };
+            TopologyNode { name, kind, tier }
+        };
+        let link = |(from, to, rate, delay, limit): (u32, u32, u64, u64, Option<u64>)| {
+            let (rate, delay, limit) = (Rate::from_bps(rate), Span::from_picos(delay), limit.map(Bytes::new));
+            let there = u64::from(from.max(to)) < ends;
+            there.then_some(TopologyLink { from, to, rate, delay, limit }).ok_or_else(|| invalid("a node is missing"))
+        };
+        let nodes = self.nodes.into_iter().map(node).collect();
+        let links = self.links.into_iter().map(link).collect::<io::Result<_>>()?;
+        let mut filmed = Vec::new();
+        for _ in 0..self.filmed {
+            let (link, steps): (u32, Vec<StepWire>) = decode(rest)?;
+            if u64::from(link) >= count || steps.len() != self.times_ps.len() {
+                return Err(invalid("a link of the film does not fit"));
+            }
+            let step = |(sent, queue, drops, flows)| LinkStep { sent, queue, drops, flows };
+            filmed.push(FilmedLink { link, steps: steps.into_iter().map(step).collect() });
+        }
+        let times = self.times_ps.into_iter().map(Time::from_picos).collect();
+        Ok(Film { topology: Arc::new(Topology { nodes, links }), times, links: filmed })
+    }
+}
+
 /// Writes `outcome`. The writer is flushed, so a full disk is an error here and not later.
 pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()> {
     writer.write_all(MAGIC)?;
@@ -109,6 +168,7 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
         failed: outcome.failed.clone(),
         ports: outcome.ports.as_ref().map(|all| all.iter().map(|one| port_row(place(&one.port), one)).collect()),
         deadlock: outcome.deadlock.as_ref().map(|(at, ports)| (at.picos(), ports.clone())),
+        film: outcome.film.as_ref().map(FilmWire::new),
     };
     encode(&header, &mut buffer, &mut frames)?;
     for flow in &outcome.flows {
@@ -152,6 +212,11 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
         };
         encode(&wire, &mut buffer, &mut frames)?;
     }
+    for link in outcome.film.iter().flat_map(|film| &film.links) {
+        let step = |step: &LinkStep| (step.sent, step.queue, step.drops, step.flows);
+        let steps: Vec<StepWire> = link.steps.iter().map(step).collect();
+        encode(&(link.link, steps), &mut buffer, &mut frames)?;
+    }
     frames.into_inner().map_err(snap::write::IntoInnerError::into_error)?.flush()
 }
 
@@ -165,7 +230,7 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
     let mut bytes = Vec::new();
     FrameDecoder::new(reader).read_to_end(&mut bytes)?;
     let mut rest = bytes.as_slice();
-    let header: Header = decode(&mut rest)?;
+    let mut header: Header = decode(&mut rest)?;
     let table: Vec<Arc<str>> = header.strings.iter().map(String::as_str).map(Arc::from).collect();
     let text = |place: u32| table.get(place as usize).cloned().ok_or_else(|| invalid("a string is missing"));
     // Each record takes a byte at least, which keeps a changed count from asking for all memory.
@@ -213,6 +278,7 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
             stderr: wire.stderr,
         });
     }
+    let film = header.film.take().map(|film| film.read(&mut rest)).transpose()?;
     if !rest.is_empty() {
         return Err(invalid("it is longer than its contents"));
     }
@@ -224,7 +290,7 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
     let ports = header.ports.as_ref().map(|all| all.iter().map(port).collect::<io::Result<_>>()).transpose()?;
     let Header { job, counters, digest, failed, deadlock, .. } = header;
     let deadlock = deadlock.map(|(at, ports)| (Time::from_picos(at), ports));
-    Ok(Outcome { job, flows, samples, ports, commands, failed, counters, deadlock, digest, end })
+    Ok(Outcome { job, flows, samples, ports, commands, failed, counters, deadlock, digest, end, film })
 }
 
 /// Every string once, with its place in order of first use.
@@ -314,12 +380,40 @@ pub(crate) mod tests {
     }
 
     prop_compose! {
+        /// Any film of a network of up to four nodes, of which every second link was used.
+        fn film()(
+            names in prop::collection::btree_set("[a-z]{1,3}", 2..5),
+            ends in vec((0..2u32, 0..2u32, 1..u64::MAX, any::<u64>(), any::<Option<u64>>()), 1..6),
+            times in prop::collection::btree_set(any::<u64>(), 1..6),
+            steps in vec(any::<(u64, u64, u32, u32)>(), 6..7),
+        ) -> Film {
+            let node = |(at, name): (u32, String)| {
+                let kind = if at % 2 == 0 { NodeKind::Host } else { NodeKind::Switch };
+                TopologyNode { name, kind, tier: at }
+            };
+            let link = |(from, to, rate, delay, limit): (u32, u32, u64, u64, Option<u64>)| {
+                let (rate, delay, limit) = (Rate::from_bps(rate), Span::from_picos(delay), limit.map(Bytes::new));
+                TopologyLink { from, to, rate, delay, limit }
+            };
+            let nodes = (0..).zip(names).map(node).collect();
+            let links: Vec<TopologyLink> = ends.into_iter().map(link).collect();
+            let times: Vec<Time> = times.into_iter().map(Time::from_picos).collect();
+            let step = |&(sent, queue, drops, flows): &(u64, u64, u32, u32)| LinkStep { sent, queue, drops, flows };
+            let steps: Vec<LinkStep> = steps.iter().take(times.len()).map(step).collect();
+            let filmed = (0..links.len() as u32).step_by(2);
+            let filmed = filmed.map(|link| FilmedLink { link, steps: steps.clone() }).collect();
+            Film { topology: Arc::new(Topology { nodes, links }), times, links: filmed }
+        }
+    }
+
+    prop_compose! {
         /// Any outcome of the run `job`, without kernel hosts.
         pub(crate) fn outcome(job: Job)(
             flows in vec(flow(), 0..20),
             samples in vec(sample(), 0..20),
             (events, packet_hops, drops, marks) in any::<(u64, u64, u64, u64)>(),
             (digest, end) in any::<(u64, u64)>(),
+            film in prop::option::of(film()),
             ports in prop::option::of(vec((text(), any::<u64>(), any::<[u64; 5]>()).prop_map(|(port, drops, own)| {
                 let [sent, paused, deepest, headroom, overflows] = own;
                 let pauses = Pauses { sent, paused: Span::from_picos(paused), deepest, headroom, drops: overflows };
@@ -329,7 +423,7 @@ pub(crate) mod tests {
             let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3, card_drops: drops / 7, gap_frames: marks / 5, gap_bytes: marks / 7, down: drops / 5, headroom_drops: drops / 3, watchdog_drops: drops / 9, deadlocks: marks / 11, syns_dropped: drops / 13, syn_cookies: marks / 13, accept_overflows: drops / 17, refused: drops / 19 };
             let (commands, failed) = (Vec::new(), Vec::new());
             let deadlock = (marks % 2 == 1).then(|| (Time::from_picos(events), "a>b → b>a".to_owned()));
-            Outcome { job, flows, samples, ports, commands, failed, counters, deadlock, digest, end: Time::from_picos(end) }
+            Outcome { job, flows, samples, ports, commands, failed, counters, deadlock, digest, end: Time::from_picos(end), film }
         }
     }
 
@@ -384,7 +478,7 @@ pub(crate) mod tests {
         let job = Job { cell: 1, repeat: 2 };
         let (counters, end) = (Counters::default(), Time::ZERO);
         let (flows, samples, ports, commands, failed) = Default::default();
-        Outcome { job, flows, samples, ports, commands, failed, counters, deadlock: None, digest: 0, end }
+        Outcome { job, flows, samples, ports, commands, failed, counters, deadlock: None, digest: 0, end, film: None }
     }
 
     #[test]

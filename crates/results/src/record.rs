@@ -7,6 +7,8 @@ use std::sync::Arc;
 use headway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::film::Film;
+
 /// The value of one swept parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepValue {
@@ -377,6 +379,8 @@ pub struct Outcome {
     pub digest: u64,
     /// When the run ended.
     pub end: Time,
+    /// What its links did over time, if that was recorded.
+    pub film: Option<Film>,
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `flows.parquet` and `series.parquet`: columns gathered in memory, written a row group at a time.
+//! `flows.parquet`, `series.parquet` and `links.parquet`: columns gathered in memory, written a row group at a time.
 //!
 //! Plain Parquet 1.0 with Snappy, which every reader knows. Strings are dictionary-encoded. Times are
 //! unsigned picoseconds, as nanoseconds would lose some and floats would lose more; the unit is the last
@@ -19,7 +19,8 @@ use parquet::schema::types::Type;
 
 use crate::error::Error;
 use crate::file;
-use crate::record::{Cell, Outcome};
+use crate::film::Film;
+use crate::record::{Cell, Job, Outcome};
 
 /// Rows held in memory before they are written: some 15 MB of flows.
 const GROUP_ROWS: usize = 1 << 17;
@@ -310,7 +311,7 @@ impl CellColumns {
 }
 
 /// The number that each of the cells has for the parameter at `place`, if it is one in all of them.
-fn numbers(cells: &[Cell], place: usize) -> Option<Vec<f64>> {
+pub(crate) fn numbers(cells: &[Cell], place: usize) -> Option<Vec<f64>> {
     cells.iter().map(|cell| cell.sweep.iter().nth(place).and_then(|(_, value)| value.number)).collect()
 }
 
@@ -433,6 +434,52 @@ impl<W: Write + Send> SeriesTable<W> {
                 row.text(&bytes(&sample.metric));
                 row.f64(sample.value);
             })?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Result<()> {
+        self.table.finish()
+    }
+}
+
+/// `links.parquet`: one row for each step of each link that was used.
+pub(crate) struct LinkTable<W: Write + Send> {
+    table: Table<W>,
+    cells: Vec<CellColumns>,
+}
+
+impl<W: Write + Send> LinkTable<W> {
+    pub(crate) fn new(writer: W, cells: &[Cell]) -> Result<LinkTable<W>> {
+        let (mut columns, cells) = cell_columns(cells);
+        columns.extend([
+            Column::u64("time_ps"),
+            Column::text("link"),
+            Column::u64("sent_bytes"),
+            Column::u64("queue_bytes"),
+            Column::u32("drops"),
+            Column::u32("flows"),
+        ]);
+        Ok(LinkTable { table: Table::new(writer, columns)?, cells })
+    }
+
+    /// Adds the film of one run.
+    pub(crate) fn add(&mut self, job: Job, film: &Film) -> Result<()> {
+        let cell = &self.cells[job.cell as usize];
+        let names = film.topology.link_names();
+        for link in &film.links {
+            let name = bytes(&names[link.link as usize]);
+            for (time, step) in film.times.iter().zip(&link.steps) {
+                self.table.row(|row| {
+                    cell.write(row, job.repeat);
+                    row.u64(time.picos());
+                    row.text(&name);
+                    row.u64(step.sent);
+                    row.u64(step.queue);
+                    row.u32(step.drops);
+                    row.u32(step.flows);
+                })?;
+            }
         }
         Ok(())
     }

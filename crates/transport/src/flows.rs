@@ -1,5 +1,7 @@
 //! Flows: what is to be sent, how far it is, and what became of it.
 
+use std::collections::BTreeSet;
+
 use headway_fabric::NodeId;
 use headway_units::{Bytes, Span, Time};
 
@@ -62,6 +64,28 @@ pub struct FlowEnd {
     /// The longest time without anything delivered in order, of those times in which a link was down; `None` if none was
     /// while the flow lived. A two-way connection that nobody uses stands still, too.
     pub stall: Option<Span>,
+}
+
+impl FlowEnd {
+    /// What became of `start` as far as bytes tell: without an ideal time, and with all that its connections would have
+    /// counted at nothing. Also for what is reported like a flow and had no connection of its own, such as a request
+    /// whose parts are flows.
+    pub fn new(start: FlowStart, end: Option<Time>, delivered: u64) -> FlowEnd {
+        FlowEnd {
+            start,
+            end,
+            delivered,
+            ideal: None,
+            retransmissions: 0,
+            timeouts: 0,
+            marks: 0,
+            resets: 0,
+            subflows: 0,
+            interfaces: 0,
+            switched: None,
+            stall: None,
+        }
+    }
 }
 
 /// A flow that has started.
@@ -198,18 +222,11 @@ impl Flows {
         }
         f.ended = Some(self.ended.len() as u32);
         let end = FlowEnd {
-            start: f.start,
-            end: f.end,
-            delivered: f.delivered,
             ideal: f.ideal,
-            retransmissions: 0,
-            timeouts: 0,
-            marks: 0,
-            resets: 0,
-            subflows: 0,
             interfaces: f.interfaces,
             switched,
             stall: f.stall,
+            ..FlowEnd::new(f.start, f.end, f.delivered)
         };
         if f.sampled {
             let at = self.sampled.iter().position(|&s| s == flow).expect("a sampled flow is listed");
@@ -239,6 +256,23 @@ impl Flows {
             f.connections = Vec::new();
             self.slots.give(flow);
         }
+    }
+
+    /// All places of flows; those without connections are free, or of flows that are over.
+    pub fn iter(&self) -> impl Iterator<Item = &Flow> {
+        self.all.iter()
+    }
+
+    /// The flow `id`, if it has started and one is told of it, and its number among those of its traffic, in order of
+    /// their starts.
+    pub fn started(&self, id: u64) -> Option<(FlowStart, u64)> {
+        let open = self.unfinished().into_iter().map(|flow| &self[flow]).filter(|flow| !flow.internal);
+        let all = || open.clone().map(|flow| flow.start).chain(self.ended.iter().map(|flow| flow.start));
+        let start = all().find(|start| start.id == id)?;
+        let of_traffic = all().filter(|other| other.traffic == start.traffic);
+        // a flow that is complete may have connections still
+        let before: BTreeSet<(Time, u64)> = of_traffic.map(|other| (other.time, other.id)).collect();
+        Some((start, before.range(..(start.time, start.id)).count() as u64))
     }
 
     /// Flows that still have connections.

@@ -13,11 +13,13 @@ use crate::datagram::Datagrams;
 use crate::endpoint::{Side, Tenant, interface, number, side};
 use crate::environment::{Environment, Totals};
 use crate::external::{ExternalError, ExternalHosts};
+use crate::film::Filming;
 use crate::flows::{FlowEnd, FlowStart, Flows};
 use crate::ideal::ideal;
 use crate::measure::{Measure, Round, Sample};
 use crate::metering::MeteringState;
 use crate::network::Network;
+use crate::own::Watch;
 use crate::qcn::Qcn;
 use crate::relay::{CRASHES, Relays, Rest};
 use crate::roce::QueuePairs;
@@ -34,9 +36,11 @@ use crate::transport::{Carrier, Transport};
 mod cards;
 mod external;
 mod failures;
+mod filming;
 mod hosts;
 mod lossless;
 mod metering;
+mod own;
 mod qcn;
 mod relays;
 mod sampling;
@@ -67,6 +71,8 @@ pub struct Simulation {
     sampling: bool,
     /// Kept for its memory.
     heard: Vec<(Socket, SocketEvent)>,
+    /// The film that is being made.
+    filming: Option<Box<Filming>>,
 }
 
 /// Why a run ended early.
@@ -109,7 +115,8 @@ impl Simulation {
         });
         let carriers: Vec<Carrier> = carriers.collect();
         let net = Network::new(Fabric::new(&graph, streams), streams.stream("controls").next_u64());
-        Simulation {
+        let watch = Watch::over(&mut tcp);
+        let mut simulation = Simulation {
             env: Environment {
                 net,
                 paths: Paths::new(&graph),
@@ -135,7 +142,12 @@ impl Simulation {
             samples: Vec::new(),
             sampling: false,
             heard: Vec::new(),
+            filming: None,
+        };
+        if let Some(watch) = watch {
+            simulation.attach(watch);
         }
+        simulation
     }
 
     /// Runs until `end` (events at `end` itself included), starting the flows of `starts`, which must come in order
@@ -167,6 +179,17 @@ impl Simulation {
                 self.env.net.queue.push(self.env.now + round.interval, Source::new(EventClass::Sample, number), 0);
             }
         }
+        while let Some(look) = self.filming.as_ref().and_then(|filming| filming.due(end)) {
+            self.handle_events(look, application)?;
+            self.look(look);
+        }
+        self.handle_events(end, application)?;
+        self.look(end);
+        Ok(())
+    }
+
+    /// Handles all events until `end`, those at `end` included.
+    fn handle_events(&mut self, end: Time, application: &mut dyn Application) -> Result<(), Stopped> {
         loop {
             let event = self.env.net.queue.peek();
             if let Some(external) = &self.external {

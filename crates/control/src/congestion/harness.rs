@@ -98,7 +98,7 @@ impl Harness {
             }),
             siblings: if self.control.is_coupled() { &siblings } else { &[] },
         };
-        let name = self.control.name();
+        let name = self.control.name().to_owned();
         let before = self.window;
         self.control.observe(&ack, &mut self.window);
         if self.control.manages_cwnd() {

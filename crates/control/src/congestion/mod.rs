@@ -25,6 +25,7 @@ mod lia;
 mod linux;
 mod new_reno;
 mod olia;
+mod own;
 mod rounds;
 mod scalable;
 mod vegas;
@@ -45,6 +46,7 @@ pub use illinois::Illinois;
 pub use lia::Lia;
 pub use new_reno::NewReno;
 pub use olia::Olia;
+pub use own::{Needs, Own, OwnControl, OwnControlKind};
 pub use scalable::Scalable;
 pub use vegas::Vegas;
 pub use westwood::Westwood;
@@ -361,6 +363,8 @@ pub trait CongestionControl: Default {
     /// Needs ECN; echoes are for [`observe`](CongestionControl::observe) to count, and the receiver tells marks exactly
     /// (RFC 8257 §3.2).
     const DCTCP_ECN: bool = false;
+    /// May answer [`pacing`](CongestionControl::pacing).
+    const PACES: bool = Self::MANAGES_CWND;
 
     /// The connection is established; called once, before anything else.
     fn on_start(&mut self, _start: &Start, _window: &mut Window) {}
@@ -423,7 +427,7 @@ pub enum BadParameter {
     /// The control has none of this name.
     Unknown {
         /// The control's name.
-        control: &'static str,
+        control: String,
         /// What was given.
         name: String,
         /// The names it has.
@@ -463,6 +467,8 @@ macro_rules! controls {
         #[derive(Debug, Clone)]
         pub enum AnyController {
             $(#[doc = concat!("`", $name, "`")] $control($store),)+
+            /// `own:NAME`, given by the program.
+            Own(Box<Own>),
         }
 
         impl AnyController {
@@ -481,107 +487,148 @@ macro_rules! controls {
             }
 
             /// The name it is known by.
-            pub fn name(&self) -> &'static str {
-                match self { $(AnyController::$control(_) => $name,)+ }
+            pub fn name(&self) -> &str {
+                match self { $(AnyController::$control(_) => $name,)+ AnyController::Own(own) => own.written() }
             }
 
             /// See [`CongestionControl::COUPLED`].
             #[inline]
             pub fn is_coupled(&self) -> bool {
-                match self { $(AnyController::$control(_) => <$control as CongestionControl>::COUPLED,)+ }
+                match self {
+                    $(AnyController::$control(_) => <$control as CongestionControl>::COUPLED,)+
+                    AnyController::Own(own) => own.needs().coupled,
+                }
             }
 
             /// See [`CongestionControl::OBSERVES`].
             #[inline]
             pub fn observes(&self) -> bool {
-                match self { $(AnyController::$control(_) => <$control as CongestionControl>::OBSERVES,)+ }
+                match self {
+                    $(AnyController::$control(_) => <$control as CongestionControl>::OBSERVES,)+
+                    AnyController::Own(own) => own.needs().observes,
+                }
             }
 
             /// See [`CongestionControl::WANTS_DELIVERY`].
             #[inline]
             pub fn wants_delivery(&self) -> bool {
-                match self { $(AnyController::$control(_) => <$control as CongestionControl>::WANTS_DELIVERY,)+ }
+                match self {
+                    $(AnyController::$control(_) => <$control as CongestionControl>::WANTS_DELIVERY,)+
+                    AnyController::Own(own) => own.needs().delivery,
+                }
             }
 
             /// See [`CongestionControl::MANAGES_CWND`].
             #[inline]
             pub fn manages_cwnd(&self) -> bool {
-                match self { $(AnyController::$control(_) => <$control as CongestionControl>::MANAGES_CWND,)+ }
+                match self {
+                    $(AnyController::$control(_) => <$control as CongestionControl>::MANAGES_CWND,)+
+                    AnyController::Own(own) => own.needs().manages_cwnd,
+                }
             }
 
             /// See [`CongestionControl::GROWS_APP_LIMITED`].
             #[inline]
             pub fn grows_app_limited(&self) -> bool {
-                match self { $(AnyController::$control(_) => <$control as CongestionControl>::GROWS_APP_LIMITED,)+ }
+                match self {
+                    $(AnyController::$control(_) => <$control as CongestionControl>::GROWS_APP_LIMITED,)+
+                    AnyController::Own(own) => own.needs().grows_app_limited,
+                }
             }
 
             /// See [`CongestionControl::DCTCP_ECN`].
             #[inline]
             pub fn dctcp_ecn(&self) -> bool {
-                match self { $(AnyController::$control(_) => <$control as CongestionControl>::DCTCP_ECN,)+ }
+                match self {
+                    $(AnyController::$control(_) => <$control as CongestionControl>::DCTCP_ECN,)+
+                    AnyController::Own(own) => own.needs().dctcp_ecn,
+                }
             }
 
-            /// What can be set.
+            /// See [`CongestionControl::PACES`].
+            #[inline]
+            pub fn paces(&self) -> bool {
+                match self {
+                    $(AnyController::$control(_) => <$control as CongestionControl>::PACES,)+
+                    AnyController::Own(own) => own.needs().paces,
+                }
+            }
+
+            /// What can be set. An own control has got its parameters before.
             pub fn parameters(&self) -> &'static [Parameter] {
-                match self { $(AnyController::$control(_) => <$control as CongestionControl>::parameters(),)+ }
+                match self {
+                    $(AnyController::$control(_) => <$control as CongestionControl>::parameters(),)+
+                    AnyController::Own(_) => &[],
+                }
             }
 
             /// See [`CongestionControl::on_start`].
             pub fn on_start(&mut self, start: &Start, window: &mut Window) {
-                match self { $(AnyController::$control(c) => c.on_start(start, window),)+ }
+                match self { $(AnyController::$control(c) => c.on_start(start, window),)+ AnyController::Own(own) => own.on_start(start, window) }
             }
 
             /// See [`CongestionControl::observe`].
             #[inline]
             pub fn observe(&mut self, ack: &Ack<'_>, window: &mut Window) {
-                match self { $(AnyController::$control(c) => c.observe(ack, window),)+ }
+                match self { $(AnyController::$control(c) => c.observe(ack, window),)+ AnyController::Own(own) => own.observe(ack, window) }
             }
 
             /// See [`CongestionControl::on_ack`].
             #[inline]
             pub fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
-                match self { $(AnyController::$control(c) => c.on_ack(ack, window),)+ }
+                match self { $(AnyController::$control(c) => c.on_ack(ack, window),)+ AnyController::Own(own) => own.on_ack(ack, window) }
             }
 
             /// See [`CongestionControl::on_congestion`].
             pub fn on_congestion(&mut self, event: &Event<'_>, window: &mut Window) {
-                match self { $(AnyController::$control(c) => c.on_congestion(event, window),)+ }
+                match self { $(AnyController::$control(c) => c.on_congestion(event, window),)+ AnyController::Own(own) => own.on_congestion(event, window) }
             }
 
             /// See [`CongestionControl::on_timeout`].
             pub fn on_timeout(&mut self, lost: u64) {
-                match self { $(AnyController::$control(c) => c.on_timeout(lost),)+ }
+                match self { $(AnyController::$control(c) => c.on_timeout(lost),)+ AnyController::Own(own) => own.on_timeout(lost) }
             }
 
             /// See [`CongestionControl::on_recovered`].
             pub fn on_recovered(&mut self, now: Time, window: &mut Window) {
-                match self { $(AnyController::$control(c) => c.on_recovered(now, window),)+ }
+                match self { $(AnyController::$control(c) => c.on_recovered(now, window),)+ AnyController::Own(own) => own.on_recovered(now, window) }
             }
 
             /// See [`CongestionControl::on_undo`].
             pub fn on_undo(&mut self, now: Time, window: &mut Window) {
-                match self { $(AnyController::$control(c) => c.on_undo(now, window),)+ }
+                match self { $(AnyController::$control(c) => c.on_undo(now, window),)+ AnyController::Own(own) => own.on_undo(now, window) }
             }
 
             /// See [`CongestionControl::on_restart`].
             pub fn on_restart(&mut self, now: Time, idle: Span, window: &mut Window) {
-                match self { $(AnyController::$control(c) => c.on_restart(now, idle, window),)+ }
+                match self { $(AnyController::$control(c) => c.on_restart(now, idle, window),)+ AnyController::Own(own) => own.on_restart(now, idle, window) }
             }
 
             /// See [`CongestionControl::pacing`].
             #[inline]
             pub fn pacing(&self) -> Option<Rate> {
-                match self { $(AnyController::$control(c) => c.pacing(),)+ }
+                match self { $(AnyController::$control(c) => c.pacing(),)+ AnyController::Own(own) => own.pacing() }
             }
 
             fn set_unchecked(&mut self, name: &str, value: f64) {
-                match self { $(AnyController::$control(c) => c.set(name, value),)+ }
+                match self { $(AnyController::$control(c) => c.set(name, value),)+ AnyController::Own(_) => {} }
             }
         }
     };
 }
 
 impl AnyController {
+    /// The program's, if it is that.
+    pub fn own(&self) -> Option<&Own> {
+        if let AnyController::Own(own) = self { Some(own) } else { None }
+    }
+
+    /// The program's, if it is that.
+    #[inline]
+    pub fn own_mut(&mut self) -> Option<&mut Own> {
+        if let AnyController::Own(own) = self { Some(own) } else { None }
+    }
+
     /// Sets a parameter.
     ///
     /// # Errors
@@ -590,7 +637,7 @@ impl AnyController {
         let parameters = self.parameters();
         let Some(parameter) = parameters.iter().find(|p| p.name == name) else {
             let known = parameters.iter().map(|p| p.name).collect();
-            return Err(BadParameter::Unknown { control: self.name(), name: name.to_owned(), known });
+            return Err(BadParameter::Unknown { control: self.name().to_owned(), name: name.to_owned(), known });
         };
         // A NaN is in no range.
         if !(parameter.low..=parameter.high).contains(&value) {

@@ -33,10 +33,11 @@ use std::fmt;
 use headway_units::{Bytes, Rate, Span, Time};
 
 pub use history::{History, HistoryError, Peer};
-pub use judge::{Backlog, BytesSent, Deadline, DeliveryRate, Judge, LinkCost, ParameterError};
+pub use judge::{
+    Backlog, BytesSent, Deadline, DeliveryRate, Judge, JudgeNeeds, LinkCost, Own, OwnJudge, OwnJudgeKind,
+    ParameterError, Seen,
+};
 pub use start::{Beginning, HostLanes, Start};
-
-use judge::Seen;
 
 /// The most subflows of one connection, a limit that keeps the state inline; the author's code has
 /// the same one (`INTERFACE_NUM`).
@@ -493,6 +494,7 @@ impl Lanes {
     fn seen(&self) -> Seen {
         let age = self.latest.since(self.opened);
         Seen {
+            now: self.latest,
             short_alive: self.alive(Role::Short),
             short: self.cheapest(Role::Short, age),
             long: self.cheapest(Role::Long, age),

@@ -3,7 +3,7 @@
 use headway_control::lanes::MAX_SUBFLOWS;
 use headway_language::{Node, Reader};
 use headway_levers::Mistake;
-use headway_levers::lanes::JudgeRecord;
+use headway_levers::lanes::{JudgeRecord, OWN, OwnJudgeRecord};
 use headway_units::Span;
 use ipnet::IpNet;
 
@@ -183,8 +183,14 @@ fn judges(record: &FileRecord, checker: &mut Checker) {
     for mistake in record.lanes.check() {
         checker.mistake(&[mistake.key], &mistake);
     }
+    if let Some(own) = record.lanes.judge.own() {
+        program(own, &["judge"], checker);
+    }
     for (index, rule) in record.rule.iter().enumerate() {
         let at = index.to_string();
+        if let Some(own) = rule.judge.as_ref().and_then(JudgeRecord::own) {
+            program(own, &["rule", &at, "judge"], checker);
+        }
         if let Some(mistake) = rule.judge.as_ref().and_then(JudgeRecord::check) {
             checker.mistake(&["rule", &at, "judge"], &mistake);
         }
@@ -201,6 +207,12 @@ fn judges(record: &FileRecord, checker: &mut Checker) {
         let help = "the daemon looks at connections once a millisecond at most";
         checker.note(&["history", "half-life"], message, format!("this is {}", history.half_life), Some(help));
     }
+}
+
+/// Nobody is there who gave the judge.
+fn program(own: &OwnJudgeRecord, at: &[&str], checker: &mut Checker) {
+    let message = format!("the judge `{}` is one of a program, and {OWN}", own.name);
+    checker.note(at, message, "modelled hosts alone", Some("take a built-in judge, such as \"bytes-sent\""));
 }
 
 fn rules(record: &FileRecord, checker: &mut Checker) {

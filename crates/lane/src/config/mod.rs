@@ -92,7 +92,7 @@ fn settings(record: &FileRecord, user: &mut dyn FnMut(&[&str], &User) -> Option<
     let judge = lanes.judge.judge(Sampling::Polls);
     let mut rules = Some(Vec::new());
     for (index, rule) in record.rule.iter().enumerate() {
-        let made = self::rule(index, rule, judge, user);
+        let made = self::rule(index, rule, &judge, user);
         rules = rules.zip(made).map(|(mut rules, rule)| {
             rules.push(rule);
             rules
@@ -154,7 +154,7 @@ fn lane(record: &LaneRecord) -> Lane {
 fn rule(
     index: usize,
     record: &RuleRecord,
-    judge: headway_control::lanes::Judge,
+    judge: &headway_control::lanes::Judge,
     user: &mut dyn FnMut(&[&str], &User) -> Option<u32>,
 ) -> Option<Rule> {
     let mut users = Some(Vec::new());
@@ -174,7 +174,7 @@ fn rule(
         server_side: record.side.map(|side| side == RuleSide::Server),
         then: match record.lanes {
             TreatmentWord::Judged => Treatment::Judged(Judging {
-                judge: record.judge.as_ref().map_or(judge, |own| own.judge(Sampling::Polls)),
+                judge: record.judge.as_ref().map_or_else(|| judge.clone(), |own| own.judge(Sampling::Polls)),
                 open: record.open?,
                 open_after: record.open_after?,
             }),

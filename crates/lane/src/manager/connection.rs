@@ -61,7 +61,7 @@ pub(super) struct Subflow {
 }
 
 /// How a connection is treated, by the rule that matched it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Handling {
     /// The rule.
     pub rule: Option<usize>,
@@ -157,7 +157,7 @@ impl Connection {
             arrival,
             home,
             peer,
-            lanes: new_lanes(handling.judge, began, long, &shared.settings),
+            lanes: new_lanes(handling.judge.clone(), began, long, &shared.settings),
             handling: Handling { long, ..handling },
             paths: Paths {
                 subflows: Vec::new(),
@@ -201,10 +201,10 @@ impl Connection {
         let long = open.iter().any(|tcp| role(tcp) == Some(Role::Short) && marked(tcp))
             && open.iter().any(|tcp| role(tcp) == Some(Role::Long) && !marked(tcp));
         if long && !self.was_long {
-            self.lanes = new_lanes(self.handling.judge, self.began, true, &shared.settings);
+            self.lanes = new_lanes(self.handling.judge.clone(), self.began, true, &shared.settings);
             (self.was_long, self.ready, self.told) = (true, true, true);
         } else {
-            self.lanes = new_lanes(self.handling.judge, self.began, self.handling.long, &shared.settings);
+            self.lanes = new_lanes(self.handling.judge.clone(), self.began, self.handling.long, &shared.settings);
         }
         self.paths.subflows.clear();
         for tcp in open {

@@ -569,7 +569,7 @@ impl Shared {
                 && rule.server_side.is_none_or(|side| side == arrival.server_side)
         };
         match self.settings.rules.iter().position(matches) {
-            Some(rule) => (Some(rule), self.settings.rules[rule].then),
+            Some(rule) => (Some(rule), self.settings.rules[rule].then.clone()),
             None => (None, Treatment::Judged(self.settings.judging())),
         }
     }

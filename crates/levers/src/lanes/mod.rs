@@ -14,9 +14,10 @@ use headway_units::Span;
 
 pub use history::HistoryRecord;
 pub use judge::{
-    BacklogRecord, BaseRtt, BytesSentRecord, DeadlineRecord, DeliveryRateRecord, JudgeRecord, LinkCostRecord, Sampling,
+    BacklogRecord, BaseRtt, BytesSentRecord, DeadlineRecord, DeliveryRateRecord, JudgeRecord, LinkCostRecord,
+    OwnJudgeRecord, Sampling,
 };
-pub use modelled::{BACK, LEFTOVERS, LaneStart, LeftoversRecord, ModelledLanesRecord, ReturnRecord, START};
+pub use modelled::{BACK, LEFTOVERS, LaneStart, LeftoversRecord, ModelledLanesRecord, OWN, ReturnRecord, START};
 pub use timing::TimingRecord;
 
 use crate::Mistake;

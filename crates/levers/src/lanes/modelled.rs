@@ -9,6 +9,8 @@ use crate::Mistake;
 
 /// Why a daemon cannot have `start`.
 pub const START: &str = "the program that opens a connection says where it starts";
+/// Why it cannot have a judge of a program.
+pub const OWN: &str = "a daemon runs without the program that gives it";
 /// Why it cannot have `back`.
 pub const BACK: &str = "a kernel's idle subflows do not measure what the short lanes are like by then; `timing.idle` brings \
                         connections back";
@@ -139,6 +141,9 @@ impl ModelledLanesRecord {
 
     /// What of it unmodified Linux cannot do: the key, what is written, and the reason.
     pub fn beyond_linux(&self) -> Option<(&'static str, String, &'static str)> {
+        if let Some(own) = self.common.judge.own() {
+            return Some(("judge", format!("the judge `{}` of a program", own.name), OWN));
+        }
         if self.start != LaneStart::First {
             return Some(("start", format!("start = \"{}\"", self.start.as_str()), START));
         }

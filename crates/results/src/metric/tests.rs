@@ -43,6 +43,7 @@ fn outcome(flows: Vec<FlowRecord>) -> Outcome {
         commands: Vec::new(),
         failed: Vec::new(),
         deadlock: None,
+        film: None,
         counters: Counters::default(),
         digest: 0,
         end: at(1000),

@@ -48,6 +48,7 @@ fn outcome(cell: u32, repeat: u32, fcts: &[Option<u64>]) -> Outcome {
         commands: Vec::new(),
         failed: Vec::new(),
         deadlock: None,
+        film: None,
         counters: Counters::default(),
         digest: 0,
         end,

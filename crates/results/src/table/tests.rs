@@ -63,6 +63,7 @@ fn outcome(cell: u32, flows: Vec<FlowRecord>, samples: Vec<Sample>) -> Outcome {
         commands,
         failed,
         deadlock: None,
+        film: None,
         counters: Counters::default(),
         digest: 0,
         end: Time::ZERO,

@@ -1,7 +1,7 @@
 //! Readers and builders of events.
 
 use super::arrivals::{arrival, times};
-use super::tree::{drawn, group};
+use super::messages::{TOLD_BEFOREHAND, drawn, group};
 use crate::checker::Checker;
 use crate::schema::{ArrivalRecord, Connections, EventBuilderRecord, Overflow, Protocol, ScenarioRecord};
 
@@ -14,12 +14,12 @@ pub(super) fn check(
 ) {
     let path = |key: &'static str| ["traffic", index, key];
     let what = format!("event building, which `{name}` is");
-    group(scenario, &what, &own.readers, &path("readers"), checker);
+    group(scenario, (&what, TOLD_BEFOREHAND), &own.readers, &path("readers"), checker);
     if own.readers == own.builders {
         let message = format!("`{}` reads and builds the events of `{name}`", own.builders);
         checker.problem(&path("builders"), message, "the readers' group", Some("builders need a group of their own"));
     } else {
-        group(scenario, &what, &own.builders, &path("builders"), checker);
+        group(scenario, (&what, TOLD_BEFOREHAND), &own.builders, &path("builders"), checker);
     }
     drawn(&format!("traffic.{name}.fragment"), &own.fragment.0, &path("fragment"), checker);
     if own.overflow == Overflow::Throttle && own.buffer.is_none() {

@@ -1,11 +1,14 @@
 //! Web clients and servers.
 
 use super::arrivals::times;
+use super::messages::{drawn, group};
 use crate::checker::Checker;
-use crate::schema::{HostKind, HostsRecord, HttpRecord, ScenarioRecord, ServerRecord, SizeKind, TrafficKind};
+use crate::schema::{HostsRecord, HttpRecord, ScenarioRecord, ServerRecord, TrafficKind};
 
 pub(super) fn check(scenario: &ScenarioRecord, name: &str, http: &HttpRecord, index: &str, checker: &mut Checker) {
-    group(scenario, name, &http.to, &["traffic", index, "to"], checker);
+    let what = format!("traffic `{name}`, which is of modelled web clients");
+    let help = "use modelled hosts, or programs such as nginx and ab, with traffic of kind = \"command\"";
+    group(scenario, (&what, help), &http.to, &["traffic", index, "to"], checker);
     if http.clients.is_empty() {
         let message = format!("traffic `{name}` has no clients");
         checker.problem(&["traffic", index, "clients"], message, "", Some("clients = [{ on = \"GROUP\" }]"));
@@ -19,7 +22,7 @@ pub(super) fn check(scenario: &ScenarioRecord, name: &str, http: &HttpRecord, in
             let message = format!("`{on}` is in traffic `{name}` twice");
             let help = "servers and each kind of clients need hosts of their own";
             checker.problem(&path("on"), message, "once more", Some(help));
-        } else if group(scenario, name, on, &path("on"), checker) {
+        } else if group(scenario, (&what, help), on, &path("on"), checker) {
             let modelled = scenario.hosts.get(on).is_some_and(|group| group.model.is_some());
             let costs = [("cpu-per-request", clients.cpu_per_request), ("cpu-per-session", clients.cpu_per_session)];
             for (key, _) in costs.into_iter().filter(|(_, cost)| !cost.is_zero() && !modelled) {
@@ -34,34 +37,8 @@ pub(super) fn check(scenario: &ScenarioRecord, name: &str, http: &HttpRecord, in
         }
         seen.push(on);
     }
-    let own = ["traffic", index, "page"];
-    let label = format!("`traffic.{name}.page`");
-    let wrong = match &http.page.0 {
-        SizeKind::Unlimited(_) => Some("without end"),
-        SizeKind::Shared(_) => Some("shared out among senders"),
-        kind => {
-            kind.check(&format!("traffic.{name}.page"), &own, checker);
-            None
-        }
-    };
-    if let Some(wrong) = wrong {
-        checker.problem(&own, format!("{label} cannot be {wrong}"), "", Some("use an amount, or a distribution"));
-    }
+    drawn(&format!("traffic.{name}.page"), &http.page.0, &["traffic", index, "page"], checker);
     times(scenario, name, (http.start, http.stop), index, checker);
-}
-
-/// Checks that `group` is one of modelled hosts.
-fn group(scenario: &ScenarioRecord, name: &str, group: &str, path: &[&str], checker: &mut Checker) -> bool {
-    if !checker.known(path, group, "host group", scenario.hosts.names()) {
-        return false;
-    }
-    let kind = scenario.hosts.get(group).and_then(|group| group.kind).unwrap_or(scenario.host_kind);
-    if kind != HostKind::Modelled {
-        let message = format!("kernel hosts cannot take part in traffic `{name}`, which is of modelled web clients");
-        let help = "use modelled hosts, or programs such as nginx and ab, with traffic of kind = \"command\"";
-        checker.problem(path, message, &format!("`{group}` has kernels"), Some(help));
-    }
-    true
 }
 
 /// Checks the server of the host group `name`.

@@ -10,6 +10,7 @@ mod failures;
 mod flows;
 mod http;
 mod lossless;
+mod messages;
 mod metering;
 mod network;
 mod pacing;

@@ -1,8 +1,9 @@
 //! Requests that are split up among the hosts of a tree.
 
 use super::arrivals::{arrival, times};
+use super::messages::{TOLD_BEFOREHAND, drawn, group};
 use crate::checker::Checker;
-use crate::schema::{ArrivalRecord, HostKind, PartitionAggregateRecord, REQUEST, ScenarioRecord, SizeKind};
+use crate::schema::{ArrivalRecord, PartitionAggregateRecord, REQUEST, ScenarioRecord};
 
 /// The deepest tree: a flow's name has room for so many.
 const MAX_LEVELS: usize = 4;
@@ -15,7 +16,8 @@ pub(super) fn check(
     checker: &mut Checker,
 ) {
     let root = ["traffic", index, "root"];
-    group(scenario, &format!("the tree `{name}`"), &tree.root, &root, checker);
+    let what = format!("the tree `{name}`");
+    group(scenario, (&what, TOLD_BEFOREHAND), &tree.root, &root, checker);
     let own = ["traffic", index, "query"];
     drawn(&format!("traffic.{name}.query"), &tree.query.0, &own, checker);
     if tree.levels.is_empty() || tree.levels.len() > MAX_LEVELS {
@@ -38,7 +40,7 @@ pub(super) fn check(
             let message = format!("a level of `{name}` cannot be on hosts called `{REQUEST}`");
             let help = format!("`{name}/{REQUEST}` is what its requests are reported as: give the group another name");
             checker.problem(&on, message, "", Some(&help));
-        } else if group(scenario, &format!("the tree `{name}`"), &own.on, &on, checker) {
+        } else if group(scenario, (&what, TOLD_BEFOREHAND), &own.on, &on, checker) {
             let count = hosts(scenario, &own.on);
             if let (Some(count), Some(asks)) = (count, asks)
                 && count < asks
@@ -71,29 +73,4 @@ pub(super) fn check(
 pub(super) fn hosts(scenario: &ScenarioRecord, group: &str) -> Option<u32> {
     let group = scenario.hosts.get(group)?;
     group.count.or_else(|| Some(group.members.as_ref()?.len() as u32))
-}
-
-/// Checks that `group`, which takes part in `what`, is one of modelled hosts.
-pub(super) fn group(scenario: &ScenarioRecord, what: &str, group: &str, path: &[&str], checker: &mut Checker) -> bool {
-    if !checker.known(path, group, "host group", scenario.hosts.names()) {
-        return false;
-    }
-    let kind = scenario.hosts.get(group).and_then(|group| group.kind).unwrap_or(scenario.host_kind);
-    if kind != HostKind::Modelled {
-        let message = format!("kernel hosts cannot take part in {what}");
-        let help = "kernels are told beforehand when their flows start: use modelled hosts, or programs that ask and \
-                    answer, with traffic of kind = \"command\"";
-        checker.problem(path, message, &format!("`{group}` has kernels"), Some(help));
-    }
-    true
-}
-
-/// Checks a size of which one is drawn for every message.
-pub(super) fn drawn(label: &str, kind: &SizeKind, path: &[&str], checker: &mut Checker) {
-    let wrong = match kind {
-        SizeKind::Unlimited(_) => "without end",
-        SizeKind::Shared(_) => "shared out among senders",
-        _ => return kind.check(label, path, checker),
-    };
-    checker.problem(path, format!("`{label}` cannot be {wrong}"), "", Some("use an amount, or a distribution"));
 }

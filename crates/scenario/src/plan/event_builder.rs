@@ -161,29 +161,17 @@ impl EventBuilding {
     fn end(&self, event: &Event) -> FlowEnd {
         let builder = self.builders[event.builder];
         let [generator, _] = self.app.of_events();
-        FlowEnd {
-            start: FlowStart {
-                time: event.start,
-                id: self.id(generator, event.number),
-                traffic: self.number(if event.lost { Reported::Lost } else { Reported::Event }),
-                source: builder,
-                destination: builder,
-                size: Some(event.size),
-                deadline: None,
-                profile: self.index,
-            },
-            end: event.end,
-            delivered: event.gathered.get(),
-            ideal: None,
-            retransmissions: 0,
-            timeouts: 0,
-            marks: 0,
-            resets: 0,
-            subflows: 0,
-            interfaces: 0,
-            switched: None,
-            stall: None,
-        }
+        let start = FlowStart {
+            time: event.start,
+            id: self.id(generator, event.number),
+            traffic: self.number(if event.lost { Reported::Lost } else { Reported::Event }),
+            source: builder,
+            destination: builder,
+            size: Some(event.size),
+            deadline: None,
+            profile: self.index,
+        };
+        FlowEnd::new(start, event.end, event.gathered.get())
     }
 }
 

@@ -13,6 +13,7 @@ mod messages;
 mod metering;
 mod models;
 mod network;
+mod own;
 mod pacing;
 mod profile;
 mod qcn;

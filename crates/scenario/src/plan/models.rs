@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use headway_control::own::Registry;
 use headway_fabric::{LosslessSpec, NodeId};
 use headway_transport::{
     CardModel, Crash, HostModel, Measure, Profile, QcnModel, Relayed, Roce, ServerModel, Transport,
@@ -12,7 +13,7 @@ use super::metering::MeteringPlan;
 use super::network::Network;
 use super::relay::RelayPlan;
 use super::traffics::TrafficPlan;
-use super::{failures, host, lossless, measure, pacing, profile, qcn, relay, roce};
+use super::{failures, host, lossless, measure, own, pacing, profile, qcn, relay, roce};
 use crate::schema::ScenarioRecord;
 
 /// How modelled hosts are run under one policy.
@@ -45,7 +46,7 @@ pub struct ModelPlan {
 
 impl ModelPlan {
     /// The modelled hosts of `scenario` under policy number `policy`; `kernels` says by a traffic's place whether kernel
-    /// hosts send it.
+    /// hosts send it, `registry` has the controls and judges that the program gives.
     ///
     /// # Errors
     /// If a transport cannot be had like that, or not on this network.
@@ -54,11 +55,12 @@ impl ModelPlan {
         policy: usize,
         network: &Network,
         traffic: &TrafficPlan,
+        registry: &Registry,
         kernels: &dyn Fn(u16) -> bool,
     ) -> Result<ModelPlan, PlanError> {
         let record = &scenario.policy[policy];
         let modelled = |place: usize| scenario.traffic[place].command().is_none() && !kernels(place as u16);
-        let profiles = profile::build(scenario, record, policy, modelled)?;
+        let profiles = profile::build(scenario, record, policy, registry, modelled)?;
         for flows in &traffic.flows {
             flows.check_interface(&profiles[usize::from(flows.index)], record, policy)?;
         }
@@ -84,13 +86,19 @@ impl ModelPlan {
             qcn::add_cards(scenario, policy, network, &mut cards)?;
         }
         let metering = MeteringPlan::build(scenario, policy, network)?;
-        let relays = relay::build(scenario, (record, policy), network, traffic, &profiles, kernels)?;
+        let relays = relay::build(scenario, (record, policy), network, traffic, (&profiles, registry), kernels)?;
         let crashes = failures::crashes(scenario, network)?;
         let ours = |crash: &Crash| relays.as_ref().is_some_and(|own| own.relay.hosts.contains(&crash.host));
         let crashes = crashes.into_iter().filter(ours).collect();
         let roce = roce::build(scenario, (record, policy), network, lossless.as_ref())?;
         let (hosts, servers) = (host::models(scenario, network)?, host::servers(scenario, network));
         Ok(ModelPlan { profiles, roce, relays, crashes, hosts, servers, cards, lossless, qcn, metering, measure })
+    }
+
+    /// The congestion controls and judges of the program that it has, in words, in order.
+    pub fn own(&self) -> Vec<String> {
+        let sides = self.relays.iter().flat_map(|own| [&own.relay.access, &own.relay.long]);
+        own::all(self.profiles.iter().chain(sides))
     }
 
     /// How flows are carried, by the traffic's place.

@@ -1,12 +1,13 @@
 //! Profiles: the parameters of connections.
 
 use headway_control::congestion::{AnyController, BadParameter};
+use headway_control::own::Registry;
 use headway_levers::lanes::{LaneOpen, LanesRecord, LeftoversRecord, ModelledLanesRecord, ReturnRecord, Sampling};
 use headway_transport::{HistoryPlan, LanePlan, Multipath, Profile, Scheduler};
 
 use super::combination;
 use super::error::PlanError;
-use super::roce;
+use super::{own as given, roce};
 use crate::schema::{
     AddressPairs, MptcpRecord, PolicyRecord, Protocol, ScenarioRecord, Stack, TrafficRecord, TransportRecord,
 };
@@ -36,14 +37,19 @@ pub(super) fn build(
     scenario: &ScenarioRecord,
     policy: &PolicyRecord,
     index: usize,
+    registry: &Registry,
     modelled: impl Fn(usize) -> bool,
 ) -> Result<Vec<Profile>, PlanError> {
     let index = index.to_string();
     let each = |(place, traffic): (usize, &TrafficRecord)| {
         let modelled = modelled(place);
         match policy.traffic.get(&traffic.name) {
-            Some(own) => profile(scenario, policy, own, modelled, &["policy", &index, "traffic", &traffic.name]),
-            None => profile(scenario, policy, &policy.transport, modelled, &["policy", &index, "transport"]),
+            Some(own) => {
+                profile(scenario, (policy, own), registry, modelled, &["policy", &index, "traffic", &traffic.name])
+            }
+            None => {
+                profile(scenario, (policy, &policy.transport), registry, modelled, &["policy", &index, "transport"])
+            }
         }
     };
     scenario.traffic.iter().enumerate().map(each).collect()
@@ -54,15 +60,16 @@ pub(super) fn build_one(
     scenario: &ScenarioRecord,
     policy: &PolicyRecord,
     transport: &TransportRecord,
+    registry: &Registry,
     at: &[&str],
 ) -> Result<Profile, PlanError> {
-    profile(scenario, policy, transport, true, at)
+    profile(scenario, (policy, transport), registry, true, at)
 }
 
 fn profile(
     scenario: &ScenarioRecord,
-    policy: &PolicyRecord,
-    transport: &TransportRecord,
+    (policy, transport): (&PolicyRecord, &TransportRecord),
+    registry: &Registry,
     modelled: bool,
     at: &[&str],
 ) -> Result<Profile, PlanError> {
@@ -70,15 +77,16 @@ fn profile(
     let own = stack::profile(transport);
     let (name, multipath, interface) = match &transport.protocol {
         Protocol::Tcp(tcp) => (tcp.control.as_deref().unwrap_or("new-reno"), None, tcp.interface.map(|n| n as usize)),
-        Protocol::Mptcp(mptcp) => (&*mptcp.control, Some(multipath(mptcp, transport.stack)), None),
+        Protocol::Mptcp(mptcp) => {
+            // kernel hosts have no judge here
+            let judges = if modelled { Some(registry) } else { None };
+            (&*mptcp.control, Some(multipath(mptcp, transport.stack, judges, at)?), None)
+        }
         Protocol::Roce(own) => return roce::stand_in(scenario, own, at),
     };
     // kernels have controls of their own
     let name = if modelled { name } else { "new-reno" };
-    let mut control = AnyController::by_name(name).map_err(|error| {
-        let help = format!("known are {}", AnyController::NAMES.join(", "));
-        fault("control", format!("there is no congestion control `{}`", error.0)).help(help)
-    })?;
+    let mut control = control(name, transport, registry, at)?;
     let timestamps = transport.linux.as_ref().and_then(|linux| linux.timestamps).filter(|_| !modelled);
     let timestamps = timestamps.unwrap_or(own.timestamps);
     if control.is_coupled() && multipath.is_none() {
@@ -87,12 +95,7 @@ fn profile(
     }
     if modelled {
         combination::check(transport, &own, &control, at)?;
-        for (key, value) in transport.control_parameters.iter() {
-            // longer names are none, and too long for a message
-            let short: String = key.chars().take(60).collect();
-            let path = [at, &["control-parameters", key]].concat();
-            control.set(&short, value).map_err(|error| parameter_fault(&path, &error))?;
-        }
+        set_parameters(&mut control, transport, at)?;
     }
     let timestamps = if timestamps { TIMESTAMPS } else { 0 };
     let (dss, dss_ack) = match (&multipath, transport.stack) {
@@ -120,6 +123,37 @@ fn profile(
     })
 }
 
+/// A fresh control called `name`, built-in or the program's.
+fn control(
+    name: &str,
+    transport: &TransportRecord,
+    registry: &Registry,
+    at: &[&str],
+) -> Result<AnyController, PlanError> {
+    if let Some(given) = given::control(name, transport, registry, at)? {
+        return Ok(given);
+    }
+    AnyController::by_name(name).map_err(|error| {
+        let help = format!("known are {}", AnyController::NAMES.join(", "));
+        let message = format!("there is no congestion control `{}`", error.0);
+        PlanError::new(&[at, &["control"]].concat(), message).help(help)
+    })
+}
+
+fn set_parameters(control: &mut AnyController, transport: &TransportRecord, at: &[&str]) -> Result<(), PlanError> {
+    if control.own_mut().is_some() {
+        // it has got them already
+        return Ok(());
+    }
+    for (key, value) in transport.control_parameters.iter() {
+        // longer names are none, and too long for a message
+        let short: String = key.chars().take(60).collect();
+        let path = [at, &["control-parameters", key]].concat();
+        control.set(&short, value).map_err(|error| parameter_fault(&path, &error))?;
+    }
+    Ok(())
+}
+
 /// The mistake in a control's parameter, which stands at `path`.
 fn parameter_fault(path: &[&str], error: &BadParameter) -> PlanError {
     let fault = PlanError::new(path, error.to_string());
@@ -134,11 +168,14 @@ fn parameter_fault(path: &[&str], error: &BadParameter) -> PlanError {
     }
 }
 
-fn lanes(record: &ModelledLanesRecord) -> LanePlan {
+fn lanes(record: &ModelledLanesRecord, registry: Option<&Registry>, at: &[&str]) -> Result<LanePlan, PlanError> {
     let LanesRecord { judge, open, patience, history } = &record.common;
-    LanePlan {
+    Ok(LanePlan {
         short: record.short as usize,
-        judge: judge.judge(Sampling::Acks),
+        judge: match registry {
+            Some(registry) => given::judge(judge, registry, at)?,
+            None => judge.judge(Sampling::Acks),
+        },
         start: record.start.start(),
         late: *open == Some(LaneOpen::WhenLong),
         history: history.as_ref().map(|own| HistoryPlan {
@@ -149,14 +186,20 @@ fn lanes(record: &ModelledLanesRecord) -> LanePlan {
         back: record.back.as_ref().map(ReturnRecord::rule),
         patience: *patience,
         leftovers: record.leftovers.as_ref().map(LeftoversRecord::rule),
-    }
+    })
 }
 
-fn multipath(record: &MptcpRecord, stack: Stack) -> Multipath {
-    let lanes = record.lanes.as_ref().map(lanes);
+/// Judges of the program are in `registry`; without one they stay names.
+fn multipath(
+    record: &MptcpRecord,
+    stack: Stack,
+    registry: Option<&Registry>,
+    at: &[&str],
+) -> Result<Multipath, PlanError> {
+    let lanes = record.lanes.as_ref().map(|lanes| self::lanes(lanes, registry, at)).transpose()?;
     // what needs windows, and so a kernel that has them
     let windows = lanes.as_ref().is_some_and(|plan| plan.leftovers.is_some() || plan.back.is_some());
-    Multipath {
+    Ok(Multipath {
         // Without a number of its own a connection takes one subflow for each pair, which the hosts limit.
         subflows: record.subflows.map(|n| n as usize),
         pairs: match record.address_pairs {
@@ -168,5 +211,5 @@ fn multipath(record: &MptcpRecord, stack: Stack) -> Multipath {
         syn_fallback: record.syn_fallback,
         scheduler: if stack == Stack::Linux && !windows { Scheduler::Linux } else { Scheduler::LowestRtt },
         lanes,
-    }
+    })
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use headway_control::own::Registry;
 use headway_fabric::NodeId;
 use headway_levers::relay::RelayOpen;
 use headway_transport::{self as transport, Profile, Relay, RelayCost};
@@ -21,14 +22,14 @@ pub struct RelayPlan {
     pub traffic: Vec<bool>,
 }
 
-/// The relays of `policy`, which is number `index`, if it has any; `profiles` are those of its traffic, and `kernels` says
+/// The relays of `policy`, which is number `index`, if it has any; `profiles` are those of its traffic, `registry` has the program's controls, and `kernels` says
 /// by a traffic's place whether kernel hosts send it.
 pub(super) fn build(
     scenario: &ScenarioRecord,
     (policy, index): (&PolicyRecord, usize),
     network: &Network,
     traffic: &TrafficPlan,
-    profiles: &[Profile],
+    (profiles, registry): (&[Profile], &Registry),
     kernels: &dyn Fn(u16) -> bool,
 ) -> Result<Option<RelayPlan>, PlanError> {
     let Some(record) = &policy.relay else { return Ok(None) };
@@ -36,7 +37,7 @@ pub(super) fn build(
     let at = ["policy", &number, "relay"];
     let hosts: Vec<NodeId> = record.hosts.iter().flat_map(|name| network.group(name).iter().copied()).collect();
     let side = |key, own: &crate::schema::RelaySideRecord| {
-        profile::build_one(scenario, policy, &own.0, &[&at[..], &[key]].concat())
+        profile::build_one(scenario, policy, &own.0, registry, &[&at[..], &[key]].concat())
     };
     let relay = Relay {
         hosts,

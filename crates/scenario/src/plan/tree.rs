@@ -153,8 +153,8 @@ impl TreeStarts<'_> {
     pub fn finish(self) -> impl Iterator<Item = FlowEnd> {
         let Tree { first, index, .. } = *self.tree;
         let tree = self.tree;
-        self.requests.finish().into_iter().map(move |request| FlowEnd {
-            start: FlowStart {
+        self.requests.finish().into_iter().map(move |request| {
+            let start = FlowStart {
                 time: request.start,
                 id: tree.id(request.generator, request.number),
                 traffic: first,
@@ -163,18 +163,8 @@ impl TreeStarts<'_> {
                 size: Some(request.size),
                 deadline: tree.app.deadline,
                 profile: index,
-            },
-            end: request.end,
-            delivered: request.gathered.get(),
-            ideal: None,
-            retransmissions: 0,
-            timeouts: 0,
-            marks: 0,
-            resets: 0,
-            subflows: 0,
-            interfaces: 0,
-            switched: None,
-            stall: None,
+            };
+            FlowEnd::new(start, request.end, request.gathered.get())
         })
     }
 }

@@ -278,28 +278,22 @@ impl Web {
     /// A request, for the record.
     fn end(&self, request: &PageRequest) -> FlowEnd {
         let before: usize = self.clients[..request.group].iter().map(Vec::len).sum();
+        let start = FlowStart {
+            time: request.start,
+            id: self.id(request.session, request.number),
+            traffic: self.number(request.group),
+            source: self.servers[(before + request.client) % self.servers.len()],
+            destination: self.clients[request.group][request.client],
+            size: Some(request.size),
+            deadline: self.http.timeout,
+            profile: self.index,
+        };
         FlowEnd {
-            start: FlowStart {
-                time: request.start,
-                id: self.id(request.session, request.number),
-                traffic: self.number(request.group),
-                source: self.servers[(before + request.client) % self.servers.len()],
-                destination: self.clients[request.group][request.client],
-                size: Some(request.size),
-                deadline: self.http.timeout,
-                profile: self.index,
-            },
-            end: request.end,
-            delivered: request.received.get(),
-            ideal: None,
             retransmissions: request.retransmissions,
             timeouts: request.timeouts,
-            marks: 0,
             resets: u32::from(request.outcome == Outcome::Refused),
             subflows: 1,
-            interfaces: 0,
-            switched: None,
-            stall: None,
+            ..FlowEnd::new(start, request.end, request.received.get())
         }
     }
 

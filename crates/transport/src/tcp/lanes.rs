@@ -8,6 +8,7 @@ use super::connection::Laned;
 use super::profile::{HistoryPlan, LanePlan, Multipath, Profile};
 use crate::environment::Environment;
 use crate::flows::FlowStart;
+use crate::own::own_flow;
 
 /// Who a flow goes to; its traffic stands for the destination port.
 fn peer(start: &FlowStart) -> Peer {
@@ -39,8 +40,10 @@ impl Tcp {
         copy: u8,
         env: &Environment,
     ) -> (u8, Option<Box<Laned>>) {
+        let mss = self.profiles[usize::from(profile)].mss;
         let Some(plan) = plan(self.profiles[usize::from(profile)].multipath.as_ref()) else { return (0, None) };
-        let mut lanes = Lanes::new(plan.judge, now).expect("the scenario's check validates the judge");
+        let judge = plan.judge.for_flow(now, || own_flow(env.net.seed, start.id, (copy, 0), mss));
+        let mut lanes = Lanes::new(judge, now).expect("the scenario's check validates the judge");
         lanes = lanes.returning(plan.back).patient(plan.patience).taking(plan.leftovers);
         let mut first = 0;
         if plan.history.is_some() || plan.start != Start::First {

@@ -11,6 +11,7 @@ use super::sender::Sender;
 use crate::endpoint::{Side, Tenant, endpoint};
 use crate::environment::Environment;
 use crate::ideal::ideal;
+use crate::own::own_flow;
 use crate::ports::SERVICE;
 use crate::slots::put;
 use crate::timer::Timer;
@@ -146,7 +147,13 @@ impl Tcp {
         for half in [Side::Receiver, Side::Sender] {
             env.net.priorities.open(endpoint(place, half), traffic);
         }
-        put(&mut self.senders, place, Sender::new(place, connection, route, join, profile, sender_timers));
+        let mut sender = Sender::new(place, connection, route, join, profile, sender_timers);
+        if let Some(own) = sender.own_control() {
+            let id = env.flows[c.flow].start.id;
+            let place = (c.copy, c.subflows.as_slice().len());
+            own.open(own_flow(env.net.seed, id, place, profile.mss), env.now);
+        }
+        put(&mut self.senders, place, sender);
         put(&mut self.receivers, place, receiver);
     }
 

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use headway_control::congestion::{Ack, AnyController, Cause, Event, FlowDeadline, Sibling, State, Window};
+use headway_control::congestion::{Ack, AnyController, Cause, Event, FlowDeadline, Own, Sibling, State, Window};
 use headway_control::lanes::Permit;
 use headway_engine::{EventClass, Source};
 use headway_units::{Span, Time};
@@ -235,6 +235,11 @@ impl Sender {
     /// The timer of pacing and of the host's card.
     pub fn wake_mut(&mut self) -> &mut Timer {
         &mut self.wake
+    }
+
+    /// Its control, if the program gives it.
+    pub fn own_control(&mut self) -> Option<&mut Own> {
+        self.control.own_mut()
     }
 
     pub fn is_coupled(&self) -> bool {

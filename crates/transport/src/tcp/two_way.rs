@@ -301,7 +301,7 @@ impl Tcp {
 
     /// Tells the writer that its send buffer has room again: a third of it with Linux (`sk_stream_is_writeable`), else for
     /// a segment. Writers here take no time, so with Linux three writes of more than a third do not fit, and a buffer that
-    /// is less than the path holds may give only two thirds of itself in a round trip (docs/model.md).
+    /// is less than the path holds may give only two thirds of itself in a round trip (docs/models/tcp.md).
     fn tell_of_room(&mut self, now: Time, place: u32, env: &mut Environment) {
         let connection = &mut self.connections[place as usize];
         let profile = &self.profiles[usize::from(connection.profile)];

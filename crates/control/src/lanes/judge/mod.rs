@@ -8,19 +8,22 @@ mod bytes_sent;
 mod deadline;
 mod delivery_rate;
 mod link_cost;
+mod own;
 
 use std::error::Error;
 use std::fmt;
 
-use headway_units::{Bytes, Rate, Span};
+use headway_units::{Bytes, Rate, Span, Time};
 
 pub use backlog::Backlog;
 pub use bytes_sent::BytesSent;
 pub use deadline::Deadline;
 pub use delivery_rate::DeliveryRate;
 pub use link_cost::LinkCost;
+pub use own::{JudgeNeeds, Own, OwnJudge, OwnJudgeKind};
 
 use super::Role;
+use crate::own::{Failures, Flow};
 
 /// A parameter out of its range.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,7 +45,10 @@ impl fmt::Display for ParameterError {
 impl Error for ParameterError {}
 
 /// What a judge sees of a connection and its lanes. Counts start when the connection opens, and again when it returns.
-pub(super) struct Seen {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Seen {
+    /// The time.
+    pub now: Time,
     /// Whether an SL is alive.
     pub short_alive: bool,
     /// The smallest cost among the SLs with a measurement.
@@ -53,7 +59,7 @@ pub(super) struct Seen {
     pub acked: Bytes,
     /// Bytes that the application has written and the other end has not acknowledged.
     pub backlog: Bytes,
-    /// The delivery rate over the last whole [`Rule::window`].
+    /// The delivery rate over the last whole window, for judges that have one.
     pub rate: Option<Rate>,
 }
 
@@ -98,7 +104,7 @@ pub(in crate::lanes) trait Rule {
 macro_rules! judges {
     ($($(#[$doc:meta])+ $word:literal => $name:ident),+ $(,)?) => {
         /// Who decides that a flow is long.
-        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[derive(Debug, Clone, PartialEq)]
         pub enum Judge {
             $($(#[$doc])+ $name($name)),+
         }
@@ -170,6 +176,18 @@ macro_rules! judges {
     };
 }
 
+impl Judge {
+    /// The same, with failures of the program's going to `failures`; `None` for a built-in one.
+    pub fn reporting_to(&self, failures: &Failures) -> Option<Judge> {
+        if let Judge::Own(own) = self { Some(own.reporting_to(failures.clone()).into()) } else { None }
+    }
+
+    /// The judge for a connection that opens at `now`; of the program's, an instance for the flow that `flow` says.
+    pub fn for_flow(&self, now: Time, flow: impl FnOnce() -> Flow) -> Judge {
+        if let Judge::Own(own) = self { own.open(flow(), now).into() } else { self.clone() }
+    }
+}
+
 judges! {
     /// By the connection's age alone.
     "deadline" => Deadline,
@@ -181,4 +199,6 @@ judges! {
     "backlog" => Backlog,
     /// By the rate it is delivered at.
     "delivery-rate" => DeliveryRate,
+    /// By what the program says.
+    "own" => Own,
 }

@@ -8,6 +8,7 @@ mod bytes_sent;
 mod deadline;
 mod delivery_rate;
 mod link_cost;
+mod own;
 
 use headway_control::lanes::Judge;
 use headway_language::choice;
@@ -18,6 +19,7 @@ pub use bytes_sent::BytesSentRecord;
 pub use deadline::DeadlineRecord;
 pub use delivery_rate::DeliveryRateRecord;
 pub use link_cost::{BaseRtt, LinkCostRecord};
+pub use own::OwnJudgeRecord;
 
 use super::LaneOpen;
 use crate::Mistake;
@@ -66,9 +68,16 @@ judges! {
     "backlog" => Backlog(BacklogRecord),
     /// A connection that is delivered this fast is long.
     "delivery-rate" => DeliveryRate(DeliveryRateRecord),
+    /// The program that runs the scenario decides; modelled hosts alone.
+    "own" => Own(OwnJudgeRecord),
 }
 
 impl JudgeRecord {
+    /// The program's judge, if it is that.
+    pub fn own(&self) -> Option<&OwnJudgeRecord> {
+        if let JudgeRecord::Own(record) = self { Some(record) } else { None }
+    }
+
     /// When a daemon opens subflows for it, if nothing is said.
     pub fn opens(&self) -> LaneOpen {
         if self.judge(Sampling::Polls).compares_lanes() { LaneOpen::Early } else { LaneOpen::WhenLong }

@@ -70,7 +70,7 @@ impl Output {
         let needed = profile.recovery.is_linux()
             || profile.offload.is_some()
             || profile.pacing == Pacing::Always
-            || profile.control.manages_cwnd();
+            || profile.control.paces();
         needed.then(Box::default)
     }
 

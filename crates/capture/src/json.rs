@@ -1,9 +1,10 @@
 //! A report as JSON. Units come last in names; times are nanoseconds.
 
-use headway_capture::{Arrivals, Class, End, Heading, Histogram, Report};
+use crate::analysis::{Arrivals, Report};
+use crate::flow::{Class, Heading};
+use crate::histogram::Histogram;
+use crate::track::End;
 use serde_json::{Map, Value, json};
-
-use super::classes;
 
 const SHARES: [(&str, f64); 6] =
     [("p25", 0.25), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)];
@@ -54,15 +55,15 @@ fn dispersion(report: &Report) -> Map<String, Value> {
         let (value, length) = report.series.dispersion(class as usize)?;
         Some((class.name().to_owned(), json!({ "variance_over_mean": value, "time_ns": length })))
     };
-    classes().into_iter().filter_map(of).collect()
+    Class::ALL.into_iter().filter_map(of).collect()
 }
 
-/// All of it.
-pub fn report(report: &Report, warnings: &[String], errors: &[String]) -> Value {
+/// All of it, with the warnings and errors that go with it.
+pub fn report_json(report: &Report, warnings: &[String], errors: &[String]) -> Value {
     let (packets, totals) = (&report.packets, &report.totals);
     let view = |name: &str, heading: Heading| {
         let sizes = report.sizes(|_, own| own == heading);
-        let by_class: Vec<Value> = classes().into_iter().map(|own| class(report, own, heading)).collect();
+        let by_class: Vec<Value> = Class::ALL.into_iter().map(|own| class(report, own, heading)).collect();
         json!({
             "heading": name,
             "flows": sizes.count(),

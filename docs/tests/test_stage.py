@@ -1,0 +1,122 @@
+"""The stages before Sphinx: links, tables of contents, and the pages that are made."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import commands
+import pytest
+import schema
+import stage
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_links_lead_to_where_pages_are_staged() -> None:
+    text = (
+        "[a](lanes.md#judge-deadline) [b](../README.md) [c](../scenarios/example-incast.toml) [d](../Makefile) "
+        "`[e](no.md)` [`f`](scenario-file/README.md) [g](https://example.org/x.md) [h](#here)"
+    )
+    assert stage.rewritten(text, "docs/pacing.md", "pacing.md", ROOT) == (
+        "[a](lanes.md#judge-deadline) [b](overview.md) [c](bundled/example-incast.md) d "
+        "`[e](no.md)` [`f`](scenario-file/README.md) [g](https://example.org/x.md) [h](#here)"
+    )
+
+
+def test_links_of_pages_above_docs_lead_into_the_site() -> None:
+    text = "[a](docs/README.md) [b](docs/lanes.md) [c](LICENSE-MIT) [d](CONTRIBUTING.md)"
+    assert stage.rewritten(text, "README.md", "overview.md", ROOT) == "[a](index.md) [b](lanes.md) c [d](contributing.md)"
+
+
+def test_fences_stay_as_they_are() -> None:
+    text = "```toml\n[a](no.md)\n```\n~~~~\n```\n[b](no.md)\n~~~~\n[c](pacing.md)\n"
+    assert stage.rewritten(text, "docs/lanes.md", "lanes.md", ROOT) == text
+
+
+def test_a_link_to_nothing_is_an_error() -> None:
+    with pytest.raises(FileNotFoundError, match="docs/lanes.md links to no-page.md"):
+        stage.rewritten("[a](no-page.md)", "docs/lanes.md", "lanes.md", ROOT)
+
+
+def test_the_table_of_contents_is_that_of_the_index() -> None:
+    text = (
+        "# Index\n[x](speed.md)\n\n## All pages\n\n### One\n[a](lanes.md) [b](pacing.md#x) [again](lanes.md)\n"
+        "### Reference\n[c](scenario-file/README.md) [inside](scenario-file/claims.md) [d](lanes.md)\n"
+    )
+    assert stage.captions(text, ROOT) == [("One", ["lanes", "pacing"]), ("Reference", ["scenario-file/README", *stage.MADE])]
+
+
+@pytest.mark.parametrize("text", ["# Index\n", "## All pages\n"])
+def test_an_index_that_cannot_be_read_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match="docs/README.md has no"):
+        stage.captions("\n" + text, ROOT)
+
+
+def test_an_index_of_a_folder_lists_its_pages() -> None:
+    text = "[a](README.md) [b](queue.md) [c](../lanes.md) [d](judge.md)"
+    assert stage.contents(text, "docs/adding/README.md", ROOT).split() == [
+        "```{toctree}", ":hidden:", ":maxdepth:", "1", "queue", "judge", "```",
+    ]  # fmt: skip
+    assert stage.contents(text, "docs/lanes.md", ROOT) == ""
+
+
+@pytest.fixture(scope="module")
+def printed(headway: Path) -> dict:
+    return json.loads(subprocess.run([headway, "schema"], capture_output=True, check=True, timeout=60).stdout)
+
+
+def keys(node: object) -> set[str]:
+    """All keys of a schema, wherever they stand."""
+    if isinstance(node, list):
+        return set().union(*map(keys, node))
+    if not isinstance(node, dict):
+        return set()
+    found = set(node["properties"]) if isinstance(node.get("properties"), dict) else set()
+    return found.union(*(keys(value) for value in node.values()))
+
+
+def test_every_key_of_the_schema_is_in_the_reference(printed: dict) -> None:
+    text = "".join(schema.pages(printed).values())
+    missing = {key for key in keys(printed) if f"| `{key}` |" not in text and key != "kind"}
+    assert not missing
+
+
+def test_a_key_has_type_default_range_and_meaning() -> None:
+    value = {
+        "anyOf": [{"type": "string", "pattern": "…", "title": 'a time like "25us"'}, {"$ref": "#/$defs/swept"}],
+        "description": "What each packet takes. (0s to 1s)",
+        "default": "0s",
+    }
+    row = schema.table({"cpu": value, "n": {"type": "integer", "minimum": 1, "maximum": 32, "description": "A | b <c>."}}, ["n"])
+    assert row.splitlines()[2:] == [
+        '| `cpu` | text: a time like `"25us"` ↻ | `"0s"` | 0s to 1s | What each packet takes. |',
+        "| `n` | integer | **required** | 1 to 32 | A \\| b \\<c\\>. |",
+    ]
+
+
+def test_a_shape_that_the_reference_does_not_know_is_an_error() -> None:
+    with pytest.raises(ValueError, match="does not know"):
+        schema.table({"x": {"not": {"type": "string"}}}, [])
+
+
+def test_every_command_has_its_help(headway: Path) -> None:
+    pages = commands.pages(headway)
+    assert {"index.md", "run.md", "check.md", "schema.md", "trace.md"} <= set(pages)
+    assert "help.md" not in pages
+    assert "# headway lossless\n" in pages["lossless.md"]
+    assert "## headway lossless plan\n" in pages["lossless.md"]
+    assert "--repeats <N>" in pages["run.md"]
+
+
+def test_only_commands_are_taken_from_a_help_text() -> None:
+    text = "Does things\n\nUsage: x\n\nCommands:\n  run   Run it\n        and more\n  dry-run  Not\n  help  Print\n\nOptions:\n  -h  Print\n"
+    assert commands.listed(text) == ["run", "dry-run"]
+
+
+def test_formulae_become_mathml_and_wrong_ones_are_told() -> None:
+    mathml = pytest.importorskip("mathml")
+    from sphinx.errors import ExtensionError
+
+    assert mathml.mathml(r"\frac{W}{d}", "inline").startswith("<math")
+    with pytest.raises(ExtensionError, match="not a formula"):
+        mathml.mathml(r"\frac{W}{", "block")

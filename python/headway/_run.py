@@ -1,0 +1,95 @@
+"""Runs of scenarios into folders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+
+from headway import _native
+from headway._errors import Interrupted
+from headway._progress import Meter, listener
+from headway._result import Result
+
+# the largest numbers that the native part takes
+_MOST = {"seed": 2**64 - 1, "repeats": 100_000, "threads": 4096}
+
+
+def run_scenario(
+    source: _native.Source,
+    out: str | os.PathLike[str] | None,
+    settings: Mapping[str, int | None],
+    *,
+    progress: bool | Callable[[int, int], object] | None,
+    resume: bool,
+    verify: bool,
+    report: bool,
+) -> Result:
+    """Run `source` into `out`, or into a temporary folder that the result owns."""
+    checked = {name: _number(name, value) for name, value in settings.items()}
+    told = listener(progress)
+    if out is None:
+        if resume:
+            raise TypeError("resume needs the folder of the interrupted run: out")
+        parent = tempfile.mkdtemp(prefix="headway-")
+        try:
+            return _run(
+                source, "new", Path(parent) / "results", checked, told, verify, report=False, owned=Path(parent)
+            )
+        except Interrupted as stopped:
+            shutil.rmtree(parent, ignore_errors=True)
+            raise Interrupted(str(stopped), stopped.done, stopped.total) from None
+        except BaseException:
+            shutil.rmtree(parent, ignore_errors=True)
+            raise
+    path = Path(out)
+    goes_on = resume and (path / "manifest.json").exists()
+    try:
+        return _run(source, "resume" if goes_on else "new", path, checked, told, verify, report=report, owned=None)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"what is complete is kept in {path}; resume=True goes on with it") from None
+
+
+def _run(
+    source: _native.Source,
+    place: str,
+    path: Path,
+    settings: Mapping[str, int | None],
+    told: Meter | Callable[[int, int], object] | None,
+    verify: bool,
+    *,
+    report: bool,
+    owned: Path | None,
+) -> Result:
+    with told if isinstance(told, Meter) else nullcontext():
+        folder, failed = _native.run(
+            source,
+            place,
+            path,
+            seed=settings["seed"],
+            repeats=settings["repeats"],
+            threads=settings["threads"],
+            verify=verify,
+            report=report,
+            command=[],
+            progress=told,
+        )
+    if failed is not None:
+        warnings.warn(f"the results are complete, but have no report: {failed}", RuntimeWarning, stacklevel=4)
+    return Result(folder, owned=owned)
+
+
+def _number(name: str, value: int | None) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is a whole number, not {value!r}")
+    number = value.__index__()
+    least = 0 if name == "seed" else 1
+    if not least <= number <= _MOST[name]:
+        raise ValueError(f"{name} is from {least} to {_MOST[name]}, unlike {number}")
+    return number
