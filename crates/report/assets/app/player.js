@@ -172,6 +172,16 @@ class Player {
               sample(this.view.styles[film.policy]),
             ),
             this.view.styles[film.policy].name,
+            h(
+              "span",
+              {
+                class: "tools",
+                role: "group",
+                "aria-label": `Save the picture of ${this.view.styles[film.policy].name}`,
+              },
+              button("PNG", () => this.save(film, picture, "png")),
+              button("SVG", () => this.save(film, picture, "svg")),
+            ),
           ),
           picture.element,
           counts,
@@ -180,6 +190,13 @@ class Player {
     );
     if (!this.now.length) this.panels.replaceChildren(absent("All policies of this point are hidden."));
     this.show();
+  }
+
+  save(film, picture, kind) {
+    const name = this.view.styles[film.policy].name;
+    const title = `${name} at ${quantity(this.times[this.step], "ns")}`;
+    const svg = titled(new XMLSerializer().serializeToString(picture.copy()), title, [], picture.width, picture.height);
+    savePicture(svg, kind, `headway-network-${slug(title)}`);
   }
 
   /** For paper: the step with most in its queues, if nobody has chosen one. */
@@ -495,7 +512,11 @@ class Player {
             xAxisIndex: i,
             yAxisIndex: i,
             name: style.name,
-            data: film.t.map((t, at) => [t, scaled(link[key][at] ?? 0)]),
+            // The first step has its beginning, too.
+            data: [
+              [Math.max(0, 2 * film.t[0] - (film.t[1] ?? film.t[0] * 2)), scaled(link[key][0] ?? 0)],
+              ...film.t.map((t, at) => [t, scaled(link[key][at] ?? 0)]),
+            ],
             ...lineStyle(style, 1.6),
             showSymbol: false,
             emphasis: { disabled: true },

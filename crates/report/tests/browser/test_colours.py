@@ -27,7 +27,9 @@ def product(matrix, vector):
 
 
 def linear(colour):
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] if isinstance(colour, str) else [c / 255 for c in colour]
+    channels = (
+        [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] if isinstance(colour, str) else [c / 255 for c in colour]
+    )
     return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
 
 
@@ -50,10 +52,20 @@ def difference(first, second):
     turn = 0 if c1 * c2 == 0 else (h2 - h1 + 180) % 360 - 180
     hue = 2 * math.sqrt(c1 * c2) * math.sin(math.radians(turn / 2))
     lightness, chroma = (l1 + l2) / 2, (c1 + c2) / 2
-    angle = h1 + h2 if c1 * c2 == 0 else (h1 + h2) / 2 if abs(h1 - h2) <= 180 else (h1 + h2 + (360 if h1 + h2 < 360 else -360)) / 2
+    angle = (
+        h1 + h2
+        if c1 * c2 == 0
+        else (h1 + h2) / 2
+        if abs(h1 - h2) <= 180
+        else (h1 + h2 + (360 if h1 + h2 < 360 else -360)) / 2
+    )
     cos = lambda factor, offset: math.cos(math.radians(factor * angle + offset))  # noqa: E731
     t = 1 - 0.17 * cos(1, -30) + 0.24 * cos(2, 0) + 0.32 * cos(3, 6) - 0.2 * cos(4, -63)
-    rotation = -2 * math.sqrt(chroma**7 / (chroma**7 + 25**7)) * math.sin(math.radians(60 * math.exp(-(((angle - 275) / 25) ** 2))))
+    rotation = (
+        -2
+        * math.sqrt(chroma**7 / (chroma**7 + 25**7))
+        * math.sin(math.radians(60 * math.exp(-(((angle - 275) / 25) ** 2))))
+    )
     sl = 1 + 0.015 * (lightness - 50) ** 2 / math.sqrt(20 + (lightness - 50) ** 2)
     dl, dc, dh = (l2 - l1) / sl, (c2 - c1) / (1 + 0.045 * chroma), hue / (1 + 0.015 * chroma * t)
     return math.sqrt(dl**2 + dc**2 + dh**2 + rotation * dc * dh)
@@ -87,7 +99,10 @@ def themes(browser):
 @pytest.mark.parametrize("vision", MACHADO)
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_any_two_policies_have_colours_that_differ(themes, name, vision):
-    seen = {colour: lab([min(1, max(0, c)) for c in product(MACHADO[vision], linear(colour))]) for colour in themes["themes"][name]["policies"]}
+    seen = {
+        colour: lab([min(1, max(0, c)) for c in product(MACHADO[vision], linear(colour))])
+        for colour in themes["themes"][name]["policies"]
+    }
     assert len(seen) == 8
     least = min((difference(seen[a], seen[b]), a, b) for a, b in itertools.combinations(seen, 2))
     assert least[0] >= LEAST, least
@@ -106,7 +121,10 @@ def test_lines_stand_out_from_the_ground(themes, name):
 @pytest.mark.parametrize("vision", MACHADO)
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_utilisation_goes_evenly_away_from_the_ground(themes, name, vision):
-    lightness = [lab([min(1, max(0, c)) for c in product(MACHADO[vision], linear(colour))])[0] for colour in themes["scales"][name]]
+    lightness = [
+        lab([min(1, max(0, c)) for c in product(MACHADO[vision], linear(colour))])[0]
+        for colour in themes["scales"][name]
+    ]
     sign = 1 if name == "dark" else -1
     steps = [sign * (after - before) for before, after in itertools.pairwise(lightness)]
     assert min(steps) > 0, "fuller links are always further from the ground"

@@ -2,7 +2,7 @@
 
 import pytest
 
-STROKES = "[...document.querySelectorAll('.network')].map(svg => [...svg.querySelectorAll('line:not(.hit)')].map(it => it.getAttribute('stroke')).join())"
+STROKES = "[...document.querySelectorAll('.network')].map(svg => [...svg.querySelectorAll('line:not(.hit, .halo)')].map(it => it.getAttribute('stroke')).join())"
 
 
 @pytest.fixture
@@ -13,17 +13,21 @@ def player(open_report):
     return report
 
 
+def panels(page):
+    return page.locator(".panel").evaluate_all("all => all.map(it => it.getAttribute('aria-label'))")
+
+
 def step(page):
     return int(page.locator(".player").get_attribute("data-step"))
 
 
 def test_policies_stand_side_by_side_in_step(player):
     page = player.page
-    assert page.locator(".panel figcaption").all_inner_texts() == ["tcp", "mptcp", "lanes-deadline"]
+    assert panels(page) == ["tcp", "mptcp", "lanes-deadline"]
     boxes = [panel.bounding_box() for panel in page.locator(".panel").all()]
     assert len({round(box["y"]) for box in boxes}) == 1 and len({round(box["x"]) for box in boxes}) == 3
     # Both directions of each of 12 links are drawn, apart from each other.
-    lines = page.locator(".network").first.locator("line:not(.hit)").evaluate_all(
+    lines = page.locator(".network").first.locator("line:not(.hit, .halo)").evaluate_all(
         "all => all.map(it => ['x1', 'y1', 'x2', 'y2'].map(name => Math.round(it.getAttribute(name))))")  # fmt: skip
     assert len(lines) == 24 and len({tuple(line) for line in lines}) == 24
     assert not any([line[2], line[3], line[0], line[1]] in lines for line in lines)
@@ -63,7 +67,14 @@ def test_it_stops_at_the_end_and_begins_again(player):
 def test_the_keyboard_plays(player):
     page = player.page
     page.get_by_role("button", name="One step on").focus()
-    for key, expected in [("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 119), ("Home", 0), ("ArrowLeft", 0)]:
+    for key, expected in [
+        ("ArrowRight", 1),
+        ("ArrowRight", 2),
+        ("ArrowLeft", 1),
+        ("End", 119),
+        ("Home", 0),
+        ("ArrowLeft", 0),
+    ]:
         page.keyboard.press(key)
         assert step(page) == expected, key
     page.get_by_role("slider").focus()
@@ -112,14 +123,24 @@ def test_pointing_at_a_link_tells_its_state(player):
     line = page.locator(".network").first.locator(".hit").last
     line.hover(force=True)
     bubble = page.locator(".bubble").first.inner_text()
-    assert "leaf1 → h7" in bubble and "1 Gb/s, 2 µs, room for 128 KB" in bubble and "utilisation 100 %" in bubble and "flow" in bubble
+    assert (
+        "leaf1 → h7" in bubble
+        and "1 Gb/s, 2 µs, room for 128 KB" in bubble
+        and "utilisation 100 %" in bubble
+        and "flow" in bubble
+    )
 
 
 def test_a_hidden_policy_leaves_its_panel(player):
     page = player.page
     page.locator(".player .legend").get_by_role("button", name="mptcp").click()
-    assert page.locator(".panel figcaption").all_inner_texts() == ["tcp", "lanes-deadline"]
-    assert page.locator("section:has(> h2:text('Summary')) ~ section .legend").first.locator("[aria-pressed=false]").inner_text() == "mptcp"
+    assert panels(page) == ["tcp", "lanes-deadline"]
+    assert (
+        page.locator("section:has(> h2:text('Summary')) ~ section .legend")
+        .first.locator("[aria-pressed=false]")
+        .inner_text()
+        == "mptcp"
+    )
 
 
 def test_nothing_plays_by_itself_and_nothing_glides_for_who_wants_no_motion(open_report):
@@ -129,3 +150,14 @@ def test_nothing_plays_by_itself_and_nothing_glides_for_who_wants_no_motion(open
     assert step(page) == 0 and page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
     moving = "document.getAnimations().length"
     assert page.evaluate(moving) == 0
+
+
+def test_the_picture_of_a_step_is_saved(player, tmp_path):
+    page = player.page
+    page.get_by_role("button", name="One step on").click()
+    for kind, least in (("SVG", 3_000), ("PNG", 10_000)):
+        with page.expect_download() as download:
+            page.locator(".panel").first.get_by_role("button", name=kind).click()
+        assert download.value.suggested_filename == f"headway-network-tcp-at-1-ms.{kind.lower()}"
+        download.value.save_as(tmp_path / "picture")
+        assert (tmp_path / "picture").stat().st_size > least

@@ -19,13 +19,21 @@ def written(folder):
     """Two runs at quick size and a report over both; the reason why not, where that cannot be."""
     if not PROGRAM.exists():
         return "no HEADWAY_REPORTS, and target/debug/headway is not built (cargo build -p headway-cli)"
-    if "--no-report" not in subprocess.run([PROGRAM, "run", "--help"], capture_output=True, text=True, timeout=60).stdout:
+    if (
+        "--no-report"
+        not in subprocess.run([PROGRAM, "run", "--help"], capture_output=True, text=True, timeout=60).stdout
+    ):
         return "target/debug/headway writes no reports"
     for name, scenario in (("incast", "example-incast"), ("queues", "example-queues")):
         command = [PROGRAM, "run", ROOT / f"scenarios/{scenario}.toml", "--quick", "--quiet", "--out", folder / name]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert done.returncode in (0, 1), done.stderr
-    done = subprocess.run([PROGRAM, "report", folder / "incast", folder / "queues", "--out", folder / "both.html"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [PROGRAM, "report", folder / "incast", folder / "queues", "--out", folder / "both.html"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return sorted(folder.rglob("*.html"))
 
@@ -34,7 +42,9 @@ def written(folder):
 def real_reports(browser, tmp_path_factory):
     given = [Path(place) for place in os.environ.get("HEADWAY_REPORTS", "").split(":") if place]
     if given:
-        return [path for place in given for path in ([place] if place.is_file() else sorted(place.rglob("report.html")))]
+        return [
+            path for place in given for path in ([place] if place.is_file() else sorted(place.rglob("report.html")))
+        ]
     found = written(tmp_path_factory.mktemp("runs"))
     if isinstance(found, str):
         pytest.skip(found)
@@ -65,7 +75,7 @@ def test_the_player_of_a_real_run_plays(open_report, real_reports):
             continue
         page.locator(".player").first.scroll_into_view_if_needed()
         page.locator(".network").first.wait_for()
-        strokes = "[...document.querySelectorAll('.network line:not(.hit)')].map(it => it.getAttribute('stroke')).join()"
+        strokes = "[...document.querySelectorAll('.network line:not(.hit, .halo)')].map(it => it.getAttribute('stroke')).join()"
         seen = {page.evaluate(strokes)}
         page.get_by_role("button", name="One step on").focus()
         for _ in range(12):

@@ -53,7 +53,11 @@ def test_rows_of_the_grid_are_points_and_columns_policies(open_report):
 def test_the_best_is_marked_and_what_cannot_be_told_from_it(open_report):
     page = open_report("two_parameters").page
     # tcp has the least mean; its interval, 0.9 to 1.2 ms, meets that of mptcp (1.2 to 1.6 ms) and not that of lanes-link-cost (1.8 ms and up).
-    marks = page.locator(f"{SUMMARY} tbody tr").first.locator("td").evaluate_all("all => all.map(it => it.className.replace('number', '').trim())")
+    marks = (
+        page.locator(f"{SUMMARY} tbody tr")
+        .first.locator("td")
+        .evaluate_all("all => all.map(it => it.className.replace('number', '').trim())")
+    )
     assert marks == ["", "best", "tied", "", ""]
     assert "(best)" in page.locator(f"{SUMMARY} td.best").first.text_content()
     equal = open_report("nothing").page
