@@ -246,6 +246,13 @@ def comparison():
     return page(run(label="before"), run(label="after", slower=0.7), kind="comparison", title="before and after")
 
 
+def unlike():
+    """Two runs that have neither sweep nor points nor all policies in common."""
+    other = two_parameters()["runs"][0]
+    other.update(label="loads", policies=["tcp", "codel-only", "red-only", "repflow"])
+    return page(run(label="senders"), other, kind="comparison", title="unlike")
+
+
 def reproduction():
     runs = [run(label=f"lanes-l{i}") for i in range(3)] + [run(label="pacing-p1", policies=POLICIES[:2])]
     for one in runs:
@@ -281,4 +288,4 @@ def hostile():
 
 KEYS_OF_THE_CONTRACT = {"verdict", "unit", "better", "kind"}
 
-ALL = {make.__name__: make for make in (full, no_sweep, two_parameters, nothing, comparison, reproduction, hostile)}
+ALL = {make.__name__: make for make in (full, no_sweep, two_parameters, nothing, comparison, unlike, reproduction, hostile)}

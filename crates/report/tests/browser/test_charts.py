@@ -5,6 +5,7 @@ import io
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from checks import check_drawn
 from conftest import wait_until
 
 
@@ -34,6 +35,19 @@ def test_metric_traffic_axis_and_fixed_value_are_chosen(open_report):
     chart.get_by_role("combobox", name="x axis", exact=True).select_option("queue")
     assert chart.locator("h3").inner_text() == "p99 FCT, query against queue (load = 0.1)"
     assert {"drop-tail", "codel", "red"} <= set(chart.locator("svg text").all_text_contents())
+
+
+def test_runs_with_other_sweeps_stand_on_one_page(open_report):
+    report = open_report("unlike")
+    report.scroll_through()
+    chart = figure(report.page, "against")
+    assert chart.locator("h3").inner_text() == "mean FCT, query against senders"
+    chart.get_by_role("combobox", name="x axis", exact=True).select_option("load")
+    assert chart.locator("h3").inner_text() == "mean FCT, query against load (queue = drop-tail)"
+    assert {"0.1", "0.9"} <= set(chart.locator("svg text").all_text_contents())
+    chart.get_by_role("combobox", name="queue", exact=True).select_option("not swept")
+    assert chart.locator("h3").inner_text() == "mean FCT, query against load"
+    check_drawn(report.page)
 
 
 def test_bands_and_published_values_are_there(open_report, tmp_path):
