@@ -151,7 +151,7 @@ function present(entries, key, name) {
 /** Where numbers of an interval part a policy from the best: `best`, `tied` (their intervals meet), or nothing. */
 function ranking(entries, better) {
   const known = entries.filter((entry) => isNumber(entry?.value));
-  if (!better || known.length < 2) return () => "";
+  if (!better || known.every((entry) => entry.value === known[0].value)) return () => "";
   const sign = better === "less" ? 1 : -1;
   const best = known.reduce((a, b) => (sign * b.value < sign * a.value ? b : a));
   const bounds = (entry) => [
