@@ -240,6 +240,11 @@ impl Opened {
         self.planned.image.is_some() || self.planned.experiment.needs_namespaces()
     }
 
+    /// Whether congestion controls or judges of this program take part, whose runs can be aborted, too.
+    pub fn has_own(&self) -> bool {
+        !self.planned.experiment.own().is_empty()
+    }
+
     /// Runs all that is not complete yet and finishes the folder, telling `progress`, until done or interrupted.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ mod captures;
 mod command;
 mod errors;
 mod folder;
+mod own;
 mod run;
 mod source;
 mod table;
@@ -30,6 +31,8 @@ mod _native {
     use crate::command::command;
     #[pymodule_export]
     use crate::folder::Folder;
+    #[pymodule_export]
+    use crate::own::{Ack, Congestion, Delivery, Flow, Policies, Seen, Sibling, Start};
     #[pymodule_export]
     use crate::run::run;
     #[pymodule_export]

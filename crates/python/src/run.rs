@@ -11,6 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::Failure;
+use crate::own::Policies;
 use crate::source::Source;
 
 /// The time between two looks at signals.
@@ -23,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// neither do any after Ctrl-C. Runs under way are finished first, but on kernel hosts they end at once at the second
 /// Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (source, place, path, *, seed, repeats, threads, verify, command, progress))]
+#[pyo3(signature = (source, place, path, *, seed, repeats, threads, verify, command, progress, own=None))]
 #[expect(clippy::too_many_arguments, reason = "the settings of a run, given by the package alone")]
 pub fn run(
     py: Python<'_>,
@@ -36,6 +37,7 @@ pub fn run(
     verify: bool,
     command: Vec<String>,
     progress: Option<Bound<'_, PyAny>>,
+    own: Option<Bound<'_, Policies>>,
 ) -> PyResult<(PathBuf, Vec<String>)> {
     let destination = match place {
         "new" => Destination::New(path),
@@ -44,7 +46,8 @@ pub fn run(
         other => return Err(PyValueError::new_err(format!("no such place: {other:?}"))),
     };
     let overrides = source.overrides.clone();
-    let request = Request { overrides, seed, repeats, threads, verify, command };
+    let own = own.map_or_else(Default::default, |own| own.get().registry.clone());
+    let request = Request { overrides, seed, repeats, threads, verify, command, own };
     let opened = py.detach(|| {
         let planned = Planned::new(&source.source, destination, &request)?;
         planned.open(&mut |_| {})
@@ -67,7 +70,7 @@ fn watched(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Result<Finished, RunError>> {
     let interruption = Interruption::default();
-    let kernels = opened.has_kernels();
+    let (kernels, own) = (opened.has_kernels(), opened.has_own());
     let (sender, mut receiver) = mpsc::channel();
     std::thread::scope(|scope| {
         let stop = interruption.clone();
@@ -89,7 +92,8 @@ fn watched(
             };
             if let Err(error) = told.and_then(|()| py.check_signals()) {
                 let again = interruption.stop.swap(true, Ordering::Relaxed);
-                if again && kernels {
+                // callbacks are slow, so runs with them do not go on to their ends
+                if own || again && kernels {
                     interruption.abort.store(true, Ordering::Relaxed);
                 }
                 raised.get_or_insert(error);
