@@ -25,6 +25,7 @@ def run_scenario(
     progress: bool | Callable[[int, int], object] | None,
     resume: bool,
     verify: bool,
+    own: _native.Policies | None = None,
 ) -> Result:
     """Run `source` into `out`, or into a temporary folder that the result owns."""
     checked = {name: _number(name, value) for name, value in settings.items()}
@@ -34,15 +35,17 @@ def run_scenario(
             raise TypeError("resume needs the folder of the interrupted run: out")
         parent = tempfile.mkdtemp(prefix="headway-")
         try:
-            return _run(source, "new", Path(parent) / "results", checked, told, verify, owned=Path(parent))
+            return _run(source, "new", Path(parent) / "results", checked, told, verify, own, owned=Path(parent))
         except BaseException:
             shutil.rmtree(parent, ignore_errors=True)
             raise
     path = Path(out)
     goes_on = resume and (path / "manifest.json").exists()
     try:
-        return _run(source, "resume" if goes_on else "new", path, checked, told, verify, owned=None)
-    except KeyboardInterrupt:
+        return _run(source, "resume" if goes_on else "new", path, checked, told, verify, own, owned=None)
+    except KeyboardInterrupt as raised:
+        if raised.__cause__ is not None:
+            raise  # by a callback, whose place its cause names
         raise KeyboardInterrupt(f"what is complete is kept in {path}; resume=True goes on with it") from None
 
 
@@ -53,6 +56,7 @@ def _run(
     settings: Mapping[str, int | None],
     told: Meter | Callable[[int, int], object] | None,
     verify: bool,
+    own: _native.Policies | None,
     *,
     owned: Path | None,
 ) -> Result:
@@ -67,6 +71,7 @@ def _run(
             verify=verify,
             command=[],
             progress=told,
+            own=own,
         )
     return Result(folder, left_out_claims=left_out, owned=owned)
 
