@@ -46,9 +46,7 @@ class Policies:
     def __new__(
         cls,
         controls: Sequence[tuple[str, type, Set[str], Sequence[tuple[str, float]]]],
-        judges: Sequence[
-            tuple[str, type, Set[str], Sequence[tuple[str, float]], tuple[float | None, float | None]]
-        ],
+        judges: Sequence[tuple[str, type, Set[str], Sequence[tuple[str, float]], tuple[float | None, float | None]]],
     ) -> Policies: ...
 
 @final

@@ -38,8 +38,8 @@ class CongestionControl(_Policy):
     Give the class to :meth:`Scenario.run` as ``controls={"mine": Mine}``, and name it in the scenario:
     ``control = "own:mine"``. A callback reads and sets the attributes `cwnd`, `ssthresh` and, with ``paces = True``,
     `pacing_rate`. The attributes `flow`, `mss` and `parameters` are there in ``__init__`` already, which takes no
-    arguments; the others from `on_start` on. What instances decide must follow from what they are told and from `random`:
-    instances are made on several threads, in any order.
+    arguments; the others from `on_start` on. What instances decide must follow from what they are told and from
+    `random`: instances are made on several threads, in any order.
 
     Attributes
     ----------
@@ -284,10 +284,12 @@ def policies(
     """Check the classes and hand them to the native part; None if there are none."""
     if not controls and not judges:
         return None
+    given: object
     for what, given, base in (("controls", controls, CongestionControl), ("judges", judges, Judge)):
-        if not isinstance(given or {}, Mapping):
+        table: object = given or {}
+        if not isinstance(table, Mapping):
             raise TypeError(f"{what} is a mapping of names to classes, not {given!r}")
-        for name, class_ in (given or {}).items():
+        for name, class_ in table.items():
             if not isinstance(name, str):
                 raise TypeError(f"{what} has the name {name!r}, which is no text")
             if not (inspect.isclass(class_) and issubclass(class_, base)):
@@ -321,7 +323,7 @@ def _judge(class_: type[Judge]) -> set[str]:
 
 
 def _defaults(class_: type[_Policy]) -> list[tuple[str, float]]:
-    found = class_.defaults
+    found: object = class_.defaults
     if not isinstance(found, Mapping):
         raise TypeError(f"{class_.__name__}.defaults is a mapping of names to numbers, not {found!r}")
     for name, value in found.items():

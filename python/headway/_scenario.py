@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headway import _html, _native, records
 from headway._errors import ScenarioError
-from headway._plain import Plain, inline, plain
 from headway._own import CongestionControl, Judge, policies
+from headway._plain import Plain, inline, plain
 from headway._run import run_scenario
 from headway._topology import Topology
 
