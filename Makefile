@@ -1,7 +1,7 @@
 # What can be done here. Each line needs a Rust toolchain and a C linker (README); kernel hosts need what
 # `headway kernel doctor` names.
 
-.PHONY: test test-python venv lint bench docs site test-site image demo-kernel demo-lane fidelity
+.PHONY: test lint bench docs site test-site image demo-kernel demo-lane fidelity echarts test-python venv
 
 # Tests keep their kernel image here; users' own images stay as they are.
 export HEADWAY_CACHE ?= $(CURDIR)/target/headway-cache
@@ -62,6 +62,9 @@ image: ## The kernel image that tests use, where one can be built; a few minutes
 fidelity: ## How far the model is from Linux, point by point: docs/fidelity.md
 	cargo build --release --quiet
 	target/release/headway fidelity
+
+echarts: ## The custom build of Apache ECharts that reports embed, anew (needs npm)
+	cd crates/report/assets/echarts && npm ci --no-fund --no-audit --ignore-scripts --silent && npm run --silent build
 
 demo-kernel: ## From nothing to a table: queue build-up with Linux' own TCP and MPTCP, and with the model
 	cargo build --release --quiet

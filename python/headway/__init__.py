@@ -26,7 +26,7 @@ from headway._errors import (
 from headway._native import Ack, Congestion, Delivery, Flow, Seen, Sibling, Start
 from headway._native import version as _version
 from headway._own import CongestionControl, Judge
-from headway._result import Case, Claim, Estimate, Published, Result, open  # noqa: A004 # as headway.open
+from headway._result import Case, Claim, Estimate, Published, Result, open, report  # noqa: A004 # as headway.open
 from headway._scenario import Scenario, bundled, load, sweep
 from headway._table import Table
 from headway._topology import Link, Node, Topology
@@ -68,6 +68,7 @@ __all__ = [
     "load",
     "open",
     "records",
+    "report",
     "sweep",
     "trace",
     "units",

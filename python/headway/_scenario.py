@@ -416,6 +416,7 @@ class Scenario:
         progress: bool | Callable[[int, int], object] | None = None,
         resume: bool = False,
         verify: bool = False,
+        report: bool = True,
         controls: Mapping[str, type[CongestionControl]] | None = None,
         judges: Mapping[str, type[Judge]] | None = None,
     ) -> Result:
@@ -442,6 +443,8 @@ class Scenario:
             Go on with the interrupted run in `out`, if there is one.
         verify : bool
             Make every run twice and compare.
+        report : bool
+            Write ``report.html`` into `out`. Temporary folders get none, but see :meth:`Result.report`.
         controls : mapping of str to subclass of CongestionControl, or None
             The congestion controls that the scenario names ``own:NAME``, by name.
         judges : mapping of str to subclass of Judge, or None
@@ -470,7 +473,9 @@ class Scenario:
         """
         settings = {"seed": seed, "repeats": repeats, "threads": threads}
         own = policies(controls, judges)
-        return run_scenario(self._source, out, settings, progress=progress, resume=resume, verify=verify, own=own)
+        return run_scenario(
+            self._source, out, settings, progress=progress, resume=resume, verify=verify, report=report, own=own
+        )
 
     def _with(self, **changes: Any) -> Scenario:
         return Scenario(self._text, self._name, self._folder, self._changes._replace(**changes))

@@ -42,6 +42,9 @@ pub enum Command {
     /// Compare the results in two folders
     #[command(after_long_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Make the report of a folder of results again, or one of several side by side
+    #[command(after_long_help = REPORT_EXAMPLES)]
+    Report(ReportArgs),
     /// Count switches, ports and cables of topologies and what they cost
     #[command(after_long_help = COST_EXAMPLES)]
     Cost(CostArgs),
@@ -101,6 +104,9 @@ pub struct RunOptions {
     /// Make every run twice and fail with exit code 1 if they differ in anything
     #[arg(long)]
     pub verify: bool,
+    /// Write no report.html
+    #[arg(long)]
+    pub no_report: bool,
     /// Print a JSON object instead of text
     #[arg(long)]
     pub json: bool,
@@ -202,6 +208,9 @@ pub struct ReproduceArgs {
     /// Runs at the same time; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Write no report.html, neither of each experiment nor of all of them
+    #[arg(long)]
+    pub no_report: bool,
     /// Print a JSON object instead of text, when all are done
     #[arg(long)]
     pub json: bool,
@@ -241,6 +250,20 @@ pub struct CompareArgs {
     /// Print a JSON object instead of text; it has the equal rows, too
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Folders with finished results; of several, all are put on one page
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, required = true)]
+    pub folders: Vec<PathBuf>,
+    /// The file to write, which is replaced if it is there [default: DIR/report.html of one folder; of several
+    /// comparison.html here, or the first of comparison-2.html, … that is free]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+    /// Show it in the browser
+    #[arg(long)]
+    pub open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -527,6 +550,13 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   headway compare results/before results/after
   headway compare results/a results/b --json | jq '.rows[] | select(.intervals_overlap == false)'";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  headway report results/mine --open
+  headway report results/before results/after --out change.html
+
+The path of the page is printed. It is one file, which opens without a network. docs/reports.md says how to read it.";
 
 const COST_EXAMPLES: &str = "\
 Examples:

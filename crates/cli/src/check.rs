@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::args::CheckArgs;
 use crate::failure::Failure;
-use crate::run::{Place, execute};
+use crate::run::{Place, execute, warn_of_report};
 use crate::{source, terminal};
 
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
@@ -52,6 +52,7 @@ fn with_run(args: &CheckArgs) -> Result<(), Failure> {
     for warning in &ran.manifest.warnings {
         terminal::warn(warning);
     }
+    warn_of_report(&ran);
     let verdicts = &ran.results.verdicts;
     let failed = verdicts.iter().filter(|verdict| verdict.failed()).count();
     if args.how.json {

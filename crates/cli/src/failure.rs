@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use headway_capture::CaptureError;
 use headway_experiment::RunError;
+use headway_experiment::report::ReportError;
 use headway_results::Error;
 use headway_scenario::Problems;
 
@@ -109,6 +110,15 @@ impl From<Error> for Failure {
             | Error::Space { .. }
             | Error::Damaged { .. }
             | Error::Missing { .. } => Failure::environment(text),
+        }
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Failure {
+        match error {
+            ReportError::Results(error) => error.into(),
+            error @ (ReportError::Order { .. } | ReportError::Write { .. }) => Failure::environment(error.to_string()),
         }
     }
 }

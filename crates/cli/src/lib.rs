@@ -23,6 +23,7 @@ mod kernel;
 mod lossless;
 mod model;
 mod progress;
+mod report;
 mod reproduce;
 mod run;
 mod shell;
@@ -81,6 +82,7 @@ fn execute(command: Command) -> u8 {
         Command::Schema => terminal::data(&format!("{:#}\n", json_schema())),
         Command::List(args) => list(&args),
         Command::Compare(args) => compare(&args),
+        Command::Report(args) => report::report(&args),
         Command::Cost(args) => cost::cost(&args),
         Command::Model(args) => model::model(&args),
         Command::Lossless(args) => lossless::lossless(&args),

@@ -41,10 +41,23 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         let commands = commands(&ran);
         terminal::data(&format!("{title}\n\n{tables}{commands}{gap}{claims}"))?;
     }
+    warn_of_report(&ran);
     if !args.how.quiet {
-        terminal::say(&format!("results in {} after {}", quoted(&ran.path), clock::span(ran.took)));
+        let report = match &ran.report {
+            Some(Ok(path)) => format!(", report in {}", quoted(path)),
+            _ => String::new(),
+        };
+        terminal::say(&format!("results in {} after {}{report}", quoted(&ran.path), clock::span(ran.took)));
     }
     Ok(())
+}
+
+/// Says why there is no report, if one was wanted: the results are complete without it.
+pub fn warn_of_report(ran: &Finished) {
+    if let Some(Err(error)) = &ran.report {
+        let path = quoted(&ran.path);
+        terminal::warn(&format!("no report: {error}; `headway report {path}` makes one of the results"));
+    }
 }
 
 /// A table of the commands and their exit codes; nothing if there are none.
@@ -140,6 +153,7 @@ pub fn execute_source(
         threads: how.threads.map(usize::from),
         verify: how.verify,
         command: crate::command_line(),
+        no_report: how.no_report || matches!(place, Place::Temporary(_)),
         ..Request::default()
     };
     let planned = Planned::new(source, place.destination(), &request)?;
@@ -199,6 +213,7 @@ fn to_json(ran: &Finished) -> serde_json::Value {
         "quick": m.quick,
         "version": m.version,
         "out": ran.path.display().to_string(),
+        "report": ran.report.as_ref().and_then(|report| Some(report.as_ref().ok()?.display().to_string())),
         "wall_s": m.wall_s,
         "warnings": m.warnings,
         "commands": ran.results.commands.iter().map(command_json).collect::<serde_json::Value>(),

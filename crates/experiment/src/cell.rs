@@ -17,6 +17,7 @@ use headway_transport::{Failure as Outage, FlowEnd, Interrupted, SampleKind, Sam
 use headway_units::{Bytes, Span, Time};
 
 use crate::error::KernelError;
+use crate::film::FilmPlan;
 
 /// Why a run ended without an outcome.
 #[derive(Debug)]
@@ -79,6 +80,8 @@ pub(crate) struct CellPlan {
     /// Failures of links.
     failures: Vec<Outage>,
     end: Time,
+    /// How repeat 0 is filmed, if it is.
+    film: Option<FilmPlan>,
 }
 
 impl CellPlan {
@@ -102,7 +105,13 @@ impl CellPlan {
             return Err(fault.help("let all hosts be modelled: --hosts modelled"));
         }
         let end = (Time::ZERO + scenario.duration).saturating_add(scenario.drain);
-        Ok(CellPlan { network, traffic, models, kernels, failures, end })
+        Ok(CellPlan { network, traffic, models, kernels, failures, end, film: None })
+    }
+
+    /// Has repeat 0 filmed like that. In namespaces, where nobody sees the links, there is no film.
+    pub(crate) fn filmed(self, film: Option<FilmPlan>) -> CellPlan {
+        let film = film.filter(|_| self.place() != Some(Where::Namespaces));
+        CellPlan { film, ..self }
     }
 
     /// How many hosts its network has.
@@ -194,6 +203,10 @@ impl CellPlan {
         if trace.is_some() {
             simulation.trace();
         }
+        let film = self.film.as_ref().filter(|_| job.repeat == 0 && trace.is_none());
+        if let Some(film) = film {
+            simulation.film(film.steps, self.end);
+        }
         let started = self.start(streams, machine)?;
         if let Some(LaunchPlan::Guests(plan)) = started.as_ref().map(|started| &started.plan) {
             let guests = Guests::boot(plan, abort)?;
@@ -230,10 +243,11 @@ impl CellPlan {
         }
         let deadlock = self.deadlock(&mut simulation);
         let ports = (self.place() != Some(Where::Namespaces)).then(|| self.ports(&mut simulation));
+        let film = film.and_then(|plan| simulation.filmed().map(|film| plan.film(film)));
         let (mut ends, samples, totals) = simulation.finish();
         ends.extend(workload.finish());
         let outcome = self.outcome(job, ends, samples, totals, joined, &work);
-        Ok(Outcome { ports, deadlock, ..outcome })
+        Ok(Outcome { ports, deadlock, film, ..outcome })
     }
 
     /// The congestion controls and judges of the program that it runs with, in words.

@@ -18,6 +18,7 @@ use headway_transport::Traced;
 use crate::cell::{CellPlan, Failure};
 use crate::claims::Claims;
 use crate::error::{RunError, Which};
+use crate::film::FilmPlan;
 use crate::operand::check_ports;
 
 /// A scenario that was checked and built at every sweep point with every policy.
@@ -82,7 +83,7 @@ impl Experiment {
         let mut plans = Vec::new();
         let mut cells = Vec::new();
         let mut problems = Vec::new();
-        for point in &points {
+        for (at, point) in points.iter().enumerate() {
             let scenario = document.scenario(point)?;
             let locate = |fault: PlanError| {
                 let problem = document.locate(fault);
@@ -96,9 +97,10 @@ impl Experiment {
                 }
             };
             problems.extend(check_ports(&scenario, &network).into_iter().map(locate));
+            let film = FilmPlan::new(&scenario, &network, at, points.len());
             for (index, policy) in scenario.policy.iter().enumerate() {
                 match CellPlan::new(&scenario, index, &network, (folder, registry)) {
-                    Ok(plan) => plans.push(plan),
+                    Ok(plan) => plans.push(plan.filmed(film.clone())),
                     Err(fault) => problems.push(locate(fault)),
                 }
                 let mut sweep = headway_results::SweepPoint::new();

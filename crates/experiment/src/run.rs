@@ -16,6 +16,7 @@ use crate::clock;
 use crate::error::{Error, RunError};
 use crate::experiment::{Experiment, KernelOptions, Options};
 use crate::files::Files;
+use crate::report::{ReportError, write_report};
 use crate::simulate::{Progress, Results};
 use crate::source::Source;
 
@@ -39,6 +40,8 @@ pub struct Request {
     pub own: Registry,
     /// The arguments of the command line, for the manifest.
     pub command: Vec<String>,
+    /// Make no report.
+    pub no_report: bool,
 }
 
 /// The folder that results go to.
@@ -89,6 +92,7 @@ pub struct Planned {
     warnings: Vec<Warning>,
     threads: usize,
     verify: bool,
+    no_report: bool,
 }
 
 /// A run whose folder is there.
@@ -114,6 +118,8 @@ pub struct Finished {
     pub extent: Extent,
     /// The time it took.
     pub took: Duration,
+    /// The report in the folder, or why there is none; `None` if none was wanted.
+    pub report: Option<Result<PathBuf, ReportError>>,
 }
 
 impl Planned {
@@ -156,6 +162,7 @@ impl Planned {
             interrupted: there.map(|there| (there, theirs)),
             threads: threads(request.threads),
             verify: request.verify,
+            no_report: request.no_report,
             experiment,
             text,
             manifest,
@@ -256,8 +263,8 @@ impl Opened {
         let began = Instant::now();
         let Opened { planned, folder, completed } = self;
         let extent = planned.extent();
-        let Planned { experiment, mut manifest, left_out_claims, files, image, warnings, threads, verify, .. } =
-            planned;
+        let Planned { experiment, mut manifest, left_out_claims, files, image, warnings, threads, .. } = planned;
+        let (verify, no_report) = (planned.verify, planned.no_report);
         let path = folder.path().to_path_buf();
         let kernel = image.map(|image| KernelOptions { image, processors: processors() });
         let abort = Arc::clone(&interruption.abort);
@@ -269,12 +276,15 @@ impl Opened {
         all.append(&mut results.warnings);
         all.extend(files.outside.into_iter().map(|name| Warning::NotKept { name }));
         manifest.claims = results.verdicts.iter().map(Verdict::to_json).collect();
+        manifest.not_evaluated.clone_from(&left_out_claims);
         manifest.warnings = all.iter().map(headway_report::warning).collect();
         results.warnings = all;
         manifest.finished = Some(clock::now());
         manifest.wall_s = began.elapsed().as_secs_f64();
         let manifest = folder.finish(&results.summary, &manifest)?;
-        Ok(Finished { results, manifest, path, left_out_claims, extent, took: began.elapsed() })
+        // The results are complete: whatever becomes of the report, they are kept.
+        let report = (!no_report).then(|| write_report(&path));
+        Ok(Finished { results, manifest, path, left_out_claims, extent, took: began.elapsed(), report })
     }
 }
 

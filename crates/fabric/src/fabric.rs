@@ -320,6 +320,11 @@ impl<B: Copy> Fabric<B> {
         frames + self.shared.evicted.len() as u64
     }
 
+    /// Frames in queues and on wires, in no order that means something.
+    pub fn frames(&self) -> impl Iterator<Item = &Packet<B>> + '_ {
+        self.shared.pool.in_use()
+    }
+
     /// Checks at every port that what came in was delivered, damaged, dropped or is still there, and at every shared
     /// buffer that it holds what its ports do.
     ///

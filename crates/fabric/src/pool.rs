@@ -149,6 +149,17 @@ impl<B: Copy> Pool<B> {
         Cursor(self.next[cursor.0 as usize])
     }
 
+    /// All frames that are in lists or between two ports, in no order that means something.
+    pub fn in_use(&self) -> impl Iterator<Item = &Packet<B>> + '_ {
+        let mut free = vec![false; self.slots.len()];
+        let mut at = self.free;
+        while at != NONE {
+            free[at as usize] = true;
+            at = self.next[at as usize];
+        }
+        self.slots.iter().zip(free).filter(|(_, free)| !free).map(|(slot, _)| &slot.packet)
+    }
+
     /// The slots of `list` from `cursor` on.
     pub fn iter_from(&self, cursor: Cursor) -> impl Iterator<Item = &Slot<B>> + '_ {
         let mut at = cursor;
@@ -196,6 +207,11 @@ mod tests {
                     prop_assert!(pool.iter(list).map(|s| s.packet.hop).eq(queue.iter().copied()));
                 }
                 most = most.max(queues.iter().map(VecDeque::len).sum());
+                let mut there: Vec<u32> = pool.in_use().map(|packet| packet.hop).collect();
+                let mut expected: Vec<u32> = queues.iter().flatten().copied().collect();
+                there.sort_unstable();
+                expected.sort_unstable();
+                prop_assert_eq!(there, expected);
             }
             prop_assert_eq!(pool.slots.len(), most);
         }

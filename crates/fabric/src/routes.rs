@@ -73,6 +73,11 @@ impl Routes {
         (before & END == 0).then_some(LinkId(before))
     }
 
+    /// The start of the route on which `at` is a position.
+    pub fn start(&self, at: u32) -> u32 {
+        self.cells[..at as usize].iter().rposition(|cell| cell & END != 0).map_or(0, |end| end as u32 + 1)
+    }
+
     /// The links over which a frame has come that stands at the port before position `at` of its route, in their order.
     pub(crate) fn before(&self, at: u32) -> Vec<LinkId> {
         let port = at.saturating_sub(1) as usize;
@@ -103,6 +108,7 @@ mod tests {
             assert_eq!(routes.before(start + 1), []);
             assert_eq!(routes.before(start + 2), [LinkId(3)]);
             assert_eq!(routes.before(start + 3), [LinkId(3), LinkId(4)]);
+            assert_eq!([0, 1, 3].map(|at| routes.start(start + at)), [start; 3]);
         }
     }
 

@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use crate::command::command;
     #[pymodule_export]
-    use crate::folder::Folder;
+    use crate::folder::{Folder, report};
     #[pymodule_export]
     use crate::own::{Ack, Congestion, Delivery, Flow, Policies, Seen, Sibling, Start};
     #[pymodule_export]

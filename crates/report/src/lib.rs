@@ -1,16 +1,17 @@
-//! Results as text for a person: tables, claims with their numbers, two runs side by side; and the same
-//! as JSON for programs.
+//! Results as text for a person: tables, claims with their numbers, two runs side by side; the same as JSON for
+//! programs; and as a page for a browser ([`page`]).
 //!
 //! Everything here turns values into a `String` or a JSON value. It prints nothing, reads no file and
-//! asks nothing of the terminal: width and colour come in as a [`Layout`]. It leaves out pages for the
-//! browser.
+//! asks nothing of the terminal: width and colour come in as a [`Layout`].
 
 mod beside;
 mod claims;
 mod compare;
+mod drawing;
 mod grid;
 mod json;
 mod number;
+pub mod page;
 mod summary;
 mod table;
 mod warnings;
@@ -18,6 +19,7 @@ mod warnings;
 pub use beside::{beside, beside_json};
 pub use claims::{claims, tally};
 pub use compare::{comparison, differences};
+pub use drawing::{Drawing, DrawnLink, DrawnNode, MAX_DRAWN, draw};
 pub use json::{comparison_json, row_json, summary_json};
 pub use number::three_digits;
 pub use summary::summary;

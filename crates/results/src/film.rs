@@ -21,7 +21,8 @@ pub struct TopologyNode {
     pub name: String,
     /// What it is.
     pub kind: NodeKind,
-    /// Cables between it and the next host: 0 for a host, 1 for a switch with hosts, 2 for the switches above.
+    /// Cables between it and the next host at the bottom: 0 for such a host, 1 for a switch with hosts, 2 for the switches
+    /// above; most for a host that is attached to the top.
     pub tier: u32,
 }
 

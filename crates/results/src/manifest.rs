@@ -61,6 +61,9 @@ pub struct Manifest {
     /// The verdicts on the scenario's claims, in the caller's shape.
     #[serde(default)]
     pub claims: serde_json::Value,
+    /// Texts of the claims that nothing was run for, since options left out their policies or points.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_evaluated: Vec<String>,
 }
 
 /// A kernel with its first files.
@@ -176,6 +179,7 @@ impl Manifest {
             warnings: Vec::new(),
             runs: Vec::new(),
             claims: serde_json::Value::Null,
+            not_evaluated: Vec::new(),
         };
         if let Err(reason) = manifest.check_cells() {
             panic!("{reason}");

@@ -190,6 +190,14 @@ impl Datagrams {
         self.slots.give(place);
     }
 
+    /// Gives `note` the route of a stream that has frames on their way.
+    pub(crate) fn routes_in_use(&self, place: u32, note: &mut impl FnMut(u32)) {
+        let stream = &self.streams[place as usize];
+        if stream.in_flight > 0 {
+            note(stream.route);
+        }
+    }
+
     /// Gives `push` what `round` wants of a flow: its goodput.
     pub(crate) fn sample(&self, flow: &mut Flow, round: &Round, push: &mut impl FnMut(SampleKind, SampleOf, f64)) {
         if round.wants(SampleKind::Goodput) {

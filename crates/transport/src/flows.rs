@@ -258,6 +258,11 @@ impl Flows {
         }
     }
 
+    /// All places of flows; those without connections are free, or of flows that are over.
+    pub fn iter(&self) -> impl Iterator<Item = &Flow> {
+        self.all.iter()
+    }
+
     /// The flow `id`, if it has started and one is told of it, and its number among those of its traffic, in order of
     /// their starts.
     pub fn started(&self, id: u64) -> Option<(FlowStart, u64)> {

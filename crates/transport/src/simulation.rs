@@ -13,6 +13,7 @@ use crate::datagram::Datagrams;
 use crate::endpoint::{Side, Tenant, interface, number, side};
 use crate::environment::{Environment, Totals};
 use crate::external::{ExternalError, ExternalHosts};
+use crate::film::Filming;
 use crate::flows::{FlowEnd, FlowStart, Flows};
 use crate::ideal::ideal;
 use crate::measure::{Measure, Round, Sample};
@@ -35,6 +36,7 @@ use crate::transport::{Carrier, Transport};
 mod cards;
 mod external;
 mod failures;
+mod filming;
 mod hosts;
 mod lossless;
 mod metering;
@@ -69,6 +71,8 @@ pub struct Simulation {
     sampling: bool,
     /// Kept for its memory.
     heard: Vec<(Socket, SocketEvent)>,
+    /// The film that is being made.
+    filming: Option<Box<Filming>>,
 }
 
 /// Why a run ended early.
@@ -138,6 +142,7 @@ impl Simulation {
             samples: Vec::new(),
             sampling: false,
             heard: Vec::new(),
+            filming: None,
         };
         if let Some(watch) = watch {
             simulation.attach(watch);
@@ -174,6 +179,17 @@ impl Simulation {
                 self.env.net.queue.push(self.env.now + round.interval, Source::new(EventClass::Sample, number), 0);
             }
         }
+        while let Some(look) = self.filming.as_ref().and_then(|filming| filming.due(end)) {
+            self.handle_events(look, application)?;
+            self.look(look);
+        }
+        self.handle_events(end, application)?;
+        self.look(end);
+        Ok(())
+    }
+
+    /// Handles all events until `end`, those at `end` included.
+    fn handle_events(&mut self, end: Time, application: &mut dyn Application) -> Result<(), Stopped> {
         loop {
             let event = self.env.net.queue.peek();
             if let Some(external) = &self.external {

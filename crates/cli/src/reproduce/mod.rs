@@ -4,9 +4,10 @@ mod part;
 mod select;
 mod show;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use headway_experiment::report::{REPORT, reproduction, write_page};
 use headway_kernel::image::Image;
 use headway_scenario::schema::KernelHostsRecord;
 use headway_scenario::{Document, Overrides, ScenarioRecord};
@@ -89,13 +90,15 @@ fn finish(
     args: &ReproduceArgs,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
+    let report = if args.no_report { None } else { write_report(done, out) };
     if args.json {
-        terminal::data(&format!("{}\n", show::json(done, args.quick)))?;
+        terminal::data(&format!("{}\n", show::json(done, args.quick, report.as_deref())))?;
     } else if planned > 1 {
         terminal::data(&format!("\n{}", show::table(done)))?;
     }
     if !args.quiet {
-        terminal::say(&format!("results in {}", shell::quoted(out)));
+        let report = report.map(|path| format!(", report in {}", shell::quoted(&path))).unwrap_or_default();
+        terminal::say(&format!("results in {}{report}", shell::quoted(out)));
     }
     if interrupt.pressed() {
         let text = format!("interrupted: {} of {planned} experiments were begun; the same command goes on", done.len());
@@ -120,6 +123,35 @@ fn finish(
     }
 }
 
+/// Writes one page over all that has results, and gives its path. Without it, the results are still there.
+fn write_report(done: &[Done], out: &Path) -> Option<PathBuf> {
+    let mut groups: Vec<(String, Vec<(String, PathBuf)>)> = Vec::new();
+    for one in done {
+        let Ok(model) = &one.model else { continue };
+        if groups.last().is_none_or(|(title, _)| title != one.experiment.group) {
+            groups.push((one.experiment.group.to_owned(), Vec::new()));
+        }
+        let (_, folders) = groups.last_mut()?;
+        let name = one.experiment.bundled.name;
+        folders.push((name.to_owned(), model.path.clone()));
+        if let Beside::Ran(part) = &one.kernels {
+            folders.push((format!("{name} on kernel hosts"), part.path.clone()));
+        }
+    }
+    if groups.is_empty() {
+        return None;
+    }
+    let path = out.join(REPORT);
+    let written = reproduction("Published experiments, repeated", &groups).and_then(|page| write_page(&page, &path));
+    match written {
+        Ok(()) => Some(path),
+        Err(error) => {
+            terminal::warn(&format!("no report over all experiments: {error}"));
+            None
+        }
+    }
+}
+
 /// How modelled hosts are run.
 fn how(args: &ReproduceArgs) -> RunOptions {
     RunOptions {
@@ -127,6 +159,7 @@ fn how(args: &ReproduceArgs) -> RunOptions {
         policy: args.policy.clone(),
         threads: args.threads,
         quiet: args.quiet,
+        no_report: args.no_report,
         ..RunOptions::default()
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::args::RunOptions;
 use crate::failure::Failure;
-use crate::run::{Batch, Place, execute_source};
+use crate::run::{Batch, Place, execute_source, warn_of_report};
 use crate::source;
 
 /// What one folder of results says.
@@ -37,6 +37,7 @@ impl Part {
             None => Place::New(path),
         };
         let ran = execute_source(&source, place, how, Some(batch))?;
+        warn_of_report(&ran);
         let Finished { results, left_out_claims, manifest, path, extent, .. } = ran;
         let (summary, verdicts) = (results.summary, results.verdicts);
         Ok(Part { path, manifest, summary, verdicts, left_out: left_out_claims, extent, found: false })

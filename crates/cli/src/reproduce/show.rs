@@ -1,6 +1,7 @@
 //! What came of experiments, as text and for programs.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use headway_report::{beside, beside_json, claims, tally};
@@ -145,7 +146,7 @@ pub fn table(done: &[Done]) -> String {
 }
 
 /// All of it as one object.
-pub fn json(done: &[Done], quick: bool) -> Value {
+pub fn json(done: &[Done], quick: bool, report: Option<&Path>) -> Value {
     let one = |done: &Done| {
         let mut object = json!({
             "id": done.experiment.id,
@@ -173,5 +174,6 @@ pub fn json(done: &[Done], quick: bool) -> Value {
         };
         object
     };
-    json!({ "quick": quick, "experiments": done.iter().map(one).collect::<Value>() })
+    let report = report.map(|path| path.display().to_string());
+    json!({ "quick": quick, "report": report, "experiments": done.iter().map(one).collect::<Value>() })
 }

@@ -12,6 +12,7 @@ mod lossless;
 mod model;
 mod namespaces;
 mod output;
+mod report;
 mod reproduce;
 mod resume;
 mod run;

@@ -40,7 +40,9 @@ fn an_experiment_is_run_once_and_found_afterwards() {
     assert!(first.contains("published: at most two paths"), "{first}");
     assert!(first.contains("\nnot evaluated  The deadline judge"), "{first}");
     let path = format!("results/reproduce/{L6}");
-    assert_eq!(names(&place.path("results/reproduce")), [L6]);
+    assert_eq!(names(&place.path("results/reproduce")), [L6, "report.html"]);
+    let page = place.read("results/reproduce/report.html");
+    assert!(page.contains(r#""kind":"reproduction""#) && page.contains(r#""groups":[{"title":"lanes","runs":[0]}]"#));
     let finished = place.manifest(&path)["finished"].clone();
     let second = place.ok(&CHEAP);
     assert!(second.contains("finished before, in "), "{second}");

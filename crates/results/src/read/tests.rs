@@ -243,7 +243,7 @@ fn tables_of_other_programs_are_read_by_the_names_of_their_columns() {
     );
     assert!(std::sync::Arc::ptr_eq(&rows[0].1.entity, &rows[1].1.entity), "equal texts are shared");
 
-    foreign(&file(&folder, SERIES), FOREIGN, &[x.clone()], &[1, 0], 0);
+    foreign(&file(&folder, SERIES), FOREIGN, std::slice::from_ref(&x), &[1, 0], 0);
     let error = folder.series().unwrap().find_map(Result::err).unwrap();
     assert!(error.to_string().ends_with("row 2: `policy` has no value"), "{error}");
     foreign(&file(&folder, SERIES), FOREIGN, &[x, vec![255, 254].into()], &[1, 1], 0);

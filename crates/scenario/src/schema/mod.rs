@@ -134,6 +134,52 @@ record! {
         pub traffic: Option<Vec<Name>>,
         /// Kernel hosts ("a") and links ("a>b", as in the series of queues) whose packets are written to files.
         pub capture: Vec<String> = Vec::new(),
+        /// What links do over time, for the player of the topology.
+        pub film: FilmRecord = FilmRecord::default(),
+    }
+}
+
+words! {
+    /// The points of a sweep whose runs are filmed.
+    pub enum FilmPoints {
+        /// The first, the middle and the last.
+        "three" => Three,
+        /// Every one.
+        "all" => All,
+        /// None: there is no film.
+        "none" => None,
+    }
+}
+
+record! {
+    /// The film of links: of repeat 0 of every policy.
+    pub struct FilmRecord {
+        /// The points of the sweep.
+        pub points: FilmPoints = FilmPoints::Three,
+        /// Steps of a film at most.
+        #[range(1..=10_000)]
+        pub steps: u32 = 200,
+    }
+}
+
+impl Default for FilmRecord {
+    fn default() -> FilmRecord {
+        FilmRecord { points: FilmPoints::Three, steps: 200 }
+    }
+}
+
+impl FilmRecord {
+    /// Films of more values than this, links times steps, are not made.
+    pub const MAX_VALUES: u64 = 2_000_000;
+
+    /// Whether point number `point` of `points` is filmed, in a network with so many links.
+    pub fn is_of(&self, point: usize, points: usize, links: usize) -> bool {
+        let chosen = match self.points {
+            FilmPoints::Three => [0, points / 2, points.saturating_sub(1)].contains(&point),
+            FilmPoints::All => true,
+            FilmPoints::None => false,
+        };
+        chosen && links as u64 * u64::from(self.steps) <= FilmRecord::MAX_VALUES
     }
 }
 
@@ -146,6 +192,7 @@ impl Default for MeasureRecord {
             links: None,
             traffic: None,
             capture: Vec::new(),
+            film: FilmRecord::default(),
         }
     }
 }

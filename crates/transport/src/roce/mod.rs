@@ -542,6 +542,14 @@ impl QueuePairs {
 
     // ---- samples and failures --------------------------------------------------------------------------------
 
+    /// Gives `note` the route to the responder of a queue pair that waits for acknowledgements.
+    pub fn routes_in_use(&self, place: u32, note: &mut impl FnMut(u32)) {
+        let pair = &self.pairs[place as usize];
+        if pair.requester.is_waiting() {
+            note(pair.routes[End::Responder as usize]);
+        }
+    }
+
     /// Gives `push` what `round` wants of a flow: its goodput.
     pub fn sample(&self, flow: &mut Flow, round: &Round, push: &mut impl FnMut(SampleKind, SampleOf, f64)) {
         if round.wants(SampleKind::Goodput) {

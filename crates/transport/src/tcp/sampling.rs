@@ -6,6 +6,16 @@ use crate::flows::Flow;
 use crate::measure::{Round, SampleKind, SampleOf};
 
 impl Tcp {
+    /// Gives `note` the route of each subflow of a connection that has data on its way.
+    pub(crate) fn routes_in_use(&self, connection: u32, note: &mut impl FnMut(u32)) {
+        for &subflow in self.connections[connection as usize].subflows.as_slice() {
+            let sender = &self.senders[subflow as usize];
+            if sender.phase == Phase::Established && sender.outstanding() > 0 {
+                note(sender.route);
+            }
+        }
+    }
+
     /// Gives `push` what `round` wants of a flow.
     pub(crate) fn sample(&self, flow: &mut Flow, round: &Round, push: &mut impl FnMut(SampleKind, SampleOf, f64)) {
         let (id, traffic) = (flow.start.id, flow.start.traffic);

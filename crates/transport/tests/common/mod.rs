@@ -11,8 +11,8 @@ use headway_engine::Streams;
 use headway_fabric::{Graph, Limit, LinkId, NodeId, PortCounters, QueueSpec, Wire};
 use headway_transport::{
     CardClass, CardCounters, CardModel, DelayedAck, Failure, FlowEnd, FlowRate, FlowStart, HostCounters, HostModel,
-    Measure, Multipath, Profile, Recovery, Release, RoundTrip, Sample, SampleKind, SampleOf, Simulation, Totals,
-    Traced,
+    LinkFilm, Measure, Multipath, Profile, Recovery, Release, RoundTrip, Sample, SampleKind, SampleOf, Simulation,
+    Totals, Traced,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
@@ -258,6 +258,8 @@ pub struct Setup {
     pub traced: bool,
     /// Links that go down.
     pub failures: Vec<Failure>,
+    /// Links are filmed, in so many steps at most.
+    pub film: Option<u32>,
 }
 
 /// What came of it.
@@ -277,6 +279,8 @@ pub struct Outcome {
     pub cards: Vec<CardCounters>,
     /// Segments at senders, if they were recorded.
     pub trace: Vec<Traced>,
+    /// What links did, if they were filmed.
+    pub film: Option<LinkFilm>,
     /// How long it took, in virtual time.
     pub span: Span,
 }
@@ -294,7 +298,13 @@ impl Setup {
             cards: Vec::new(),
             traced: false,
             failures: Vec::new(),
+            film: None,
         }
+    }
+
+    /// Films the links.
+    pub fn filmed(self, steps: u32) -> Setup {
+        Setup { film: Some(steps), ..self }
     }
 
     /// Gives a host a model.
@@ -384,6 +394,9 @@ impl Setup {
             simulation.trace();
         }
         simulation.set_failures(&self.failures);
+        if let Some(steps) = self.film {
+            simulation.film(steps, Time::ZERO + *ends.last().expect("a run has an end"));
+        }
         let mut started = 0;
         for &end in ends {
             let end = Time::ZERO + end;
@@ -395,9 +408,10 @@ impl Setup {
             self.models.iter().map(|&(host, _)| simulation.host(host).expect("it has a model").clone()).collect();
         let cards = self.cards.iter().map(|&(host, _)| simulation.card(host)).collect();
         let trace = simulation.traced();
+        let film = simulation.filmed();
         let span = *ends.last().expect("a run has an end");
         let (ends, samples, totals) = simulation.finish();
-        Outcome { ends, samples, totals, ports, hosts, cards, trace, span }
+        Outcome { ends, samples, totals, ports, hosts, cards, trace, film, span }
     }
 }
 

@@ -1,0 +1,263 @@
+//! Reports: a page for the browser, made of the results in finished folders.
+//!
+//! [`write_report`] puts one into a folder; [`comparison`] and [`reproduction`] make pages of several folders, which
+//! [`write_page`] writes. All of it reads folders alone, so that a report can be made again at any time, also of folders
+//! of older versions: sections whose files are missing are left out, and the page says so.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use headway_report::page::{Facts, Group, Kind, MOST_POINTS, Operand, Page, Run, RunBuilder, html};
+use headway_results::{Finished, Folder, Job, Manifest, Metric};
+use headway_scenario::Document;
+use headway_scenario::schema::{OperandRecord, ScenarioRecord, TrafficRecord};
+use thiserror::Error;
+
+/// The report's name in a folder of results.
+pub const REPORT: &str = "report.html";
+
+/// Points of the sweep on a page of several runs, all runs together; each has at least [`LEAST_POINTS`].
+const SHARED_POINTS: usize = 2048;
+const LEAST_POINTS: usize = 32;
+
+/// Why there is no report.
+#[derive(Debug, Error)]
+pub enum ReportError {
+    /// The folder is not finished, is none of ours, or is damaged.
+    #[error(transparent)]
+    Results(#[from] headway_results::Error),
+    /// The rows of a table are not in the order of cells and repeats.
+    #[error("{} is damaged or not ours: its rows are not in the order of cells and repeats", path.display())]
+    Order {
+        /// The table.
+        path: PathBuf,
+    },
+    /// The page cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The page.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+}
+
+/// Writes `report.html` into the finished folder at `folder` and gives its path. A report that is there is replaced
+/// when the new one is complete.
+///
+/// # Errors
+/// See [`ReportError`].
+pub fn write_report(folder: &Path) -> Result<PathBuf, ReportError> {
+    let path = folder.join(REPORT);
+    write_page(&single(folder)?, &path)?;
+    Ok(path)
+}
+
+/// The page of the finished folder at `folder`.
+///
+/// # Errors
+/// If it is not finished, is none of ours, or is damaged.
+pub fn single(folder: &Path) -> Result<Page, ReportError> {
+    let run = run(Folder::open(folder)?, String::new(), MOST_POINTS)?;
+    let label = run.scenario.clone();
+    Ok(Page::new(Kind::Run, label.clone(), vec![Run { label, ..run }], Vec::new()))
+}
+
+/// The page of several finished folders side by side.
+///
+/// # Errors
+/// If one of them is not finished, is none of ours, or is damaged.
+pub fn comparison(folders: &[PathBuf]) -> Result<Page, ReportError> {
+    let runs = all(folders, &labels(folders))?;
+    let names: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
+    Ok(Page::new(Kind::Comparison, names.join(", "), runs, Vec::new()))
+}
+
+/// The page of published experiments: `groups` have a title each and the folders of their experiments, with the names
+/// that these are known by.
+///
+/// # Errors
+/// If one of the folders is not finished, is none of ours, or is damaged.
+pub fn reproduction(title: &str, groups: &[(String, Vec<(String, PathBuf)>)]) -> Result<Page, ReportError> {
+    let (mut folders, mut names, mut of_page) = (Vec::new(), Vec::new(), Vec::new());
+    for (title, experiments) in groups {
+        let runs = (folders.len()..folders.len() + experiments.len()).collect();
+        of_page.push(Group { title: title.clone(), runs });
+        for (name, folder) in experiments {
+            names.push(name.clone());
+            folders.push(folder.clone());
+        }
+    }
+    let runs = all(&folders, &distinct(names))?;
+    Ok(Page::new(Kind::Reproduction, title, runs, of_page))
+}
+
+/// Writes `page` to `path`, under a temporary name first.
+///
+/// # Errors
+/// If it cannot be written; what is at `path` is not touched then.
+pub fn write_page(page: &Page, path: &Path) -> Result<(), ReportError> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".tmp");
+    let temporary = PathBuf::from(temporary);
+    fs::write(&temporary, html(page)).and_then(|()| fs::rename(&temporary, path)).map_err(|source| {
+        // The room may be what others need; if this fails, too, the first error is the one to tell.
+        let _ = fs::remove_file(&temporary);
+        ReportError::Write { path: path.to_path_buf(), source }
+    })
+}
+
+fn all(folders: &[PathBuf], labels: &[String]) -> Result<Vec<Run>, ReportError> {
+    let points = (SHARED_POINTS / folders.len().max(1)).clamp(LEAST_POINTS, MOST_POINTS);
+    folders.iter().zip(labels).map(|(folder, label)| run(Folder::open(folder)?, label.clone(), points)).collect()
+}
+
+/// The folders' own names; the whole paths if two are the same.
+fn labels(folders: &[PathBuf]) -> Vec<String> {
+    let own = |folder: &PathBuf| {
+        // `.` and `..` have names, too
+        let whole = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        whole.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
+    };
+    let names: Vec<String> = folders.iter().map(own).collect();
+    let twice = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+    let label = |(name, folder): (&String, &PathBuf)| {
+        if twice(name) { folder.display().to_string() } else { name.clone() }
+    };
+    distinct(names.iter().zip(folders).map(label).collect())
+}
+
+/// A number behind names that were there before.
+fn distinct(names: Vec<String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for name in names {
+        let numbered = (2..).map(|number| format!("{name} ({number})"));
+        let mut free = std::iter::once(name.clone()).chain(numbered).filter(|name| !all.contains(name));
+        let free = free.next().unwrap_or_default();
+        all.push(free);
+    }
+    all
+}
+
+/// The run in a finished folder.
+fn run(folder: Finished, label: String, most_points: usize) -> Result<Run, ReportError> {
+    let scene = Scene::of(&folder);
+    let topologies = folder.topologies()?;
+    let mut builder = RunBuilder::new(Facts {
+        label,
+        manifest: &folder.manifest,
+        summary: &folder.summary,
+        topologies: &topologies,
+        about: scene.about,
+        source: scene.source,
+        toml: scene.toml,
+        operands: scene.operands,
+        notes: scene.notes,
+        most_points,
+    });
+    if let Some(links) = folder.links()? {
+        in_order(&folder, "links.parquet", links, |job, row| builder.add_link(job, &row))?;
+    }
+    in_order(&folder, "flows.parquet", folder.flows()?, |job, flow| builder.add_flow(job, &flow))?;
+    in_order(&folder, "series.parquet", folder.series()?, |job, sample| builder.add_sample(job, &sample))?;
+    Ok(builder.finish())
+}
+
+/// Gives the rows of a table to `take`, which relies on the order of cells and repeats.
+fn in_order<T>(
+    folder: &Finished,
+    name: &str,
+    rows: impl Iterator<Item = Result<(Job, T), headway_results::Error>>,
+    mut take: impl FnMut(Job, T),
+) -> Result<(), ReportError> {
+    let mut last = Job { cell: 0, repeat: 0 };
+    for row in rows {
+        let (job, row) = row?;
+        if job < last {
+            return Err(ReportError::Order { path: folder.path.join(name) });
+        }
+        last = job;
+        take(job, row);
+    }
+    Ok(())
+}
+
+/// What the scenario in a folder says.
+#[derive(Debug, Default)]
+struct Scene {
+    about: String,
+    source: Option<String>,
+    toml: String,
+    /// The values that each claim is about.
+    operands: Vec<Vec<Option<Operand>>>,
+    notes: Vec<String>,
+}
+
+impl Scene {
+    fn of(folder: &Finished) -> Scene {
+        let path = folder.path.join("scenario.toml");
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                let note =
+                    format!("scenario.toml cannot be read ({error}): its text and published numbers are missing.");
+                return Scene { notes: vec![note], ..Scene::default() };
+            }
+        };
+        let read = Document::parse(&text, "scenario.toml", &[]).and_then(|document| {
+            let record = document.scenario(&document.points()[0])?;
+            Ok((document.show()?, record))
+        });
+        let Ok((shown, record)) = read else {
+            let note =
+                "scenario.toml is of another version: it is shown as it is, and without published numbers in charts.";
+            return Scene { toml: text, notes: vec![note.to_owned()], ..Scene::default() };
+        };
+        let operands = operands(&record, &folder.manifest);
+        Scene { about: record.about, source: record.source, toml: shown, operands, notes: Vec::new() }
+    }
+}
+
+/// The values that the claims of `record` are about, if those are the claims of the manifest.
+fn operands(record: &ScenarioRecord, manifest: &Manifest) -> Vec<Vec<Option<Operand>>> {
+    let judged = manifest.claims.as_array().map(Vec::as_slice).unwrap_or_default();
+    let same = judged.iter().map(|claim| claim.get("text").and_then(serde_json::Value::as_str));
+    if !same.eq(record.claim.iter().map(|claim| Some(claim.text.as_str()))) {
+        return Vec::new();
+    }
+    let reported: Vec<String> = record.traffic.iter().flat_map(TrafficRecord::reported).collect();
+    let of = |operand: Option<&OperandRecord>| operand.and_then(|operand| comparable(operand, &reported));
+    record.claim.iter().map(|claim| claim.operands().map(of).to_vec()).collect()
+}
+
+/// The value, if it is of whole runs and of nothing narrower than a traffic: what summaries have.
+fn comparable(operand: &OperandRecord, reported: &[String]) -> Option<Operand> {
+    let narrower = operand.from.is_some()
+        || operand.to.is_some()
+        || operand.port.is_some()
+        || operand.over.is_some()
+        || operand.minus.is_some();
+    let metric: Metric = operand.value.parse().ok().filter(|_| !narrower)?;
+    let traffic = match (&operand.traffic, reported) {
+        _ if metric.is_of_network() => None,
+        (Some(name), _) => Some(name.clone()),
+        (None, [only]) => Some(only.clone()),
+        (None, _) => return None,
+    };
+    let at = operand.at.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    Some(Operand { policy: operand.policy.to_string(), traffic, metric, at })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_names_of_folders_and_never_the_same_twice() {
+        let folders = ["a/x", "b/x", "c/y", "c/y"].map(PathBuf::from);
+        assert_eq!(labels(&folders), ["a/x", "b/x", "c/y", "c/y (2)"]);
+        assert_eq!(labels(&["a/x", "c/y"].map(PathBuf::from)), ["x", "y"]);
+        assert_eq!(distinct(vec!["n".into(), "n (2)".into(), "n".into()]), ["n", "n (2)", "n (3)"]);
+    }
+}
