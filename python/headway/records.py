@@ -1289,7 +1289,19 @@ class FlowsTraffic(Record):
     receivers: int | Swept | None = None
     from_share: float | str | None = None
     to_share: float | str | None = None
-    size: Literal["unlimited"] | Amount | FixedSize | UnlimitedSize | UniformSize | ExponentialSize | ParetoSize | CdfSize | SharedSize | Table | str
+    size: (
+        Literal["unlimited"]
+        | Amount
+        | FixedSize
+        | UnlimitedSize
+        | UniformSize
+        | ExponentialSize
+        | ParetoSize
+        | CdfSize
+        | SharedSize
+        | Table
+        | str
+    )
     arrival: OnceArrival | PoissonArrival | PeriodicArrival | LoadArrival | ClosedLoopArrival | Table | str
     start: Time | Swept | None = None
     stop: Time | Swept | None = None
@@ -1383,7 +1395,19 @@ class PartitionAggregateTraffic(Record):
     priority: int | Swept | None = None
     root: str
     levels: Sequence[Level]
-    query: Literal["unlimited"] | Amount | FixedSize | UnlimitedSize | UniformSize | ExponentialSize | ParetoSize | CdfSize | SharedSize | Table | str
+    query: (
+        Literal["unlimited"]
+        | Amount
+        | FixedSize
+        | UnlimitedSize
+        | UniformSize
+        | ExponentialSize
+        | ParetoSize
+        | CdfSize
+        | SharedSize
+        | Table
+        | str
+    )
     arrival: OnceArrival | PoissonArrival | PeriodicArrival | LoadArrival | ClosedLoopArrival | Table | str
     start: Time | Swept | None = None
     stop: Time | Swept | None = None
@@ -1446,7 +1470,19 @@ class EventBuilderTraffic(Record):
     priority: int | Swept | None = None
     readers: str
     builders: str
-    fragment: Literal["unlimited"] | Amount | FixedSize | UnlimitedSize | UniformSize | ExponentialSize | ParetoSize | CdfSize | SharedSize | Table | str
+    fragment: (
+        Literal["unlimited"]
+        | Amount
+        | FixedSize
+        | UnlimitedSize
+        | UniformSize
+        | ExponentialSize
+        | ParetoSize
+        | CdfSize
+        | SharedSize
+        | Table
+        | str
+    )
     transfer: PushTransfer | PullTransfer | Table | str | None = None
     arrival: OnceArrival | PoissonArrival | PeriodicArrival | LoadArrival | ClosedLoopArrival | Table | str
     connections: Literal["persistent", "per-fragment"] | Swept | None = None
@@ -1517,7 +1553,19 @@ class HttpTraffic(Record):
     priority: int | Swept | None = None
     to: str
     clients: Sequence[HttpClients]
-    page: Literal["unlimited"] | Amount | FixedSize | UnlimitedSize | UniformSize | ExponentialSize | ParetoSize | CdfSize | SharedSize | Table | str
+    page: (
+        Literal["unlimited"]
+        | Amount
+        | FixedSize
+        | UnlimitedSize
+        | UniformSize
+        | ExponentialSize
+        | ParetoSize
+        | CdfSize
+        | SharedSize
+        | Table
+        | str
+    )
     header: Amount | Swept | None = None
     request: Amount | Swept | None = None
     requests_per_connection: int | Swept | None = None
@@ -1745,7 +1793,19 @@ class Level(Record):
     }
 
     on: str
-    answer: Literal["unlimited"] | Amount | FixedSize | UnlimitedSize | UniformSize | ExponentialSize | ParetoSize | CdfSize | SharedSize | Table | str
+    answer: (
+        Literal["unlimited"]
+        | Amount
+        | FixedSize
+        | UnlimitedSize
+        | UniformSize
+        | ExponentialSize
+        | ParetoSize
+        | CdfSize
+        | SharedSize
+        | Table
+        | str
+    )
     deadline: Time | Swept | None = None
     work: Time | Swept | None = None
     jitter: Time | Swept | None = None
@@ -2156,7 +2216,17 @@ class MptcpTransport(Record):
     address_pairs: Literal["one-to-one", "full-mesh"] | Swept | None = None
     join_after: Amount | Swept | None = None
     scheduler: Literal["lowest-rtt"] | Swept | None = None
-    lanes: ModelledLanes | DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | Table | str | None = None
+    lanes: (
+        ModelledLanes
+        | DeadlineJudge
+        | LinkCostJudge
+        | BytesSentJudge
+        | BacklogJudge
+        | DeliveryRateJudge
+        | Table
+        | str
+        | None
+    ) = None
     backup: Sequence[int | Swept] | None = None
     syn_fallback: bool | Swept | None = None
 
@@ -3556,7 +3626,9 @@ class Measure(Record):
         "intervals": ("intervals", False),
     }
 
-    series: Sequence[Literal["goodput", "cwnd", "rtt", "link-cost", "queue", "arrivals", "core", "limit"] | Swept] | None = None
+    series: (
+        Sequence[Literal["goodput", "cwnd", "rtt", "link-cost", "queue", "arrivals", "core", "limit"] | Swept] | None
+    ) = None
     interval: Time | Swept | None = None
     intervals: Intervals | None = None
     links: Sequence[str] | None = None
@@ -3671,12 +3743,29 @@ class Scenario(Record):
     drain: Time | Swept | None = None
     repeats: int | Swept | None = None
     seed: int | Swept | None = None
-    topology: DumbbellTopology | ParallelPathsTopology | TwoTierTopology | LeafSpineTopology | FatTreeTopology | DualHomedFatTreeTopology | DualHomedPodTopology | MultiHomedFatTreeTopology | BcubeTopology | TreeTopology | Vl2Topology | GraphTopology | Table | str
+    topology: (
+        DumbbellTopology
+        | ParallelPathsTopology
+        | TwoTierTopology
+        | LeafSpineTopology
+        | FatTreeTopology
+        | DualHomedFatTreeTopology
+        | DualHomedPodTopology
+        | MultiHomedFatTreeTopology
+        | BcubeTopology
+        | TreeTopology
+        | Vl2Topology
+        | GraphTopology
+        | Table
+        | str
+    )
     host_kind: Literal["modelled", "linux", "namespaces"] | Swept | None = None
     kernel: str | None = None
     files: str | None = None
     hosts: Mapping[str, Hosts] | None = None
-    traffic: Sequence[FlowsTraffic | CommandTraffic | PartitionAggregateTraffic | EventBuilderTraffic | HttpTraffic | str]
+    traffic: Sequence[
+        FlowsTraffic | CommandTraffic | PartitionAggregateTraffic | EventBuilderTraffic | HttpTraffic | str
+    ]
     failure: Sequence[Failure] | None = None
     policy: Sequence[Policy]
     sweep: Mapping[str, Scalar | Sequence[Scalar]] | None = None
@@ -3690,9 +3779,28 @@ class Scenario(Record):
 
 
 _DEFINITIONS: Mapping[str, Mapping[str | None, type[Record]]] = {
-    "topology": {"dumbbell": DumbbellTopology, "parallel-paths": ParallelPathsTopology, "two-tier": TwoTierTopology, "leaf-spine": LeafSpineTopology, "fat-tree": FatTreeTopology, "dual-homed-fat-tree": DualHomedFatTreeTopology, "dual-homed-pod": DualHomedPodTopology, "multi-homed-fat-tree": MultiHomedFatTreeTopology, "bcube": BcubeTopology, "tree": TreeTopology, "vl2": Vl2Topology, "graph": GraphTopology},
+    "topology": {
+        "dumbbell": DumbbellTopology,
+        "parallel-paths": ParallelPathsTopology,
+        "two-tier": TwoTierTopology,
+        "leaf-spine": LeafSpineTopology,
+        "fat-tree": FatTreeTopology,
+        "dual-homed-fat-tree": DualHomedFatTreeTopology,
+        "dual-homed-pod": DualHomedPodTopology,
+        "multi-homed-fat-tree": MultiHomedFatTreeTopology,
+        "bcube": BcubeTopology,
+        "tree": TreeTopology,
+        "vl2": Vl2Topology,
+        "graph": GraphTopology,
+    },
     "link": {None: Link},
-    "queue": {"drop-tail": DropTailQueue, "red": RedQueue, "codel": CodelQueue, "fq-codel": FqCodelQueue, "drr": DrrQueue},
+    "queue": {
+        "drop-tail": DropTailQueue,
+        "red": RedQueue,
+        "codel": CodelQueue,
+        "fq-codel": FqCodelQueue,
+        "drr": DrrQueue,
+    },
     "shared-buffer": {None: SharedBuffer},
     "link-change": {None: LinkChange},
     "cable": {None: Cable},
@@ -3700,9 +3808,30 @@ _DEFINITIONS: Mapping[str, Mapping[str | None, type[Record]]] = {
     "host-model": {None: HostModel},
     "server": {None: Server},
     "linux-hosts": {None: LinuxHosts},
-    "traffic": {"flows": FlowsTraffic, "command": CommandTraffic, "partition-aggregate": PartitionAggregateTraffic, "event-builder": EventBuilderTraffic, "http": HttpTraffic, None: FlowsTraffic},
-    "size-kind": {"fixed": FixedSize, "unlimited": UnlimitedSize, "uniform": UniformSize, "exponential": ExponentialSize, "pareto": ParetoSize, "cdf": CdfSize, "shared": SharedSize},
-    "arrival": {"once": OnceArrival, "poisson": PoissonArrival, "periodic": PeriodicArrival, "load": LoadArrival, "closed-loop": ClosedLoopArrival},
+    "traffic": {
+        "flows": FlowsTraffic,
+        "command": CommandTraffic,
+        "partition-aggregate": PartitionAggregateTraffic,
+        "event-builder": EventBuilderTraffic,
+        "http": HttpTraffic,
+        None: FlowsTraffic,
+    },
+    "size-kind": {
+        "fixed": FixedSize,
+        "unlimited": UnlimitedSize,
+        "uniform": UniformSize,
+        "exponential": ExponentialSize,
+        "pareto": ParetoSize,
+        "cdf": CdfSize,
+        "shared": SharedSize,
+    },
+    "arrival": {
+        "once": OnceArrival,
+        "poisson": PoissonArrival,
+        "periodic": PeriodicArrival,
+        "load": LoadArrival,
+        "closed-loop": ClosedLoopArrival,
+    },
     "level": {None: Level},
     "transfer": {"push": PushTransfer, "pull": PullTransfer},
     "http-clients": {None: HttpClients},
@@ -3712,10 +3841,23 @@ _DEFINITIONS: Mapping[str, Mapping[str | None, type[Record]]] = {
     "delayed-ack": {None: DelayedAck},
     "window": {None: Window},
     "linux-transport": {None: LinuxTransport},
-    "modelled-lanes": {None: ModelledLanes, "deadline": DeadlineJudge, "link-cost": LinkCostJudge, "bytes-sent": BytesSentJudge, "backlog": BacklogJudge, "delivery-rate": DeliveryRateJudge},
+    "modelled-lanes": {
+        None: ModelledLanes,
+        "deadline": DeadlineJudge,
+        "link-cost": LinkCostJudge,
+        "bytes-sent": BytesSentJudge,
+        "backlog": BacklogJudge,
+        "delivery-rate": DeliveryRateJudge,
+    },
     "return": {None: Return},
     "leftovers": {None: Leftovers},
-    "judge": {"deadline": DeadlineJudge, "link-cost": LinkCostJudge, "bytes-sent": BytesSentJudge, "backlog": BacklogJudge, "delivery-rate": DeliveryRateJudge},
+    "judge": {
+        "deadline": DeadlineJudge,
+        "link-cost": LinkCostJudge,
+        "bytes-sent": BytesSentJudge,
+        "backlog": BacklogJudge,
+        "delivery-rate": DeliveryRateJudge,
+    },
     "history": {None: History},
     "dcqcn": {None: Dcqcn},
     "replicate": {None: Replicate},
