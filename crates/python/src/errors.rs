@@ -90,7 +90,7 @@ impl From<RunError> for Failure {
             RunError::Results(error) => error.into(),
             RunError::NoPath(..) => Failure::Unplaced(text),
             RunError::Kernels(..) => Failure::Kernel(text),
-            RunError::NotDeterministic(_) => Failure::Other(text),
+            RunError::NotDeterministic(_) | RunError::Undecided(..) | RunError::Own(..) => Failure::Other(text),
             RunError::Interrupted { done, total } => Failure::Interrupted(text, Some((done, total)), None),
             RunError::Aborted => Failure::Interrupted(text, None, None),
         }
