@@ -7,6 +7,23 @@ from typing import final
 
 from typing_extensions import CapsuleType
 
+__all__ = [
+    "Folder",
+    "Source",
+    "Table",
+    "bundled",
+    "command",
+    "from_toml",
+    "inline",
+    "report",
+    "run",
+    "schema",
+    "to_toml",
+    "topology",
+    "trace",
+    "version",
+]
+
 @final
 class Source:
     def __new__(
