@@ -49,8 +49,8 @@ fn split(text: &str) -> (Vec<String>, Option<String>) {
         }
     }
     words.extend(word);
-    let into = words.iter().position(|word| word == ">").map(|at| {
-        let into = words.get(at + 1).expect("a file behind >").clone();
+    let into = words.iter().position(|word| word == ">").and_then(|at| {
+        let into = words.get(at + 1).cloned();
         words.truncate(at);
         into
     });
