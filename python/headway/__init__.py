@@ -23,7 +23,7 @@ from headway._errors import (
     ScenarioError,
 )
 from headway._native import version as _version
-from headway._result import Case, Claim, Estimate, Published, Result, open  # noqa: A004 # as headway.open
+from headway._result import Case, Claim, Estimate, Published, Result, open, report  # noqa: A004 # as headway.open
 from headway._scenario import Scenario, bundled, load, sweep
 from headway._table import Table
 from headway._topology import Link, Node, Topology
@@ -55,6 +55,7 @@ __all__ = [
     "load",
     "open",
     "records",
+    "report",
     "sweep",
     "trace",
     "units",

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from numbers import Integral, Real
-from typing import Protocol, runtime_checkable
 
 from headway import _native
 from headway.units import Quantity
@@ -16,13 +15,14 @@ Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
 """A value that JSON has."""
 
 
-@runtime_checkable
-class HasTable(Protocol):
+class HasTable:
     """An object that can say what its table is."""
+
+    __slots__ = ()
 
     def to_dict(self) -> dict[str, Plain]:
         """Give the table that a file has in its place."""
-        ...
+        raise NotImplementedError
 
 
 def plain(value: object) -> Plain:
@@ -44,7 +44,7 @@ def plain(value: object) -> Plain:
         return number
     if isinstance(value, Mapping):
         return {_key(key): plain(item) for key, item in value.items() if item is not None}
-    if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray):
+    if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray | set | frozenset):
         return [plain(item) for item in value]
     raise TypeError(f"a scenario cannot hold a {type(value).__name__}: {value!r}")
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import timedelta
 from typing import ClassVar, TypeVar
 
-from headway._plain import Plain, plain
+from headway._plain import HasTable, Plain, plain
 from headway.units import Quantity
 
 Time = str | timedelta | Quantity
@@ -31,7 +31,7 @@ Table = Mapping[str, object]
 R = TypeVar("R", bound="Record")
 
 
-class Record:
+class Record(HasTable):
     """A table of a scenario. Keys that are None are left out of it, and have their defaults."""
 
     __slots__ = ()

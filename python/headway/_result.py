@@ -69,6 +69,8 @@ class Case:
         What was compared; `second` for comparisons alone.
     published : tuple of Published
         What the source printed for this point, if that is another value at each.
+    suspect : bool
+        Whether the published table marks that value as doubtful; then the claim is not judged by it.
     """
 
     point: str
@@ -77,6 +79,7 @@ class Case:
     first: Estimate
     second: Estimate | None
     published: tuple[Published, ...]
+    suspect: bool
 
 
 @dataclass(frozen=True)
@@ -116,8 +119,6 @@ class Result:
     ----------
     path : path
         The folder.
-    left_out_claims : sequence of str
-        Texts of claims that changes left without a policy or a point.
     owned : path or None
         A folder to remove with this object.
 
@@ -133,12 +134,10 @@ class Result:
         self,
         path: str | os.PathLike[str],
         *,
-        left_out_claims: Sequence[str] = (),
         owned: Path | None = None,
     ) -> None:
         self._folder = _native.Folder(path)
         self._path = Path(path)
-        self._left_out_claims = list(left_out_claims)
         self._remove = None if owned is None else weakref.finalize(self, shutil.rmtree, owned, ignore_errors=True)
 
     @property
@@ -183,8 +182,8 @@ class Result:
 
     @property
     def left_out_claims(self) -> list[str]:
-        """Texts of claims that changes left without a policy or a point; unknown, so empty, of a folder opened."""
-        return list(self._left_out_claims)
+        """Texts of claims that changes left without a policy or a point."""
+        return list(self.manifest.get("not_evaluated", []))
 
     @cached_property
     def claims(self) -> list[Claim]:
@@ -233,6 +232,26 @@ class Result:
         """One row for each program that a host ran; none without programs."""
         return Table(self._folder.commands())
 
+    def report(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Write the report: one page for a browser, which needs no network.
+
+        Parameters
+        ----------
+        path : path or None
+            The file; ``report.html`` in the folder if None.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        ResultsError
+            If a table is damaged, or the file cannot be written.
+        """
+        return report([self], self._path / "report.html" if path is None else path)
+
     def keep(self, path: str | os.PathLike[str]) -> Result:
         """Copy the folder.
 
@@ -255,7 +274,7 @@ class Result:
             shutil.copytree(self._path, path)
         except OSError as error:
             raise ResultsError(f"cannot copy {self._path} to {os.fspath(path)}: {error}", path) from None
-        return Result(path, left_out_claims=self._left_out_claims)
+        return Result(path)
 
     def __reduce__(self) -> tuple[Callable[[str], Result], tuple[str]]:
         if self.temporary:
@@ -285,6 +304,35 @@ class Result:
         return _html.facts(self.name, rows) + self.summary._repr_html_()
 
 
+def report(results: Sequence[Result | str | os.PathLike[str]], path: str | os.PathLike[str]) -> Path:
+    """Write one report over several results, side by side.
+
+    Parameters
+    ----------
+    results : sequence of Result or path
+        Results or their folders; at least one.
+    path : path
+        The file to write.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    ResultsError
+        If a folder is none of results or damaged, or the file cannot be written.
+    """
+    if isinstance(results, str | os.PathLike | Result):
+        raise TypeError("results is a sequence; a Result has report()")
+    folders = [one.path if isinstance(one, Result) else Path(one) for one in results]
+    if not folders:
+        raise ValueError("a report is of at least one result")
+    _native.report(folders, path)
+    return Path(path)
+
+
 def _claim(claim: dict[str, Any]) -> Claim:
     cases = tuple(
         Case(
@@ -294,6 +342,7 @@ def _claim(claim: dict[str, Any]) -> Claim:
             first=_estimate(case["first"]),
             second=_estimate(case["second"]) if case["second"] else None,
             published=_published(case["published"]["printed"]) if case["published"] else (),
+            suspect=bool(case["published"] and case["published"]["suspect"]),
         )
         for case in claim["cases"]
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 
 from headway import _native
+from headway._errors import Interrupted
 from headway._progress import Meter, listener
 from headway._result import Result
 
@@ -25,6 +27,7 @@ def run_scenario(
     progress: bool | Callable[[int, int], object] | None,
     resume: bool,
     verify: bool,
+    report: bool,
 ) -> Result:
     """Run `source` into `out`, or into a temporary folder that the result owns."""
     checked = {name: _number(name, value) for name, value in settings.items()}
@@ -34,14 +37,19 @@ def run_scenario(
             raise TypeError("resume needs the folder of the interrupted run: out")
         parent = tempfile.mkdtemp(prefix="headway-")
         try:
-            return _run(source, "new", Path(parent) / "results", checked, told, verify, owned=Path(parent))
+            return _run(
+                source, "new", Path(parent) / "results", checked, told, verify, report=False, owned=Path(parent)
+            )
+        except Interrupted as stopped:
+            shutil.rmtree(parent, ignore_errors=True)
+            raise Interrupted(str(stopped), stopped.done, stopped.total) from None
         except BaseException:
             shutil.rmtree(parent, ignore_errors=True)
             raise
     path = Path(out)
     goes_on = resume and (path / "manifest.json").exists()
     try:
-        return _run(source, "resume" if goes_on else "new", path, checked, told, verify, owned=None)
+        return _run(source, "resume" if goes_on else "new", path, checked, told, verify, report=report, owned=None)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"what is complete is kept in {path}; resume=True goes on with it") from None
 
@@ -54,10 +62,11 @@ def _run(
     told: Meter | Callable[[int, int], object] | None,
     verify: bool,
     *,
+    report: bool,
     owned: Path | None,
 ) -> Result:
     with told if isinstance(told, Meter) else nullcontext():
-        folder, left_out = _native.run(
+        folder, failed = _native.run(
             source,
             place,
             path,
@@ -65,10 +74,13 @@ def _run(
             repeats=settings["repeats"],
             threads=settings["threads"],
             verify=verify,
+            report=report,
             command=[],
             progress=told,
         )
-    return Result(folder, left_out_claims=left_out, owned=owned)
+    if failed is not None:
+        warnings.warn(f"the results are complete, but have no report: {failed}", RuntimeWarning, stacklevel=4)
+    return Result(folder, owned=owned)
 
 
 def _number(name: str, value: int | None) -> int | None:

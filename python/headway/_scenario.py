@@ -406,6 +406,7 @@ class Scenario:
         progress: bool | Callable[[int, int], object] | None = None,
         resume: bool = False,
         verify: bool = False,
+        report: bool = True,
     ) -> Result:
         """Run every policy at every sweep point.
 
@@ -430,6 +431,8 @@ class Scenario:
             Go on with the interrupted run in `out`, if there is one.
         verify : bool
             Make every run twice and compare.
+        report : bool
+            Write ``report.html`` into `out`. Temporary folders get none, but see :meth:`Result.report`.
 
         Returns
         -------
@@ -450,7 +453,7 @@ class Scenario:
             At Ctrl-C. Complete runs are kept in `out`, for `resume`.
         """
         settings = {"seed": seed, "repeats": repeats, "threads": threads}
-        return run_scenario(self._source, out, settings, progress=progress, resume=resume, verify=verify)
+        return run_scenario(self._source, out, settings, progress=progress, resume=resume, verify=verify, report=report)
 
     def _with(self, **changes: Any) -> Scenario:
         return Scenario(self._text, self._name, self._folder, self._changes._replace(**changes))

@@ -190,15 +190,7 @@ def fct(
     for index, policy in enumerate(chosen):
         own = [place for place in places if place.policy == policy]
         xs = [_x(place, values, is_number) if name is not None else float(index) for place in own]
-        ys = np.asarray([place.value for place in own]) / scale
-        low, high = (np.asarray([getattr(place, end) for place in own]) / scale for end in ("low", "high"))
-        style = _style(index)
-        if name is None:
-            error = np.nan_to_num(np.vstack([ys - low, high - ys]))
-            axes.errorbar(xs, ys, yerr=error, label=policy, capsize=3, **style)
-        else:
-            axes.plot(xs, ys, label=policy, markersize=4, **style)
-            axes.fill_between(xs, low, high, color=style["color"], alpha=0.2, linewidth=0)
+        _draw_line(axes, policy, index, xs, own, scale, alone=name is None)
     if published:
         _draw_published(result, axes, metric, traffic, name, fixed, chosen, values, numbers, scale)
     if name is None:
@@ -211,6 +203,21 @@ def fct(
     axes.set_ylabel(f"{traffic}: {metric}{_in(unit)}")
     axes.set_title(_title(fixed))
     return axes
+
+
+def _draw_line(
+    axes: Axes, policy: str, index: int, xs: list[float], places: list[_Place], scale: float, *, alone: bool
+) -> None:
+    """Draw the points of a policy with their intervals: a line with a band, or bars if there is no sweep."""
+    ys = np.asarray([place.value for place in places]) / scale
+    low, high = (np.asarray([getattr(place, end) for place in places]) / scale for end in ("low", "high"))
+    style = _style(index)
+    if alone:
+        error = np.nan_to_num(np.vstack([ys - low, high - ys]))
+        axes.errorbar(xs, ys, yerr=error, label=policy, capsize=3, **style)
+    else:
+        axes.plot(xs, ys, label=policy, markersize=4, **style)
+        axes.fill_between(xs, low, high, color=style["color"], alpha=0.2, linewidth=0)
 
 
 def _in(unit: str) -> str:
@@ -244,27 +251,28 @@ def _draw_published(
     numbers: Mapping[str, float | None],
     scale: float,
 ) -> None:
-    """Draw what claims say that the source printed, once for each policy and point."""
-    points: dict[tuple[str, str], float] = {}
-    for policy, at, value in _published(result, metric, traffic):
+    """Draw what claims say that the source printed, once for each policy and point; paler where it is doubtful."""
+    points: dict[tuple[str, str], tuple[float, bool]] = {}
+    for policy, at, value, suspect in _published(result, metric, traffic):
         if policy in chosen and all(at.get(other, own) == own for other, own in fixed.items()):
-            points.setdefault((policy, at.get(name, "") if name else ""), value)
+            points.setdefault((policy, at.get(name, "") if name else ""), (value, suspect))
     for index, policy in enumerate(chosen):
-        xs, ys = [], []
-        for (own, text), value in points.items():
-            if own != policy or (name is not None and text not in values):
-                continue
-            number = numbers.get(text)
-            xs.append(float(index) if name is None else number if number is not None else float(values.index(text)))
-            ys.append(value / scale)
-        if xs:
-            style = _style(index)
-            label = f"{policy}, published"
-            axes.plot(xs, ys, linestyle="", markerfacecolor="none", markersize=8, label=label, **style)
+        for doubtful, label in ((False, f"{policy}, published"), (True, f"{policy}, published, doubtful")):
+            xs, ys = [], []
+            for (own, text), (value, suspect) in points.items():
+                if own != policy or suspect != doubtful or (name is not None and text not in values):
+                    continue
+                number = numbers.get(text)
+                x = float(index) if name is None else float(values.index(text)) if number is None else number
+                xs.append(x)
+                ys.append(value / scale)
+            if xs:
+                style = _style(index) | {"linestyle": "", "markerfacecolor": "none", "markersize": 8}
+                axes.plot(xs, ys, label=label, alpha=0.4 if doubtful else 1.0, **style)
 
 
-def _published(result: Result, metric: str, traffic: str) -> Iterable[tuple[str, dict[str, str], float]]:
-    """Give policy, point and number (in the unit of the summary) of what claims quote for a metric."""
+def _published(result: Result, metric: str, traffic: str) -> Iterable[tuple[str, dict[str, str], float, bool]]:
+    """Give policy, point, number (in the unit of the summary) and doubt of what claims quote for a metric."""
     written = json.loads(_native.from_toml(result.scenario_toml, "scenario.toml")).get("claim", [])
     tables = {claim.get("text"): claim for claim in written}
     for claim in result.claims:
@@ -277,7 +285,7 @@ def _published(result: Result, metric: str, traffic: str) -> Iterable[tuple[str,
                 plain = side.get("value") == metric and "minus" not in side and side.get("traffic", traffic) == traffic
                 if plain and one.value is not None:
                     own = {name: str(value) for name, value in side.get("at", {}).items()}
-                    yield side.get("policy", ""), point | own, one.value
+                    yield side.get("policy", ""), point | own, one.value, case.suspect
 
 
 def cdf(

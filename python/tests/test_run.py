@@ -119,6 +119,16 @@ def test_progress_stops_a_run_that_is_gone_on_with(small: Scenario, result: Resu
     assert same_tables(again, result)
 
 
+def test_a_temporary_run_that_is_stopped_leaves_nothing(
+    small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(Interrupted) as caught:
+        small.run(progress=lambda done, total: False)
+    assert caught.value.path is None
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_progress_raises_comes_out(small: Scenario) -> None:
     def fail(done: int, total: int) -> None:
         raise LookupError("mine")
@@ -220,6 +230,22 @@ def test_a_sweep_runs_every_combination(small: Scenario) -> None:
     }
     # at half the rate a flow takes longer
     assert means[50e6] > means[100e6]  # type: ignore[operator]
+
+
+def test_a_report_is_in_the_folder_and_where_it_is_asked_for(small: Scenario, result: Result, tmp_path: Path) -> None:
+    assert (result.path / "report.html").stat().st_size < 1_500_000
+    page = small.run(repeats=1).report(tmp_path / "page.html")
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    small.run(tmp_path / "without", repeats=1, report=False)
+    assert not (tmp_path / "without" / "report.html").exists()
+    both = headway.report([result, tmp_path / "without"], tmp_path / "both.html")
+    assert "without" in both.read_text(encoding="utf-8")
+    with pytest.raises(ResultsError, match="cannot write"):
+        result.report(tmp_path / "nowhere" / "page.html")
+    with pytest.raises(ResultsError, match="no manifest"):
+        headway.report([tmp_path], tmp_path / "none.html")
+    with pytest.raises(TypeError):
+        headway.report(result, tmp_path / "none.html")  # type: ignore[arg-type]
 
 
 def test_damaged_folders_are_errors(result: Result, tmp_path: Path) -> None:

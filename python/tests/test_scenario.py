@@ -4,6 +4,8 @@ import pickle
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import headway
@@ -101,6 +103,12 @@ def test_quantities_are_text_numbers_with_units_and_timedeltas(small: Scenario, 
     assert changed.to_dict()["topology"]["bottleneck"]["delay"] == "5us"  # type: ignore[index, call-overload]
 
 
+def test_arrays_and_numbers_of_numpy_are_values(small: Scenario) -> None:
+    changed = small.with_sweep({"window": np.arange(2, 5)}).set("topology.link.loss", np.float64(0.25))
+    assert changed.sweep["window"] == [2, 3, 4]
+    assert small.with_sweep({"window": pd.Series([3, 4])}).sweep["window"] == [3, 4]
+
+
 def test_several_keys_are_set_together(small: Scenario) -> None:
     # neither of the two alone is a scenario: the sweep would be of a name that nothing uses
     changed = small.set({"topology.link.delay": "1us", "sweep": {"window": [4]}})
@@ -121,6 +129,8 @@ def test_a_key_that_is_unknown_is_an_error_with_its_place(small: Scenario) -> No
         ("repeats", None, TypeError),
         ("repeats", object(), TypeError),
         ("repeats", b"3", TypeError),
+        ("measure.series", {"queue", "cwnd"}, TypeError),
+        ("about", "\ud800", ValueError),
         ("a=b", 1, ValueError),
         ("topology.link.loss", float("nan"), ValueError),
         ("repeats", 0, ScenarioError),

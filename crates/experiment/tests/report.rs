@@ -102,7 +102,10 @@ fn the_data_of_a_small_run_are_those_of_the_snapshot() {
     let page = data(&page);
     let html = fs::read_to_string(&path).unwrap();
     assert!(html.contains(r"A few flows \u003cb\u003einto\u003c/b\u003e one port"), "as text");
-    assert_eq!((page["format"].as_u64(), page["kind"].as_str(), page["title"].as_str()), (Some(1), Some("run"), Some("small")));
+    assert_eq!(
+        (page["format"].as_u64(), page["kind"].as_str(), page["title"].as_str()),
+        (Some(1), Some("run"), Some("small"))
+    );
     let text = format!("{:#}\n", lasting(page["runs"][0].clone()));
     let known = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report.json");
     if std::env::var_os("UPDATE").is_some() {
@@ -192,7 +195,8 @@ fn folders_of_older_versions_have_reports_with_less_in_them() {
 fn folders_that_are_damaged_or_not_ours_are_errors_that_name_the_file() {
     let place = tempfile::tempdir().unwrap();
     let finished = run(&place.path().join("small"), &Request { no_report: true, ..request() });
-    for (name, bytes) in [("flows.parquet", "PAR1 not"), ("series.parquet", ""), ("summary.csv", "a,b\n"), ("manifest.json", "{}")]
+    for (name, bytes) in
+        [("flows.parquet", "PAR1 not"), ("series.parquet", ""), ("summary.csv", "a,b\n"), ("manifest.json", "{}")]
     {
         let broken = copied(&finished.path, place.path().join(name));
         fs::write(broken.join(name), bytes).unwrap();

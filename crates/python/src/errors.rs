@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use headway_capture::CaptureError;
+use headway_experiment::report::ReportError;
 use headway_experiment::{Error, RunError};
 use headway_language::{Problem, Problems};
 use pyo3::exceptions::PyRuntimeError;
@@ -92,6 +93,16 @@ impl From<RunError> for Failure {
             RunError::NotDeterministic(_) => Failure::Other(text),
             RunError::Interrupted { done, total } => Failure::Interrupted(text, Some((done, total)), None),
             RunError::Aborted => Failure::Interrupted(text, None, None),
+        }
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Failure {
+        let text = error.to_string();
+        match error {
+            ReportError::Results(error) => error.into(),
+            ReportError::Order { path } | ReportError::Write { path, .. } => Failure::Results(text, Some(path)),
         }
     }
 }

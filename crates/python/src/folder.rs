@@ -67,6 +67,19 @@ impl Folder {
     }
 }
 
+/// Writes the page of a folder, or of several side by side, to `path`.
+#[pyfunction]
+pub fn report(py: Python<'_>, folders: Vec<PathBuf>, path: PathBuf) -> PyResult<()> {
+    let write = || {
+        let page = match folders.as_slice() {
+            [folder] => headway_experiment::report::single(folder)?,
+            several => headway_experiment::report::comparison(several)?,
+        };
+        headway_experiment::report::write_page(&page, &path)
+    };
+    Ok(py.detach(|| write().map_err(Failure::from))?)
+}
+
 /// The whole file. The reader panics on some files that are damaged.
 pub fn parquet(file: File) -> Result<Table, String> {
     let read = || {

@@ -29,7 +29,7 @@ mod _native {
     #[pymodule_export]
     use crate::command::command;
     #[pymodule_export]
-    use crate::folder::Folder;
+    use crate::folder::{Folder, report};
     #[pymodule_export]
     use crate::run::run;
     #[pymodule_export]

@@ -17,13 +17,13 @@ use crate::source::Source;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs `source` into `path`, which is new (`"new"`), a parent of it (`"numbered"`) or that of an interrupted run
-/// (`"resume"`). Gives the folder and the texts of claims that were left out.
+/// (`"resume"`). Gives the folder, and why there is no report if one was wanted.
 ///
 /// `progress` is called with the numbers of complete and of all runs; if it gives `False`, no further runs begin, and
 /// neither do any after Ctrl-C. Runs under way are finished first, but on kernel hosts they end at once at the second
 /// Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (source, place, path, *, seed, repeats, threads, verify, command, progress))]
+#[pyo3(signature = (source, place, path, *, seed, repeats, threads, verify, report, command, progress))]
 #[expect(clippy::too_many_arguments, reason = "the settings of a run, given by the package alone")]
 pub fn run(
     py: Python<'_>,
@@ -34,9 +34,10 @@ pub fn run(
     repeats: Option<u32>,
     threads: Option<usize>,
     verify: bool,
+    report: bool,
     command: Vec<String>,
     progress: Option<Bound<'_, PyAny>>,
-) -> PyResult<(PathBuf, Vec<String>)> {
+) -> PyResult<(PathBuf, Option<String>)> {
     let destination = match place {
         "new" => Destination::New(path),
         "numbered" => Destination::Numbered(path),
@@ -44,7 +45,8 @@ pub fn run(
         other => return Err(PyValueError::new_err(format!("no such place: {other:?}"))),
     };
     let overrides = source.overrides.clone();
-    let request = Request { overrides, seed, repeats, threads, verify, command };
+    let no_report = !report;
+    let request = Request { overrides, seed, repeats, threads, verify, command, no_report, ..Request::default() };
     let opened = py.detach(|| {
         let planned = Planned::new(&source.source, destination, &request)?;
         planned.open(&mut |_| {})
@@ -52,7 +54,10 @@ pub fn run(
     let opened = opened.map_err(Failure::from)?;
     let folder = opened.path().to_path_buf();
     match watched(py, opened, progress.as_ref())? {
-        Ok(finished) => Ok((finished.path, finished.left_out_claims)),
+        Ok(finished) => {
+            let failed = finished.report.and_then(Result::err).map(|error| error.to_string());
+            Ok((finished.path, failed))
+        }
         Err(error) => Err(match Failure::from(error) {
             Failure::Interrupted(text, counts, _) => Failure::Interrupted(text, counts, Some(folder)).into(),
             other => other.into(),

@@ -99,9 +99,9 @@ function duration(seconds) {
 }
 
 /** A time of day as the reader's machine writes it, or the text itself if it is none. */
-function moment(text) {
-  const date = new Date(text);
-  return Number.isNaN(date.getTime()) ? String(text) : date.toLocaleString(undefined, { timeZoneName: "short" });
+function moment(value) {
+  const date = new Date(value);
+  return Number.isNaN(date.getTime()) ? text(value) : date.toLocaleString(undefined, { timeZoneName: "short" });
 }
 
 /** A part of a file's name. */
