@@ -174,9 +174,10 @@ impl Bench {
     }
 
     fn is_known(&self, name: &str) -> bool {
-        let of_run = name
-            .strip_prefix("results/")
-            .is_some_and(|run| self.place(run).is_some() || self.made.contains(&format!("{run}.toml")));
+        let of_run = name.strip_prefix("results/").is_some_and(|run| {
+            let file = format!("{run}.toml");
+            self.place(run).is_some() || self.made.contains(&file) || OWN.contains(&file.as_str())
+        });
         let inside = self.made.iter().any(|made| Path::new(name).starts_with(made));
         OWN.contains(&name) || STANDS_FOR.contains(&name) || inside || of_run || self.place(name).is_some()
     }
