@@ -45,13 +45,13 @@ docs: ## API documentation in target/doc, warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 # Python with the packages of docs/requirements.txt: the virtual environment if there is one.
-PYTHON ?= $(if $(wildcard target/venv/bin/python),target/venv/bin/python,python3)
+PYTHON = $(if $(wildcard $(VENV)/bin/python),$(VENV)/bin/python,$(PYTHON3))
 
-site: ## The documentation site in target/site, warnings as errors; it opens without a server
+site: venv ## The documentation site in target/site, warnings as errors; it opens without a server
 	cargo build --quiet --package headway-cli
 	$(PYTHON) docs/site/build.py
 
-test-site: ## Tests of the site, where the packages of docs/requirements.txt are installed
+test-site: venv ## Tests of the site, where the packages of docs/requirements.txt are installed
 	@if $(PYTHON) -c 'import furo, latex2mathml, myst_nb, pytest, sphinx' 2>/dev/null; \
 		then cargo build --quiet --package headway-cli && $(PYTHON) -m pytest --quiet docs/tests; \
 		else echo "no test of the site: $(PYTHON) -m pip install -r docs/requirements.txt"; fi

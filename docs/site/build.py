@@ -27,7 +27,7 @@ def main() -> int:
     sources = options.stage or options.out.with_name(options.out.name + "-source")
     stage.stage(ROOT, sources, options.headway.resolve())
     cache = options.out.with_name(options.out.name + "-cache")
-    arguments = ["-q", "-n", "-W", "--keep-going", "-E", "-j", "auto", "-c", str(HERE), "-d", str(cache), "-b", "html"]
+    arguments = ["-q", "-W", "--keep-going", "-E", "-j", "auto", "-c", str(HERE), "-d", str(cache), "-b", "html"]
     return build_main([*arguments, str(sources), str(options.out)])
 
 

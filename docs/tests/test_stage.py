@@ -41,12 +41,16 @@ def test_a_link_to_nothing_is_an_error() -> None:
 def test_the_table_of_contents_is_that_of_the_index() -> None:
     text = (
         "# Index\n[x](speed.md)\n\n## All pages\n\n### One\n[a](lanes.md) [b](pacing.md#x) [again](lanes.md)\n"
-        "### Reference\n[c](scenario-file/README.md) [inside](scenario-file/claims.md) [d](lanes.md)\n"
+        "### Reference\n[c](scenario-file/README.md) [inside](scenario-file/claims.md) [d](lanes.md)\n### Python\n"
     )
-    assert stage.captions(text, ROOT) == [("One", ["lanes", "pacing"]), ("Reference", ["scenario-file/README", *stage.MADE])]
+    assert stage.captions(text, ROOT) == [
+        ("One", ["lanes", "pacing"]),
+        ("Reference", ["scenario-file/README", "made pages of Reference"]),
+        ("Python", ["made pages of Python"]),
+    ]
 
 
-@pytest.mark.parametrize("text", ["# Index\n", "## All pages\n"])
+@pytest.mark.parametrize("text", ["# Index\n", "## All pages\n", "## All pages\n\n### Reference\n"])
 def test_an_index_that_cannot_be_read_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="docs/README.md has no"):
         stage.captions("\n" + text, ROOT)
