@@ -2,6 +2,9 @@
 //! is in an index, pages that code and scenarios name exist, complete scenarios in pages are right, and the glossary is
 //! in order and leads on.
 
+#[path = "docs/commands.rs"]
+mod commands;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;

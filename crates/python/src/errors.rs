@@ -54,6 +54,9 @@ impl From<headway_results::Error> for Failure {
             | Error::NotOurs { path }
             | Error::NoManifest { path }
             | Error::Complete { path }
+            | Error::NotStore { path }
+            | Error::StoreFormat { path, .. }
+            | Error::Shard { path, .. }
             | Error::Busy { path }
             | Error::Mismatch { path, .. }
             | Error::Space { path, .. }
@@ -75,10 +78,18 @@ impl From<Error> for Failure {
             Error::NoFolder { path }
             | Error::Finished { path }
             | Error::OtherFile { path, .. }
+            | Error::NotAShard { path }
+            | Error::ShardUnfinished { path, .. }
             | Error::Write { path, .. } => Failure::Results(text, Some(path)),
             Error::OtherScenario { error, .. } => error.into(),
             Error::TooManyFolders { parent, .. } => Failure::Results(text, Some(parent)),
-            Error::VerifyRealTime => Failure::Other(text),
+            Error::VerifyRealTime
+            | Error::NoStore
+            | Error::NotStored { .. }
+            | Error::NoShards
+            | Error::OtherShard { .. }
+            | Error::ShardTwice { .. }
+            | Error::ShardsMissing { .. } => Failure::Other(text),
         }
     }
 }
@@ -90,7 +101,10 @@ impl From<RunError> for Failure {
             RunError::Results(error) => error.into(),
             RunError::NoPath(..) => Failure::Unplaced(text),
             RunError::Kernels(..) => Failure::Kernel(text),
-            RunError::NotDeterministic(_) | RunError::Undecided(..) | RunError::Own(..) => Failure::Other(text),
+            RunError::NotDeterministic(_)
+            | RunError::Undecided(..)
+            | RunError::Own(..)
+            | RunError::NotAsked { .. } => Failure::Other(text),
             RunError::Interrupted { done, total } => Failure::Interrupted(text, Some((done, total)), None),
             RunError::Aborted => Failure::Interrupted(text, None, None),
         }

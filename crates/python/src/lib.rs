@@ -14,6 +14,7 @@ mod command;
 mod errors;
 mod folder;
 mod run;
+mod session;
 mod source;
 mod table;
 mod toml;
@@ -32,6 +33,8 @@ mod _native {
     use crate::folder::{Folder, report};
     #[pymodule_export]
     use crate::run::run;
+    #[pymodule_export]
+    use crate::session::{Session, Worker};
     #[pymodule_export]
     use crate::source::{Source, bundled, schema, version};
     #[pymodule_export]

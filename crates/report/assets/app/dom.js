@@ -14,9 +14,10 @@ function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") element.addEventListener(name, value);
-    else element.setAttribute(name, value === true ? "" : String(value));
+    else element.setAttribute(name, value === true ? "" : text(value));
   }
-  element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  const present = children.flat(3).filter((child) => child !== null && child !== undefined && child !== false);
+  element.append(...present.map((child) => (child instanceof Node ? child : text(child))));
   return element;
 }
 
@@ -52,7 +53,7 @@ function chooser(label, options, selected, onchange) {
   }
   const select = h(
     "select",
-    { change: () => onchange(options[select.selectedIndex][0]) },
+    { "aria-label": label, change: () => onchange(options[select.selectedIndex][0]) },
     options.map(([value, text]) => h("option", { selected: value === selected }, text)),
   );
   return h("label", { class: "chooser" }, h("span", {}, `${label} `), select);

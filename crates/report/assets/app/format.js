@@ -35,6 +35,7 @@ const PREFIXES = {
 function scaleFor(magnitude, unit) {
   const prefixes = PREFIXES[unit];
   if (!prefixes) return { divisor: 1, name: unit === "1" || !unit ? "" : String(unit) };
+  if (magnitude === 0 && unit === "ns") return { divisor: 1e9, name: "s" };
   const size = Math.abs(magnitude);
   const [divisor, name] = prefixes.find(([at]) => size >= at * 0.9995) ?? prefixes.at(-1);
   return { divisor, name };
@@ -99,9 +100,9 @@ function duration(seconds) {
 }
 
 /** A time of day as the reader's machine writes it, or the text itself if it is none. */
-function moment(text) {
-  const date = new Date(text);
-  return Number.isNaN(date.getTime()) ? String(text) : date.toLocaleString(undefined, { timeZoneName: "short" });
+function moment(value) {
+  const date = new Date(value);
+  return Number.isNaN(date.getTime()) ? text(value) : date.toLocaleString(undefined, { timeZoneName: "short" });
 }
 
 /** A part of a file's name. */

@@ -11,8 +11,8 @@ use super::thinning;
 /// The data of a page has at most so many bytes.
 pub const BUDGET: usize = 750_000;
 
-/// A thinned section is a little larger than it was measured, by its note.
-const NOTES: usize = 2000;
+/// Each thinned section adds a note to its run, of some 200 bytes.
+const NOTES: usize = 1400;
 
 /// A part of a run's data that can be thinned.
 struct Section {
@@ -44,7 +44,7 @@ pub(super) fn fit(page: &mut Page, budget: usize) {
     let wants: Vec<(usize, usize)> =
         SECTIONS.iter().zip(&sizes).map(|(section, of)| (of.iter().sum(), section.weight)).collect();
     let fixed = whole - wants.iter().map(|(want, _)| want).sum::<usize>();
-    let room = budget.saturating_sub(fixed + NOTES);
+    let room = budget.saturating_sub(fixed + NOTES * page.runs.len());
     for ((section, sizes), share) in SECTIONS.iter().zip(&sizes).zip(shares(&wants, room)) {
         let of_runs: Vec<(usize, usize)> = sizes.iter().map(|size| (*size, 1)).collect();
         for ((run, share), size) in page.runs.iter_mut().zip(shares(&of_runs, share)).zip(sizes) {

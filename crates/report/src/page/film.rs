@@ -1,6 +1,6 @@
 //! Links over time, from the steps of a folder's links.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headway_results::{FlowRecord, Job, LinkRecord, Topologies};
 
@@ -34,8 +34,10 @@ struct Step {
 /// A film whose rows are being read.
 #[derive(Debug, Default)]
 struct Open {
-    /// The end of each step as the folder has them, ps.
+    /// The end of each step as the folder has them, ps: those of the link that came first.
     times: Vec<u64>,
+    /// Links that are read to their end.
+    ended: usize,
     /// The link that is being read, with its steps.
     link: Option<(usize, Vec<Step>)>,
     /// Of drawn links, merged steps.
@@ -66,13 +68,12 @@ pub(super) struct Films {
 
 impl Films {
     pub(super) fn new(topologies: &Topologies, grid: &Grid) -> Films {
-        let points = spread(&grid.points, &grid.sweep, POINTS);
-        let runs: BTreeMap<Job, usize> = topologies
-            .runs
-            .iter()
-            .filter(|(job, _)| grid.cell(job.cell).is_some_and(|(_, point)| points.contains(&point)))
-            .map(|(job, network)| (*job, *network))
-            .collect();
+        let point = |job: &Job| grid.cell(job.cell).map(|(_, point)| point);
+        let filmed: BTreeSet<usize> = topologies.runs.keys().filter_map(point).collect();
+        let spread = spread(&grid.points, &grid.sweep, POINTS);
+        let shown = |point: usize| filmed.len() <= POINTS || spread.contains(&point);
+        let runs = topologies.runs.iter().filter(|(job, _)| point(job).is_some_and(shown));
+        let runs: BTreeMap<Job, usize> = runs.map(|(job, network)| (*job, *network)).collect();
         let networks: Vec<Drawn> = topologies.networks.iter().map(Drawn::new).collect();
         let links: usize = runs.values().map(|network| networks[*network].topology.links.len()).sum();
         let steps = (ALL_VALUES / (4 * links.max(1))).clamp(LEAST_STEPS, STEPS);
@@ -92,7 +93,7 @@ impl Films {
             open.end_link(&self.networks[network], self.steps);
             open.link = Some((link, Vec::new()));
         }
-        if open.links.is_empty() {
+        if open.ended == 0 {
             open.times.push(row.time.picos());
         }
         let step = row.step;
@@ -210,9 +211,11 @@ impl Open {
     /// Adds the steps of the link to those of the drawn one, merged to at most `most`.
     fn end_link(&mut self, drawn: &Drawn, most: usize) {
         let Some((link, steps)) = self.link.take() else { return };
+        self.ended += 1;
         let group = self.times.len().div_ceil(most).max(1);
         let length = self.times.len().div_ceil(group);
-        let own = self.links.entry(drawn.link[link]).or_insert_with(|| vec![Step::default(); length]);
+        let Some(place) = drawn.link[link] else { return };
+        let own = self.links.entry(place).or_insert_with(|| vec![Step::default(); length]);
         for (merged, steps) in own.iter_mut().zip(steps.chunks(group)) {
             let largest = |of: fn(&Step) -> u64| steps.iter().map(of).max().unwrap_or(0);
             merged.sent += steps.iter().map(|step| step.sent).sum::<u64>();
