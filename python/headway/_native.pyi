@@ -9,8 +9,10 @@ from typing_extensions import CapsuleType
 
 __all__ = [
     "Folder",
+    "Session",
     "Source",
     "Table",
+    "Worker",
     "bundled",
     "command",
     "from_toml",
@@ -76,6 +78,7 @@ def run(
     command: Sequence[str],
     progress: Callable[[int, int], object] | None,
 ) -> tuple[Path, str | None]: ...
+
 class Session:
     def __new__(
         cls,
