@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from headway import _native
 from headway._errors import Interrupted
 from headway._progress import Meter, listener
 from headway._result import Result
+from headway._sweep import run_on
 
 # the largest numbers that the native part takes
 _MOST = {"seed": 2**64 - 1, "repeats": 100_000, "threads": 4096}
@@ -28,6 +30,7 @@ def run_scenario(
     resume: bool,
     verify: bool,
     report: bool,
+    own: _native.Policies | None = None,
 ) -> Result:
     """Run `source` into `out`, or into a temporary folder that the result owns."""
     checked = {name: _number(name, value) for name, value in settings.items()}
@@ -38,7 +41,7 @@ def run_scenario(
         parent = tempfile.mkdtemp(prefix="headway-")
         try:
             return _run(
-                source, "new", Path(parent) / "results", checked, told, verify, report=False, owned=Path(parent)
+                source, "new", Path(parent) / "results", checked, told, verify, own, report=False, owned=Path(parent)
             )
         except Interrupted as stopped:
             shutil.rmtree(parent, ignore_errors=True)
@@ -49,8 +52,11 @@ def run_scenario(
     path = Path(out)
     goes_on = resume and (path / "manifest.json").exists()
     try:
-        return _run(source, "resume" if goes_on else "new", path, checked, told, verify, report=report, owned=None)
-    except KeyboardInterrupt:
+        place = "resume" if goes_on else "new"
+        return _run(source, place, path, checked, told, verify, own, report=report, owned=None)
+    except KeyboardInterrupt as raised:
+        if raised.__cause__ is not None:
+            raise  # by a callback, whose place its cause names
         raise KeyboardInterrupt(f"what is complete is kept in {path}; resume=True goes on with it") from None
 
 
@@ -61,6 +67,7 @@ def _run(
     settings: Mapping[str, int | None],
     told: Meter | Callable[[int, int], object] | None,
     verify: bool,
+    own: _native.Policies | None,
     *,
     report: bool,
     owned: Path | None,
@@ -77,9 +84,55 @@ def _run(
             report=report,
             command=[],
             progress=told,
+            own=own,
         )
     if failed is not None:
         warnings.warn(f"the results are complete, but have no report: {failed}", RuntimeWarning, stacklevel=4)
+    return Result(folder, owned=owned)
+
+
+def sweep_scenario(
+    source: _native.Source,
+    out: str | os.PathLike[str] | None,
+    settings: Mapping[str, int | None],
+    *,
+    progress: bool | Callable[[int, int], object] | None,
+    executor: object,
+    store: str | os.PathLike[str] | None,
+) -> Result:
+    """Run `source` on `executor`, or on threads, with the runs that `store` has taken from there."""
+    checked = {name: _number(name, value) for name, value in settings.items()}
+    told = listener(progress)
+    owned = Path(tempfile.mkdtemp(prefix="headway-")) if out is None else None
+    path = Path(out) if owned is None and out is not None else Path(owned or "") / "results"
+    try:
+        session = _native.Session(
+            source,
+            "new",
+            path,
+            seed=checked["seed"],
+            repeats=checked["repeats"],
+            verify=False,
+            report=owned is None,
+            store=None if store is None else Path(store),
+            command=[],
+        )
+        with told if isinstance(told, Meter) else nullcontext():
+            if executor is None:
+                with ThreadPoolExecutor(checked["threads"]) as threads:
+                    whole = run_on(threads, session, told)
+            else:
+                whole = run_on(executor, session, told)
+        if not whole:
+            done, total = session.counts()
+            raise Interrupted(f"interrupted after {done} of {total} runs", done, total, None if owned else path)
+        folder, failed = session.finish()
+    except BaseException:
+        if owned is not None:
+            shutil.rmtree(owned, ignore_errors=True)
+        raise
+    if failed is not None:
+        warnings.warn(f"the results are complete, but have no report: {failed}", RuntimeWarning, stacklevel=3)
     return Result(folder, owned=owned)
 
 

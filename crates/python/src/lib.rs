@@ -13,7 +13,9 @@ mod captures;
 mod command;
 mod errors;
 mod folder;
+mod own;
 mod run;
+mod session;
 mod source;
 mod table;
 mod toml;
@@ -31,7 +33,11 @@ mod _native {
     #[pymodule_export]
     use crate::folder::{Folder, report};
     #[pymodule_export]
+    use crate::own::{Ack, Congestion, Delivery, Flow, Policies, Seen, Sibling, Start};
+    #[pymodule_export]
     use crate::run::run;
+    #[pymodule_export]
+    use crate::session::{Session, Worker};
     #[pymodule_export]
     use crate::source::{Source, bundled, schema, version};
     #[pymodule_export]
