@@ -1,7 +1,7 @@
 """Reference pages of the Python package, made from its docstrings.
 
-The package is built with the crates (`make venv`, then `make test-python` or `pip install .`). Where it is not installed
-the site has no such pages, and the build says so.
+The package is built with the crates (`make venv`, then `make test-python` or `pip install .`). Where it is not
+installed the site has no such pages, and the build says so.
 """
 
 import importlib
@@ -12,7 +12,7 @@ MODULES = {
     "headway": "Scenarios, runs, sweeps, results, captures.",
     "headway.units": "Quantities: a number times a unit.",
     "headway.plot": "Figures with matplotlib; each helper takes `ax=`.",
-    "headway.records": "A class for each table of the scenario file. [Every key](../keys/index.md) has ranges and meanings.",
+    "headway.records": "A class for each table of the scenario file. [Every key](../keys/index.md) has ranges.",
 }
 
 

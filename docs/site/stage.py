@@ -12,13 +12,13 @@ import posixpath
 import re
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import commands
 import python_api
 import schema
+import tomllib
 
 INDEX = "docs/README.md"
 NOTEBOOKS = "python/notebooks/"
@@ -33,7 +33,9 @@ MADE = {
 MADE_MARK = "made pages of "
 
 # Code spans first, so that no link is found in them. A link's text may have code spans, brackets of pictures not.
-LINK = re.compile(r"(?P<code>(`+).+?\2)|(?P<picture>!?)\[(?P<text>(?:[^\[\]`]|`[^`]*`)*)\]\((?P<target>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)")
+LINK = re.compile(
+    r"(?P<code>(`+).+?\2)|(?P<picture>!?)\[(?P<text>(?:[^\[\]`]|`[^`]*`)*)\]\((?P<target>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)"
+)
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 
 
@@ -155,10 +157,10 @@ def captions(text: str, root: Path) -> list[tuple[str, list[str]]]:
     """The captions of the first index and the pages below each; a page stands where it is named first."""
     _, _, listed = text.partition("\n## All pages\n")
     if not listed:
-        raise ValueError(f"{INDEX} has no section \"All pages\"")
+        raise ValueError(f'{INDEX} has no section "All pages"')
     seen: set[str] = set()
     found = []
-    for section in re.split(r"^### ", listed, flags=re.M)[1:]:
+    for section in re.split(r"^### ", listed, flags=re.MULTILINE)[1:]:
         caption, _, body = section.partition("\n")
         pages = [page for page in linked(body, INDEX, root) if page not in seen and not inside_folder(page)]
         seen.update(pages)
@@ -209,8 +211,8 @@ def made_pages(root: Path, headway: Path) -> dict[str, str]:
     if notebooks:
         listed = "\n".join(notebooks)
         made["notebooks/index.md"] = (
-            "# Notebooks\n\nThe notebooks of `python/notebooks`, which the tests of the package run. The site shows them as they "
-            f"are kept.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+            "# Notebooks\n\nThe notebooks of `python/notebooks`, which the tests of the package run. "
+            f"The site shows them as they are kept.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
         )
     api = python_api.pages()
     if not api:
@@ -233,8 +235,9 @@ def scenario_pages(root: Path) -> dict[str, str]:
         rows.append(f"| [{file.stem}]({file.stem}.md) | {schema.cell(schema.prose(scenario['about']))} |")
     names = "\n".join(file.stem for file in files)
     index = (
-        "# Bundled scenarios\n\nThe files of `headway list`, as they are. [Scenarios and papers](../scenarios/README.md) has "
-        "set-up, results and comparison of those that repeat a paper.\n\n| scenario | about |\n|---|---|\n"
+        "# Bundled scenarios\n\nThe files of `headway list`, as they are. "
+        "[Scenarios and papers](../scenarios/README.md) has set-up, results and comparison with the papers.\n\n"
+        "| scenario | about |\n|---|---|\n"
         + "\n".join(rows)
         + "\n\n```{toctree}\n:hidden:\n:maxdepth: 1\n\n"
         + names

@@ -219,7 +219,7 @@ impl Bench {
 
 /// Takes what is about runs alone off the words of `run` and `check`.
 fn without_runs(arguments: &mut Vec<String>) {
-    arguments.retain(|word| !["--run", "--verify", "--no-report"].contains(&word.as_str()));
+    arguments.retain(|word| !["--run", "--verify", "--no-report", "--no-store"].contains(&word.as_str()));
     for option in ["--out", "--shard", "--store"] {
         if let Some(at) = arguments.iter().position(|word| word == option) {
             arguments.drain(at..=at + 1);
