@@ -274,7 +274,7 @@ fn bcube_has_a_row_for_each_level() {
     assert_eq!(rows, [1.0, 0.5, 0.0]);
 }
 
-/// Hosts with an interface on each edge switch of their pod, and switches above: no levels, for these are tiers.
+/// Hosts on two edge switches of their pod each, as the servers of a BCube are, but with switches above.
 #[test]
 fn multi_homed_hosts_below_several_tiers_leave_the_tiers_as_rows() {
     let mut net = Net::default();
@@ -283,13 +283,13 @@ fn multi_homed_hosts_below_several_tiers_leave_the_tiers_as_rows() {
         let aggregation = format!("pod{pod}-aggregation");
         net.switch(&aggregation, 2);
         net.cable(&aggregation, "core");
-        for edge in 0..3 {
+        for edge in 0..4 {
             net.switch(&format!("pod{pod}-edge{edge}"), 1);
             net.cable(&format!("pod{pod}-edge{edge}"), &aggregation);
         }
         for host in 0..4 {
             net.host(&format!("pod{pod}-host{host}"));
-            for edge in (0..3).filter(|edge| *edge != host) {
+            for edge in [host / 2, 2 + host % 2] {
                 net.cable(&format!("pod{pod}-host{host}"), &format!("pod{pod}-edge{edge}"));
             }
         }
