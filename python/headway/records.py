@@ -66,6 +66,7 @@ __all__ = [
     "ExponentialSize",
     "Failure",
     "FatTreeTopology",
+    "Film",
     "FixedSize",
     "FlowsTraffic",
     "FqCodelQueue",
@@ -102,6 +103,7 @@ __all__ = [
     "Number",
     "OnceArrival",
     "Operand",
+    "OwnJudge",
     "PacingClass",
     "ParallelPathsTopology",
     "ParetoSize",
@@ -1289,19 +1291,7 @@ class FlowsTraffic(Record):
     receivers: int | Swept | None = None
     from_share: float | str | None = None
     to_share: float | str | None = None
-    size: (
-        Literal["unlimited"]
-        | Amount
-        | FixedSize
-        | UnlimitedSize
-        | UniformSize
-        | ExponentialSize
-        | ParetoSize
-        | CdfSize
-        | SharedSize
-        | Table
-        | str
-    )
+    size: Literal["unlimited"] | Amount | FixedSize | UnlimitedSize | UniformSize | ExponentialSize | ParetoSize | CdfSize | SharedSize | Table | str
     arrival: OnceArrival | PoissonArrival | PeriodicArrival | LoadArrival | ClosedLoopArrival | Table | str
     start: Time | Swept | None = None
     stop: Time | Swept | None = None
@@ -1395,19 +1385,7 @@ class PartitionAggregateTraffic(Record):
     priority: int | Swept | None = None
     root: str
     levels: Sequence[Level]
-    query: (
-        Literal["unlimited"]
-        | Amount
-        | FixedSize
-        | UnlimitedSize
-        | UniformSize
-        | ExponentialSize
-        | ParetoSize
-        | CdfSize
-        | SharedSize
-        | Table
-        | str
-    )
+    query: Literal["unlimited"] | Amount | FixedSize | UnlimitedSize | UniformSize | ExponentialSize | ParetoSize | CdfSize | SharedSize | Table | str
     arrival: OnceArrival | PoissonArrival | PeriodicArrival | LoadArrival | ClosedLoopArrival | Table | str
     start: Time | Swept | None = None
     stop: Time | Swept | None = None
@@ -1470,19 +1448,7 @@ class EventBuilderTraffic(Record):
     priority: int | Swept | None = None
     readers: str
     builders: str
-    fragment: (
-        Literal["unlimited"]
-        | Amount
-        | FixedSize
-        | UnlimitedSize
-        | UniformSize
-        | ExponentialSize
-        | ParetoSize
-        | CdfSize
-        | SharedSize
-        | Table
-        | str
-    )
+    fragment: Literal["unlimited"] | Amount | FixedSize | UnlimitedSize | UniformSize | ExponentialSize | ParetoSize | CdfSize | SharedSize | Table | str
     transfer: PushTransfer | PullTransfer | Table | str | None = None
     arrival: OnceArrival | PoissonArrival | PeriodicArrival | LoadArrival | ClosedLoopArrival | Table | str
     connections: Literal["persistent", "per-fragment"] | Swept | None = None
@@ -1553,19 +1519,7 @@ class HttpTraffic(Record):
     priority: int | Swept | None = None
     to: str
     clients: Sequence[HttpClients]
-    page: (
-        Literal["unlimited"]
-        | Amount
-        | FixedSize
-        | UnlimitedSize
-        | UniformSize
-        | ExponentialSize
-        | ParetoSize
-        | CdfSize
-        | SharedSize
-        | Table
-        | str
-    )
+    page: Literal["unlimited"] | Amount | FixedSize | UnlimitedSize | UniformSize | ExponentialSize | ParetoSize | CdfSize | SharedSize | Table | str
     header: Amount | Swept | None = None
     request: Amount | Swept | None = None
     requests_per_connection: int | Swept | None = None
@@ -1793,19 +1747,7 @@ class Level(Record):
     }
 
     on: str
-    answer: (
-        Literal["unlimited"]
-        | Amount
-        | FixedSize
-        | UnlimitedSize
-        | UniformSize
-        | ExponentialSize
-        | ParetoSize
-        | CdfSize
-        | SharedSize
-        | Table
-        | str
-    )
+    answer: Literal["unlimited"] | Amount | FixedSize | UnlimitedSize | UniformSize | ExponentialSize | ParetoSize | CdfSize | SharedSize | Table | str
     deadline: Time | Swept | None = None
     work: Time | Swept | None = None
     jitter: Time | Swept | None = None
@@ -2163,7 +2105,7 @@ class MptcpTransport(Record):
         Further subflows open once so much is acknowledged. Default: ``"0B"``.
     scheduler : Literal["lowest-rtt"] | Swept
         Which subflow sends next. Default: ``"lowest-rtt"``.
-    lanes : ModelledLanes | DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | Table | str
+    lanes : ModelledLanes | DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | OwnJudge | Table | str
         Keeps short and long flows on different paths.
     backup : Sequence[int | Swept]
         Subflows, counted from 0 in the order of interfaces, that carry data only when no other can.
@@ -2216,17 +2158,7 @@ class MptcpTransport(Record):
     address_pairs: Literal["one-to-one", "full-mesh"] | Swept | None = None
     join_after: Amount | Swept | None = None
     scheduler: Literal["lowest-rtt"] | Swept | None = None
-    lanes: (
-        ModelledLanes
-        | DeadlineJudge
-        | LinkCostJudge
-        | BytesSentJudge
-        | BacklogJudge
-        | DeliveryRateJudge
-        | Table
-        | str
-        | None
-    ) = None
+    lanes: ModelledLanes | DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | OwnJudge | Table | str | None = None
     backup: Sequence[int | Swept] | None = None
     syn_fallback: bool | Swept | None = None
 
@@ -2484,7 +2416,7 @@ class ModelledLanes(Record):
         When a long flow comes back to the short lanes; never when left out.
     leftovers : Leftovers
         What a long flow takes of the short lanes while long ones carry it; nothing when left out.
-    judge : DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | Table | str
+    judge : DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | OwnJudge | Table | str
         What decides that a connection is long. Default: ``{"kind": "link-cost", "deadline":
         "300ms", "alpha": 1.0, "beta": 1.0, "gamma": 1.0, "delta": 1.0, "delay-unit": "125us",
         "time-unit": "1ms", "base-rtt": "own"}``.
@@ -2512,7 +2444,7 @@ class ModelledLanes(Record):
     start: Literal["first", "hash", "round-robin", "least-cost"] | Swept | None = None
     back: Return | None = None
     leftovers: Leftovers | None = None
-    judge: DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | Table | str | None = None
+    judge: DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | OwnJudge | Table | str | None = None
     open: Literal["early", "when-long"] | Swept | None = None
     patience: Time | Swept | None = None
     history: History | None = None
@@ -2657,6 +2589,24 @@ class DeliveryRateJudge(Record):
 
     rate: Rate | Swept | None = None
     window: Time | Swept | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnJudge(Record):
+    """The program that runs the scenario decides; modelled hosts alone.
+
+    Parameters
+    ----------
+    name : str
+        The judge, as the program calls it.
+    parameters : Mapping[str, float | Swept]
+        Its settings by name.
+    """
+
+    _kind: ClassVar[str | None] = "own"
+
+    name: str
+    parameters: Mapping[str, float | Swept] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3620,20 +3570,23 @@ class Measure(Record):
     capture : Sequence[str]
         Kernel hosts ("a") and links ("a>b", as in the series of queues) whose packets are written
         to files. Default: ``[]``.
+    film : Film
+        What links do over time, for the player of the topology. Default: ``{"points": "three",
+        "steps": 200}``.
     """
 
     _nested: ClassVar[Mapping[str, tuple[str, bool]]] = {
         "intervals": ("intervals", False),
+        "film": ("film", False),
     }
 
-    series: (
-        Sequence[Literal["goodput", "cwnd", "rtt", "link-cost", "queue", "arrivals", "core", "limit"] | Swept] | None
-    ) = None
+    series: Sequence[Literal["goodput", "cwnd", "rtt", "link-cost", "queue", "arrivals", "core", "limit"] | Swept] | None = None
     interval: Time | Swept | None = None
     intervals: Intervals | None = None
     links: Sequence[str] | None = None
     traffic: Sequence[str] | None = None
     capture: Sequence[str] | None = None
+    film: Film | None = None
 
     def __post_init__(self) -> None:
         freeze(self, ("series", "links", "traffic", "capture"))
@@ -3671,6 +3624,22 @@ class Intervals(Record):
     arrivals: Time | Swept | None = None
     core: Time | Swept | None = None
     limit: Time | Swept | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Film(Record):
+    """The film of links: of repeat 0 of every policy.
+
+    Parameters
+    ----------
+    points : Literal["three", "all", "none"] | Swept
+        The points of the sweep. Default: ``"three"``.
+    steps : int | Swept
+        Steps of a film at most. (1 to 10000) Default: ``200``.
+    """
+
+    points: Literal["three", "all", "none"] | Swept | None = None
+    steps: int | Swept | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3721,7 +3690,7 @@ class Scenario(Record):
         What ``headway reproduce`` also runs on kernel hosts.
     measure : Measure
         What is recorded beyond the flows. Default: ``{"series": [], "interval": "10ms",
-        "intervals": {}, "capture": []}``.
+        "intervals": {}, "capture": [], "film": {"points": "three", "steps": 200}}``.
     """
 
     _nested: ClassVar[Mapping[str, tuple[str, bool]]] = {
@@ -3743,29 +3712,12 @@ class Scenario(Record):
     drain: Time | Swept | None = None
     repeats: int | Swept | None = None
     seed: int | Swept | None = None
-    topology: (
-        DumbbellTopology
-        | ParallelPathsTopology
-        | TwoTierTopology
-        | LeafSpineTopology
-        | FatTreeTopology
-        | DualHomedFatTreeTopology
-        | DualHomedPodTopology
-        | MultiHomedFatTreeTopology
-        | BcubeTopology
-        | TreeTopology
-        | Vl2Topology
-        | GraphTopology
-        | Table
-        | str
-    )
+    topology: DumbbellTopology | ParallelPathsTopology | TwoTierTopology | LeafSpineTopology | FatTreeTopology | DualHomedFatTreeTopology | DualHomedPodTopology | MultiHomedFatTreeTopology | BcubeTopology | TreeTopology | Vl2Topology | GraphTopology | Table | str
     host_kind: Literal["modelled", "linux", "namespaces"] | Swept | None = None
     kernel: str | None = None
     files: str | None = None
     hosts: Mapping[str, Hosts] | None = None
-    traffic: Sequence[
-        FlowsTraffic | CommandTraffic | PartitionAggregateTraffic | EventBuilderTraffic | HttpTraffic | str
-    ]
+    traffic: Sequence[FlowsTraffic | CommandTraffic | PartitionAggregateTraffic | EventBuilderTraffic | HttpTraffic | str]
     failure: Sequence[Failure] | None = None
     policy: Sequence[Policy]
     sweep: Mapping[str, Scalar | Sequence[Scalar]] | None = None
@@ -3779,28 +3731,9 @@ class Scenario(Record):
 
 
 _DEFINITIONS: Mapping[str, Mapping[str | None, type[Record]]] = {
-    "topology": {
-        "dumbbell": DumbbellTopology,
-        "parallel-paths": ParallelPathsTopology,
-        "two-tier": TwoTierTopology,
-        "leaf-spine": LeafSpineTopology,
-        "fat-tree": FatTreeTopology,
-        "dual-homed-fat-tree": DualHomedFatTreeTopology,
-        "dual-homed-pod": DualHomedPodTopology,
-        "multi-homed-fat-tree": MultiHomedFatTreeTopology,
-        "bcube": BcubeTopology,
-        "tree": TreeTopology,
-        "vl2": Vl2Topology,
-        "graph": GraphTopology,
-    },
+    "topology": {"dumbbell": DumbbellTopology, "parallel-paths": ParallelPathsTopology, "two-tier": TwoTierTopology, "leaf-spine": LeafSpineTopology, "fat-tree": FatTreeTopology, "dual-homed-fat-tree": DualHomedFatTreeTopology, "dual-homed-pod": DualHomedPodTopology, "multi-homed-fat-tree": MultiHomedFatTreeTopology, "bcube": BcubeTopology, "tree": TreeTopology, "vl2": Vl2Topology, "graph": GraphTopology},
     "link": {None: Link},
-    "queue": {
-        "drop-tail": DropTailQueue,
-        "red": RedQueue,
-        "codel": CodelQueue,
-        "fq-codel": FqCodelQueue,
-        "drr": DrrQueue,
-    },
+    "queue": {"drop-tail": DropTailQueue, "red": RedQueue, "codel": CodelQueue, "fq-codel": FqCodelQueue, "drr": DrrQueue},
     "shared-buffer": {None: SharedBuffer},
     "link-change": {None: LinkChange},
     "cable": {None: Cable},
@@ -3808,30 +3741,9 @@ _DEFINITIONS: Mapping[str, Mapping[str | None, type[Record]]] = {
     "host-model": {None: HostModel},
     "server": {None: Server},
     "linux-hosts": {None: LinuxHosts},
-    "traffic": {
-        "flows": FlowsTraffic,
-        "command": CommandTraffic,
-        "partition-aggregate": PartitionAggregateTraffic,
-        "event-builder": EventBuilderTraffic,
-        "http": HttpTraffic,
-        None: FlowsTraffic,
-    },
-    "size-kind": {
-        "fixed": FixedSize,
-        "unlimited": UnlimitedSize,
-        "uniform": UniformSize,
-        "exponential": ExponentialSize,
-        "pareto": ParetoSize,
-        "cdf": CdfSize,
-        "shared": SharedSize,
-    },
-    "arrival": {
-        "once": OnceArrival,
-        "poisson": PoissonArrival,
-        "periodic": PeriodicArrival,
-        "load": LoadArrival,
-        "closed-loop": ClosedLoopArrival,
-    },
+    "traffic": {"flows": FlowsTraffic, "command": CommandTraffic, "partition-aggregate": PartitionAggregateTraffic, "event-builder": EventBuilderTraffic, "http": HttpTraffic, None: FlowsTraffic},
+    "size-kind": {"fixed": FixedSize, "unlimited": UnlimitedSize, "uniform": UniformSize, "exponential": ExponentialSize, "pareto": ParetoSize, "cdf": CdfSize, "shared": SharedSize},
+    "arrival": {"once": OnceArrival, "poisson": PoissonArrival, "periodic": PeriodicArrival, "load": LoadArrival, "closed-loop": ClosedLoopArrival},
     "level": {None: Level},
     "transfer": {"push": PushTransfer, "pull": PullTransfer},
     "http-clients": {None: HttpClients},
@@ -3841,23 +3753,10 @@ _DEFINITIONS: Mapping[str, Mapping[str | None, type[Record]]] = {
     "delayed-ack": {None: DelayedAck},
     "window": {None: Window},
     "linux-transport": {None: LinuxTransport},
-    "modelled-lanes": {
-        None: ModelledLanes,
-        "deadline": DeadlineJudge,
-        "link-cost": LinkCostJudge,
-        "bytes-sent": BytesSentJudge,
-        "backlog": BacklogJudge,
-        "delivery-rate": DeliveryRateJudge,
-    },
+    "modelled-lanes": {None: ModelledLanes, "deadline": DeadlineJudge, "link-cost": LinkCostJudge, "bytes-sent": BytesSentJudge, "backlog": BacklogJudge, "delivery-rate": DeliveryRateJudge, "own": OwnJudge},
     "return": {None: Return},
     "leftovers": {None: Leftovers},
-    "judge": {
-        "deadline": DeadlineJudge,
-        "link-cost": LinkCostJudge,
-        "bytes-sent": BytesSentJudge,
-        "backlog": BacklogJudge,
-        "delivery-rate": DeliveryRateJudge,
-    },
+    "judge": {"deadline": DeadlineJudge, "link-cost": LinkCostJudge, "bytes-sent": BytesSentJudge, "backlog": BacklogJudge, "delivery-rate": DeliveryRateJudge, "own": OwnJudge},
     "history": {None: History},
     "dcqcn": {None: Dcqcn},
     "replicate": {None: Replicate},
@@ -3887,6 +3786,7 @@ _DEFINITIONS: Mapping[str, Mapping[str | None, type[Record]]] = {
     "kernel-quick": {None: KernelQuick},
     "measure": {None: Measure},
     "intervals": {None: Intervals},
+    "film": {None: Film},
     "": {None: Scenario},
 }
 
