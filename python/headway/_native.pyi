@@ -7,6 +7,25 @@ from typing import final
 
 from typing_extensions import CapsuleType
 
+__all__ = [
+    "Folder",
+    "Session",
+    "Source",
+    "Table",
+    "Worker",
+    "bundled",
+    "command",
+    "from_toml",
+    "inline",
+    "report",
+    "run",
+    "schema",
+    "to_toml",
+    "topology",
+    "trace",
+    "version",
+]
+
 @final
 class Source:
     def __new__(
@@ -187,6 +206,31 @@ def run(
     progress: Callable[[int, int], object] | None,
     own: Policies | None = None,
 ) -> tuple[Path, str | None]: ...
+
+class Session:
+    def __new__(
+        cls,
+        source: Source,
+        place: str,
+        path: str | PathLike[str],
+        *,
+        seed: int | None,
+        repeats: int | None,
+        verify: bool,
+        report: bool,
+        store: str | PathLike[str] | None,
+        command: Sequence[str],
+    ) -> Session: ...
+    def counts(self) -> tuple[int, int]: ...
+    def finish(self) -> tuple[Path, str | None]: ...
+    def missing(self) -> list[tuple[int, int]]: ...
+    def take(self, outcome: bytes) -> None: ...
+    def work(self) -> tuple[str, str, list[tuple[str, bytes, bool]], Path, bool]: ...
+
+class Worker:
+    def __new__(cls, work: tuple[str, str, list[tuple[str, bytes, bool]], PathLike[str], bool]) -> Worker: ...
+    def run(self, cell: int, repeat: int) -> bytes: ...
+
 def schema() -> str: ...
 def to_toml(json: str) -> str: ...
 def topology(source: Source) -> str: ...

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from headway import _native
 from headway._errors import Interrupted
 from headway._progress import Meter, listener
 from headway._result import Result
+from headway._sweep import run_on
 
 # the largest numbers that the native part takes
 _MOST = {"seed": 2**64 - 1, "repeats": 100_000, "threads": 4096}
@@ -86,6 +88,51 @@ def _run(
         )
     if failed is not None:
         warnings.warn(f"the results are complete, but have no report: {failed}", RuntimeWarning, stacklevel=4)
+    return Result(folder, owned=owned)
+
+
+def sweep_scenario(
+    source: _native.Source,
+    out: str | os.PathLike[str] | None,
+    settings: Mapping[str, int | None],
+    *,
+    progress: bool | Callable[[int, int], object] | None,
+    executor: object,
+    store: str | os.PathLike[str] | None,
+) -> Result:
+    """Run `source` on `executor`, or on threads, with the runs that `store` has taken from there."""
+    checked = {name: _number(name, value) for name, value in settings.items()}
+    told = listener(progress)
+    owned = Path(tempfile.mkdtemp(prefix="headway-")) if out is None else None
+    path = Path(out) if owned is None and out is not None else Path(owned or "") / "results"
+    try:
+        session = _native.Session(
+            source,
+            "new",
+            path,
+            seed=checked["seed"],
+            repeats=checked["repeats"],
+            verify=False,
+            report=owned is None,
+            store=None if store is None else Path(store),
+            command=[],
+        )
+        with told if isinstance(told, Meter) else nullcontext():
+            if executor is None:
+                with ThreadPoolExecutor(checked["threads"]) as threads:
+                    whole = run_on(threads, session, told)
+            else:
+                whole = run_on(executor, session, told)
+        if not whole:
+            done, total = session.counts()
+            raise Interrupted(f"interrupted after {done} of {total} runs", done, total, None if owned else path)
+        folder, failed = session.finish()
+    except BaseException:
+        if owned is not None:
+            shutil.rmtree(owned, ignore_errors=True)
+        raise
+    if failed is not None:
+        warnings.warn(f"the results are complete, but have no report: {failed}", RuntimeWarning, stacklevel=3)
     return Result(folder, owned=owned)
 
 

@@ -14,7 +14,7 @@ from headway import _html, _native, records
 from headway._errors import ScenarioError
 from headway._own import CongestionControl, Judge, policies
 from headway._plain import Plain, inline, plain
-from headway._run import run_scenario
+from headway._run import run_scenario, sweep_scenario
 from headway._topology import Topology
 
 if TYPE_CHECKING:
@@ -584,6 +584,8 @@ def sweep(
     repeats: int | None = None,
     threads: int | None = None,
     progress: bool | Callable[[int, int], object] | None = None,
+    executor: object = None,
+    store: str | os.PathLike[str] | None = None,
     controls: Mapping[str, type[CongestionControl]] | None = None,
     judges: Mapping[str, type[Judge]] | None = None,
 ) -> Result:
@@ -598,6 +600,11 @@ def sweep(
         None for the scenario's own sweep.
     out, seed, repeats, threads, progress, controls, judges
         As of :meth:`Scenario.run`.
+    executor : concurrent.futures.Executor or dask.distributed.Client or None
+        Where runs take place: processes, or a cluster whose workers have this version of Headway; None for threads of
+        this process. Results do not depend on it.
+    store : path-like or None
+        A store of runs: those that are there are not done again.
 
     Returns
     -------
@@ -618,6 +625,11 @@ def sweep(
     ['1us', '5us']
     """
     varied = scenario if values is None else scenario.with_sweep(values)
-    return varied.run(
-        out, seed=seed, repeats=repeats, threads=threads, progress=progress, controls=controls, judges=judges
-    )
+    if executor is None and store is None:
+        return varied.run(
+            out, seed=seed, repeats=repeats, threads=threads, progress=progress, controls=controls, judges=judges
+        )
+    if controls or judges:
+        raise ScenarioError("congestion controls and judges of this program run in this process, and are in no store")
+    settings = {"seed": seed, "repeats": repeats, "threads": threads}
+    return sweep_scenario(varied._source, out, settings, progress=progress, executor=executor, store=store)

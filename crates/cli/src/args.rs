@@ -4,12 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use headway_results::Shard;
 use headway_scenario::Overrides;
 use headway_scenario::schema::HostKind;
 use headway_units::{Bytes, Span};
 
 use crate::lossless::args::{LosslessArgs, PLAN_EXAMPLES};
 use crate::model::args::{MODEL_EXAMPLES, ModelArgs};
+use crate::sweeps::args::{
+    MERGE_EXAMPLES, MergeArgs, SLURM_EXAMPLES, STORE_EXAMPLES, SlurmArgs, StoreArgs, StoreOptions,
+};
 
 /// Simulates data-centre TCP: which way of sending makes my flows finish sooner, and by how much?
 #[derive(Debug, Parser)]
@@ -24,6 +28,15 @@ pub enum Command {
     /// Run a scenario and keep its results in a folder
     #[command(after_long_help = RUN_EXAMPLES)]
     Run(RunArgs),
+    /// Make results of the shards of a run
+    #[command(after_long_help = MERGE_EXAMPLES)]
+    Merge(MergeArgs),
+    /// Print a script that runs a scenario on a cluster with Slurm
+    #[command(after_long_help = SLURM_EXAMPLES)]
+    Slurm(SlurmArgs),
+    /// List, clear up and check a store of runs
+    #[command(after_long_help = STORE_EXAMPLES)]
+    Store(StoreArgs),
     /// Check a scenario and, on request, the claims it makes
     #[command(after_long_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
@@ -104,6 +117,8 @@ pub struct RunOptions {
     /// Make every run twice and fail with exit code 1 if they differ in anything
     #[arg(long)]
     pub verify: bool,
+    #[command(flatten)]
+    pub store: StoreOptions,
     /// Write no report.html
     #[arg(long)]
     pub no_report: bool,
@@ -141,6 +156,29 @@ impl RunOptions {
             quick: self.quick,
         }
     }
+
+    /// The options that decide which runs there are, as words of a command line.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut option = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                words.extend([format!("--{name}"), value]);
+            }
+        };
+        for set in &self.set {
+            option("set", Some(set.clone()));
+        }
+        let kind = self.hosts.and_then(|kind| kind.to_possible_value());
+        option("hosts", kind.map(|kind| kind.get_name().to_owned()));
+        option("kernel", self.kernel.clone());
+        option("policy", (!self.policy.is_empty()).then(|| self.policy.join(",")));
+        option("seed", self.seed.map(|seed| seed.to_string()));
+        option("repeats", self.repeats.map(|repeats| repeats.to_string()));
+        for (name, is_set) in [("--quick", self.quick), ("--verify", self.verify)] {
+            words.extend(is_set.then(|| name.to_owned()));
+        }
+        words
+    }
 }
 
 #[derive(Debug, Args)]
@@ -160,6 +198,12 @@ pub struct RunArgs {
     /// `--repeats` finish it early, more extend it; a finished run stays as it is. The results are the same as without the interruption.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "out")]
     pub resume: Option<PathBuf>,
+    /// Run only the Ith of N parts of all runs, into a folder (--out) for `headway merge`, or into a store (--store)
+    ///
+    /// The same command goes on with what is in the folder. Parts are of equal numbers of runs, and every part has runs of all
+    /// policies.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
 }
 
 #[derive(Debug, Args)]
@@ -510,6 +554,8 @@ Examples:
   headway run my.toml --json | jq .claims
   headway run my.toml --hosts linux --policy tcp,mptcp
   headway run --resume results/my
+  headway run my.toml --store ~/headway-store
+  headway run my.toml --shard 1/4 --out shards/1
 
 Ctrl-C finishes the runs under way and keeps all that are complete; press it again to end at once.
 A claim that is not held is printed as such; only `headway check --run` and `headway reproduce` make it a failure.";

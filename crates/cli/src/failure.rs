@@ -9,6 +9,7 @@ use headway_results::Error;
 use headway_scenario::Problems;
 
 use crate::shell::resume_command;
+use crate::sweeps::like;
 
 /// It ran, but a check failed.
 const CHECK: u8 = 1;
@@ -97,7 +98,10 @@ impl From<Error> for Failure {
         match error {
             // A folder that was named and is not what it should be.
             Error::Interrupted { path } => Failure::usage(text).help(format!("go on with: {}", resume_command(&path))),
+            Error::Shard { .. } => Failure::usage(text).help("`headway merge` makes results of all shards"),
             Error::Complete { .. }
+            | Error::NotStore { .. }
+            | Error::StoreFormat { .. }
             | Error::NotOurs { .. }
             | Error::NoManifest { .. }
             | Error::Mismatch { .. }
@@ -157,7 +161,24 @@ impl From<headway_experiment::Error> for Failure {
             Error::OtherScenario { error, kept } => {
                 Failure::from(error).help(format!("what it began with is in {}", kept.display()))
             }
-            Error::NoFolder { .. } | Error::OtherFile { .. } | Error::Read { .. } => Failure::usage(text),
+            Error::NotStored { .. } => Failure::usage(text).help("name a folder with --out"),
+            Error::ShardsMissing { ref missing, of, like: (ref command, ref folder) } => {
+                let next = like(command, folder, missing[0], of);
+                Failure::usage(text).help(format!("run what is missing, first: {next}"))
+            }
+            Error::ShardUnfinished { ref path, .. } => {
+                Failure::usage(text).help(format!("go on with: {}", resume_command(path)))
+            }
+            Error::NotAShard { .. } => {
+                Failure::usage(text).help("shards are made by `headway run --shard 1/4 --out DIR`")
+            }
+            Error::NoStore
+            | Error::NoShards
+            | Error::OtherShard { .. }
+            | Error::ShardTwice { .. }
+            | Error::NoFolder { .. }
+            | Error::OtherFile { .. }
+            | Error::Read { .. } => Failure::usage(text),
             Error::TooManyFolders { .. } => Failure::environment(format!("{text}; name another with --out")),
         }
     }
@@ -169,7 +190,7 @@ impl From<RunError> for Failure {
         match error {
             RunError::Results(error) => error.into(),
             RunError::NoPath(..) => Failure::usage(text),
-            RunError::Kernels(..) => Failure::environment(text),
+            RunError::Kernels(..) | RunError::NotAsked { .. } => Failure::environment(text),
             // the command gives no policies of its own; a program's are at fault like a check
             RunError::NotDeterministic(_) | RunError::Undecided(..) | RunError::Own(..) => Failure::check(text),
             RunError::Interrupted { .. } | RunError::Aborted => Failure::interrupted(text),

@@ -11,6 +11,17 @@ use crate::failure::{Failure, INTERRUPTED};
 use crate::progress::Meter;
 use crate::shell::resume_command;
 
+/// Where runs are that are complete when others are interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// In a folder of results.
+    InFolder,
+    /// In a store.
+    InStore,
+    /// Nowhere: the folder is removed.
+    Not,
+}
+
 /// Listens until the process ends.
 #[derive(Debug)]
 pub struct Interrupt {
@@ -24,7 +35,7 @@ pub struct Interrupt {
 struct Current {
     meter: Weak<Meter>,
     path: PathBuf,
-    temporary: bool,
+    kept: Kept,
     kernels: bool,
 }
 
@@ -39,10 +50,10 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Runs are under way as long as `meter` is there, with results in `path`. If they end at once and it is
-    /// `temporary`, it is removed.
-    pub fn during(&self, meter: &Arc<Meter>, path: &Path, temporary: bool, kernels: bool) {
-        let current = Current { meter: Arc::downgrade(meter), path: path.to_path_buf(), temporary, kernels };
+    /// Runs are under way as long as `meter` is there, with results in `path`. If they end at once and it is not
+    /// `kept`, it is removed.
+    pub fn during(&self, meter: &Arc<Meter>, path: &Path, kept: Kept, kernels: bool) {
+        let current = Current { meter: Arc::downgrade(meter), path: path.to_path_buf(), kept, kernels };
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(current);
     }
 
@@ -67,11 +78,13 @@ fn pressed(interruption: &Interruption, current: &Mutex<Option<Current>>) {
         meter.say("ending the kernel hosts");
         return;
     }
-    if current.temporary {
-        let _ = std::fs::remove_dir_all(&current.path);
-    } else {
-        let resume = resume_command(&current.path);
-        meter.say(&format!("ended at once; what was complete is kept; go on with: {resume}"));
+    match current.kept {
+        Kept::Not => drop(std::fs::remove_dir_all(&current.path)),
+        Kept::InStore => meter.say("ended at once; what was complete is in the store; the same command goes on"),
+        Kept::InFolder => {
+            let resume = resume_command(&current.path);
+            meter.say(&format!("ended at once; what was complete is kept; go on with: {resume}"));
+        }
     }
     std::process::exit(INTERRUPTED.into());
 }

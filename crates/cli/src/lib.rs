@@ -28,6 +28,7 @@ mod reproduce;
 mod run;
 mod shell;
 mod source;
+mod sweeps;
 mod terminal;
 mod trace;
 
@@ -76,6 +77,9 @@ fn command_line() -> Vec<String> {
 fn execute(command: Command) -> u8 {
     let done = match command {
         Command::Run(args) => run::run(&args),
+        Command::Merge(args) => sweeps::merge(&args),
+        Command::Slurm(args) => sweeps::slurm(&args),
+        Command::Store(args) => sweeps::store(&args),
         Command::Check(args) => check::check(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Show(args) => show(&args),

@@ -4,33 +4,49 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headway_experiment::{Destination, Ended, Finished, Planned, Request, RunError, Source, interrupted};
+use headway_experiment::{Destination, Ended, Finished, Planned, Ran, Request, RunError, Source, interrupted};
+use headway_results::Shard;
 use serde_json::json;
 
 use crate::args::{RunArgs, RunOptions};
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, Kept};
 use crate::progress::Meter;
 use crate::shell::{quoted, resume_command};
-use crate::{clock, source, terminal};
+use crate::{clock, source, sweeps, terminal};
 
 /// Folders of this name are made where the command is called.
-const RESULTS: &str = "results";
+pub const RESULTS: &str = "results";
 
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let place = match (&args.out, &args.resume) {
+        _ if args.shard.is_some() => sweeps::place(args)?,
         (_, Some(path)) => Place::Resume(path),
         (Some(path), None) => Place::New(path),
         (None, None) => Place::Numbered,
     };
     let kept = args.resume.as_ref().map(|folder| folder.join("scenario.toml"));
     let file = args.file.as_deref().or(kept.as_deref()).expect("clap asks for one of them");
-    let ran = execute(file, place, &args.how)?;
+    // A folder to resume is looked at first: its scenario is often the file.
+    if let Place::Resume(path) = place {
+        interrupted(path)?;
+    }
+    match run_source(&source::find(file)?, place, &args.how, args.shard, None)? {
+        Done::Results(ran) => show(&ran, &args.how),
+        Done::Runs(ran) => sweeps::close(&ran, args),
+    }
+}
+
+/// Prints results as text or JSON.
+pub fn show(ran: &Finished, how: &RunOptions) -> Result<(), Failure> {
     for warning in &ran.manifest.warnings {
         terminal::warn(warning);
     }
-    if args.how.json {
-        terminal::data(&format!("{}\n", to_json(&ran)))?;
+    if let Some(stored) = &ran.stored {
+        sweeps::of_store(stored, how.quiet);
+    }
+    if how.json {
+        terminal::data(&format!("{}\n", to_json(ran)))?;
     } else {
         let layout = terminal::layout();
         let quick = if ran.manifest.quick { ", quick" } else { "" };
@@ -38,11 +54,11 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         let tables = headway_report::summary(&ran.results.summary, layout);
         let claims = headway_report::claims(&ran.results.verdicts, &ran.left_out_claims, layout);
         let gap = if claims.is_empty() { "" } else { "\n" };
-        let commands = commands(&ran);
+        let commands = commands(ran);
         terminal::data(&format!("{title}\n\n{tables}{commands}{gap}{claims}"))?;
     }
-    warn_of_report(&ran);
-    if !args.how.quiet {
+    warn_of_report(ran);
+    if !how.quiet {
         let report = match &ran.report {
             Some(Ok(path)) => format!(", report in {}", quoted(path)),
             _ => String::new(),
@@ -110,14 +126,26 @@ pub enum Place<'a> {
     Temporary(&'a Path),
     /// On with an interrupted run.
     Resume(&'a Path),
+    /// The store alone.
+    Store,
 }
 
 impl Place<'_> {
+    /// Where runs are that are complete when it is interrupted.
+    fn kept(self) -> Kept {
+        match self {
+            Place::Numbered | Place::New(_) | Place::Resume(_) => Kept::InFolder,
+            Place::Temporary(_) => Kept::Not,
+            Place::Store => Kept::InStore,
+        }
+    }
+
     fn destination(self) -> Destination {
         match self {
             Place::Numbered => Destination::Numbered(PathBuf::from(RESULTS)),
             Place::New(path) | Place::Temporary(path) => Destination::New(path.to_path_buf()),
             Place::Resume(path) => Destination::Resume(path.to_path_buf()),
+            Place::Store => Destination::Store,
         }
     }
 }
@@ -139,13 +167,36 @@ pub struct Batch<'a> {
     pub title: &'a str,
 }
 
-/// Checks and runs `source`, as one of several if it is.
+/// Checks and runs all of `source`, as one of several if it is.
 pub fn execute_source(
     source: &Source,
     place: Place<'_>,
     how: &RunOptions,
     batch: Option<&Batch<'_>>,
 ) -> Result<Finished, Failure> {
+    match run_source(source, place, how, None, batch)? {
+        Done::Results(finished) => Ok(*finished),
+        Done::Runs(ran) => {
+            let shard = ran.manifest.shard.map(|shard| shard.to_string()).unwrap_or_default();
+            Err(Failure::usage(format!("{} holds shard {shard} of a run", ran.path.unwrap_or_default().display())))
+        }
+    }
+}
+
+/// The results of all runs, or runs without.
+enum Done {
+    Results(Box<Finished>),
+    Runs(Box<Ran>),
+}
+
+/// Checks and runs `source`, or a shard of it, as one of several if it is.
+fn run_source(
+    source: &Source,
+    place: Place<'_>,
+    how: &RunOptions,
+    shard: Option<Shard>,
+    batch: Option<&Batch<'_>>,
+) -> Result<Done, Failure> {
     let request = Request {
         overrides: how.overrides(),
         seed: how.seed,
@@ -154,6 +205,8 @@ pub fn execute_source(
         verify: how.verify,
         command: crate::command_line(),
         no_report: how.no_report || matches!(place, Place::Temporary(_)),
+        store: how.store.path(),
+        shard,
         ..Request::default()
     };
     let planned = Planned::new(source, place.destination(), &request)?;
@@ -166,23 +219,32 @@ pub fn execute_source(
         }
     })?;
     let meter = Arc::new(Meter::new(how.quiet, batch.map_or("", |batch| batch.title)));
-    let temporary = matches!(place, Place::Temporary(_));
     let path = opened.path().to_path_buf();
     let own = if batch.is_none() { Some(Interrupt::listen()?) } else { None };
     let interrupt = batch.map(|batch| batch.interrupt).or(own.as_ref()).expect("one of the two is there");
-    interrupt.during(&meter, &path, temporary, opened.has_kernels());
-    let finished = opened.run(&interrupt.interruption, &mut |done, total| meter.set(done, total));
+    let kept = place.kept();
+    interrupt.during(&meter, &path, kept, opened.has_kernels());
+    let mut progress = |done, total| meter.set(done, total);
+    let done = if opened.gives_results() {
+        opened.run(&interrupt.interruption, &mut progress).map(|finished| Done::Results(Box::new(finished)))
+    } else {
+        opened.run_only(&interrupt.interruption, &mut progress).map(|ran| Done::Runs(Box::new(ran)))
+    };
     drop(meter);
-    finished.map_err(|error| explain(error, &path, temporary))
+    done.map_err(|error| explain(error, &path, kept))
 }
 
 /// Adds the fate of the runs that are complete.
-fn explain(error: RunError, path: &Path, temporary: bool) -> Failure {
+fn explain(error: RunError, path: &Path, kept: Kept) -> Failure {
     let resume = resume_command(path);
-    match &error {
-        RunError::Interrupted { .. } if temporary => Failure::from(error),
-        RunError::Interrupted { .. } => Failure::interrupted(format!("{error}, which are kept; go on with: {resume}")),
-        RunError::Results(_) if !temporary => {
+    match (&error, kept) {
+        (RunError::Interrupted { .. }, Kept::InStore) => {
+            Failure::interrupted(format!("{error}, which are in the store; the same command goes on"))
+        }
+        (RunError::Interrupted { .. }, Kept::InFolder) => {
+            Failure::interrupted(format!("{error}, which are kept; go on with: {resume}"))
+        }
+        (RunError::Results(_), Kept::InFolder) => {
             Failure::from(error).help(format!("what is complete is kept; once there is a remedy: {resume}"))
         }
         _ => Failure::from(error),

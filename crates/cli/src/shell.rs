@@ -9,6 +9,11 @@ pub fn quoted(path: &Path) -> String {
     if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
+/// `words` as a shell takes them, each with a space before it.
+pub fn behind(words: &[String]) -> String {
+    words.iter().flat_map(|word| [" ".to_owned(), quoted(Path::new(word))]).collect()
+}
+
 /// The command that goes on with the run in `path`.
 pub fn resume_command(path: &Path) -> String {
     format!("headway run --resume {}", quoted(path))

@@ -114,6 +114,11 @@ impl CellPlan {
         CellPlan { film, ..self }
     }
 
+    /// Whether repeat 0 is filmed.
+    pub(crate) fn is_filmed(&self) -> bool {
+        self.film.is_some()
+    }
+
     /// How many hosts its network has.
     pub(crate) fn hosts(&self) -> usize {
         self.network.built.graph.hosts().count()

@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use headway_kernel::image::ImageError;
 use headway_lab::LabError;
 use headway_language::Problems;
-use headway_results::SweepPoint;
+use headway_results::{Shard, SweepPoint};
 use thiserror::Error;
+
+use crate::not_stored::NotStored;
 
 /// Why a run cannot begin.
 #[derive(Debug, Error)]
@@ -72,6 +74,70 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// Neither a folder nor a store.
+    #[error("there is neither a folder nor a store for what is run")]
+    NoStore,
+    /// Runs that a store does not keep have no other place.
+    #[error("runs {reason} are not kept in a store")]
+    NotStored {
+        /// Why not.
+        reason: NotStored,
+    },
+    /// No shards were named.
+    #[error("there are no shards to merge")]
+    NoShards,
+    /// A folder that should be a shard.
+    #[error("{} is no shard", path.display())]
+    NotAShard {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Shards of different runs.
+    #[error("{} and {} are not shards of the same: {what} is {one} in the first, {other} in the second", first.display(), second.display())]
+    OtherShard {
+        /// A shard.
+        first: PathBuf,
+        /// Another.
+        second: PathBuf,
+        /// What differs.
+        what: String,
+        /// In the first.
+        one: String,
+        /// In the second.
+        other: String,
+    },
+    /// One shard twice.
+    #[error("{} and {} are both shard {shard}", first.display(), second.display())]
+    ShardTwice {
+        /// A folder.
+        first: PathBuf,
+        /// Another.
+        second: PathBuf,
+        /// The shard.
+        shard: Shard,
+    },
+    /// Shards that are not there.
+    #[error("of {of} shards {} missing: {}", if missing.len() == 1 { "one is" } else { "some are" }, list(missing))]
+    ShardsMissing {
+        /// Their numbers.
+        missing: Vec<u32>,
+        /// How many there are.
+        of: u32,
+        /// The arguments that the first shard was run with, and its folder.
+        like: (Vec<String>, PathBuf),
+    },
+    /// A shard that is not complete.
+    #[error("shard {shard} in {} has {done} of its {total} runs", path.display())]
+    ShardUnfinished {
+        /// Its folder.
+        path: PathBuf,
+        /// The shard.
+        shard: Shard,
+        /// Runs that are complete.
+        done: usize,
+        /// Its runs.
+        total: usize,
+    },
     /// No number behind the scenario's name is free.
     #[error("{} has {most} folders of this scenario", parent.display())]
     TooManyFolders {
@@ -80,6 +146,15 @@ pub enum Error {
         /// How many.
         most: usize,
     },
+}
+
+/// `1, 2, 5`; of many the first.
+fn list(numbers: &[u32]) -> String {
+    const MOST: usize = 20;
+    let first: Vec<String> = numbers.iter().take(MOST).map(u32::to_string).collect();
+    let more = numbers.len().saturating_sub(MOST);
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    first.join(", ") + &rest
 }
 
 /// A run of an experiment: `policy `lanes` at load=0.5, repeat 3`.
@@ -134,6 +209,14 @@ pub enum RunError {
         done: usize,
         /// Runs in all.
         total: usize,
+    },
+    /// Somebody gave an outcome of a run that is none of these.
+    #[error("a worker returned repeat {repeat} of cell {cell}, which nobody asked for")]
+    NotAsked {
+        /// The cell.
+        cell: u32,
+        /// The repeat.
+        repeat: u32,
     },
     /// A run was told to end at once.
     #[error("interrupted")]

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path};
 
-use headway_scenario::schema::{SizeKind, TrafficRecord};
+use headway_results::KeyBuilder;
+use headway_scenario::schema::{NumberRecord, Published, SizeKind, TrafficRecord};
 
 use crate::error::Error;
 use crate::source::Scenario;
@@ -54,6 +55,18 @@ impl Scenario<'_> {
                 let path = self.source.folder.join(&name);
                 let bytes = fs::read(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
                 files.kept.insert(name, Kept { bytes, executable: false });
+            }
+            let published = record.claim.iter().flat_map(|claim| &claim.published).flat_map(|many| many.iter());
+            for one in published {
+                let Published::Number(NumberRecord { file: Some(name), .. }) = one else { continue };
+                let inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+                if !inside || files.kept.contains_key(name) {
+                    continue;
+                }
+                // The others come with Headway.
+                if let Ok(bytes) = fs::read(self.source.folder.join(name)) {
+                    files.kept.insert(name.clone(), Kept { bytes, executable: false });
+                }
             }
         }
         files.outside.sort();
@@ -126,6 +139,21 @@ pub(crate) struct Files {
 }
 
 impl Files {
+    /// These, by name, each with its content and whether it is a program.
+    pub fn of(files: impl Iterator<Item = (String, Vec<u8>, bool)>) -> Files {
+        let inside = |name: &str| {
+            Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        };
+        let files = files.filter(|(name, ..)| inside(name));
+        let kept = files.map(|(name, bytes, executable)| (name, Kept { bytes, executable })).collect();
+        Files { kept, outside: Vec::new() }
+    }
+
+    /// Their names, contents, and whether they are programs.
+    pub fn contents(&self) -> impl Iterator<Item = (&str, &[u8], bool)> {
+        self.kept.iter().map(|(name, kept)| (name.as_str(), kept.bytes.as_slice(), kept.executable))
+    }
+
     /// Copies them into `folder`.
     pub fn keep_in(&self, folder: &Path) -> Result<(), Error> {
         for (name, Kept { bytes, executable }) in &self.kept {
@@ -139,6 +167,21 @@ impl Files {
             written.map_err(|source| Error::Write { path: path.clone(), source })?;
         }
         Ok(())
+    }
+
+    /// `builder` with all that is below the folder `name`; nothing if that is not known.
+    pub fn hashed(&self, name: &str, mut builder: KeyBuilder) -> Option<KeyBuilder> {
+        let name = name.trim_end_matches('/');
+        if self.outside.iter().any(|outside| outside == name) {
+            return None;
+        }
+        let inside = format!("{name}/");
+        for (path, Kept { bytes, executable }) in &self.kept {
+            let Some(own) = path.strip_prefix(&inside) else { continue };
+            let kind = if *executable { "program" } else { "file" };
+            builder = builder.with(kind, own.as_bytes()).with("content", bytes);
+        }
+        Some(builder)
     }
 
     /// Whether `folder` has them as they are.

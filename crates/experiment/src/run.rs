@@ -3,21 +3,21 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 use headway_control::own::Registry;
 use headway_kernel::image::Image;
 use headway_lab::MachineInfo;
-use headway_results::{Folder, Job, Kernel, Manifest, Verdict, Warning};
+use headway_results::{Folder, Job, Kernel, Manifest, Shard, Store, Warning};
 use headway_scenario::Overrides;
 
 use crate::clock;
-use crate::error::{Error, RunError};
-use crate::experiment::{Experiment, KernelOptions, Options};
+use crate::error::Error;
+use crate::experiment::Experiment;
 use crate::files::Files;
-use crate::report::{ReportError, write_report};
-use crate::simulate::{Progress, Results};
+use crate::fingerprint::Keys;
+use crate::keeper::Keeper;
+use crate::opened::{Extent, Opened};
+use crate::origin::Origin;
 use crate::source::Source;
 
 /// The version that manifests carry. A run is gone on with by the same version only.
@@ -40,6 +40,11 @@ pub struct Request {
     pub own: Registry,
     /// The arguments of the command line, for the manifest.
     pub command: Vec<String>,
+    /// A store of runs: those that are there are not computed, those that are computed are kept there. With `verify`
+    /// none are taken from it.
+    pub store: Option<PathBuf>,
+    /// Only these of the runs, if not all.
+    pub shard: Option<Shard>,
     /// Make no report.
     pub no_report: bool,
 }
@@ -53,26 +58,8 @@ pub enum Destination {
     New(PathBuf),
     /// This folder, in which an interrupted run is gone on with.
     Resume(PathBuf),
-}
-
-/// Ends a run early, from another thread.
-#[derive(Debug, Clone, Default)]
-pub struct Interruption {
-    /// When it is set, no further runs begin; those under way are finished.
-    pub stop: Arc<AtomicBool>,
-    /// When it is set, kernel hosts under way end at once.
-    pub abort: Arc<AtomicBool>,
-}
-
-/// The size of an experiment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extent {
-    /// Policies.
-    pub policies: usize,
-    /// Sweep points; 1 without a sweep.
-    pub points: usize,
-    /// Repeats of each.
-    pub repeats: u32,
+    /// The store of [`Request::store`] alone, from which other calls make results.
+    Store,
 }
 
 /// A scenario that was checked in all respects, ready to be run. Nothing was written.
@@ -93,33 +80,21 @@ pub struct Planned {
     threads: usize,
     verify: bool,
     no_report: bool,
+    source: Source,
+    overrides: Overrides,
+    store: Option<PathBuf>,
+    joined: Option<Joined>,
 }
 
-/// A run whose folder is there.
-#[derive(Debug)]
-pub struct Opened {
-    planned: Planned,
-    folder: Folder,
-    completed: BTreeSet<Job>,
-}
-
-/// A run that came to its end.
-#[derive(Debug)]
-pub struct Finished {
-    /// Estimates, verdicts, commands and warnings.
-    pub results: Results,
-    /// The manifest as it stands in the folder.
-    pub manifest: Manifest,
-    /// The folder.
-    pub path: PathBuf,
-    /// Texts of the claims that overrides left without a policy or a point.
-    pub left_out_claims: Vec<String>,
-    /// Policies, points and repeats.
-    pub extent: Extent,
-    /// The time it took.
-    pub took: Duration,
-    /// The report in the folder, or why there is none; `None` if none was wanted.
-    pub report: Option<Result<PathBuf, ReportError>>,
+/// What is known of runs that took place elsewhere, of which results are made here.
+#[derive(Debug, Clone)]
+pub(crate) struct Joined {
+    pub kernel: Option<Kernel>,
+    /// Warnings of the machines.
+    pub warnings: Vec<String>,
+    pub started: String,
+    /// The time they took, all machines together.
+    pub wall_s: f64,
 }
 
 impl Planned {
@@ -128,6 +103,30 @@ impl Planned {
     /// # Errors
     /// If the scenario is wrong, the machine lacks something, or the run to go on with is of something else.
     pub fn new(source: &Source, destination: Destination, request: &Request) -> Result<Planned, Error> {
+        Planned::plan(source, destination, request, None)
+    }
+
+    /// As [`Planned::new`], of runs that took place elsewhere: this machine need not have what they need.
+    pub(crate) fn joined(
+        source: &Source,
+        destination: Destination,
+        request: &Request,
+        joined: Joined,
+    ) -> Result<Planned, Error> {
+        Planned::plan(source, destination, request, Some(joined))
+    }
+
+    /// The manifest as it will be.
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn plan(
+        source: &Source,
+        destination: Destination,
+        request: &Request,
+        joined: Option<Joined>,
+    ) -> Result<Planned, Error> {
         let there = match &destination {
             Destination::Resume(path) => Some(interrupted(path)?),
             _ => None,
@@ -138,15 +137,21 @@ impl Planned {
         let repeats = request.repeats.or(there.as_ref().map(|there| there.repeats)).unwrap_or(scenario.record.repeats);
         let (document, text) = scenario.with(seed, repeats)?;
         let experiment = Experiment::with_own(&document, &source.folder, &request.own)?;
-        let image = find_image(&experiment)?;
-        let warnings = check_machine(&experiment, request.verify)?;
+        let image = if joined.is_some() { None } else { find_image(&experiment)? };
+        let warnings = match &joined {
+            Some(joined) => joined.warnings.iter().cloned().map(Warning::Machine).collect(),
+            None => check_machine(&experiment, request.verify)?,
+        };
         let files = scenario.files()?;
+        let shard = request.shard.or(there.as_ref().and_then(|there| there.shard));
         let quick = request.overrides.quick || there.as_ref().is_some_and(|there| there.quick);
         let new_manifest = |text: &str| {
             let name = scenario.record.name.as_str();
             let mut manifest = Manifest::new(name, text, seed, repeats, VERSION, experiment.cells().to_vec());
-            manifest.kernel = image.as_deref().map(kernel_facts);
+            let kernel = joined.as_ref().and_then(|joined| joined.kernel.clone());
+            manifest.kernel = image.as_deref().map(kernel_facts).or(kernel);
             manifest.quick = quick;
+            manifest.shard = shard;
             manifest
         };
         let mut manifest = new_manifest(&text);
@@ -171,6 +176,10 @@ impl Planned {
             files,
             image,
             warnings,
+            source: source.clone(),
+            overrides: request.overrides.clone(),
+            store: request.store.clone(),
+            joined,
         })
     }
 
@@ -185,7 +194,9 @@ impl Planned {
     /// # Errors
     /// If the folder cannot be written, or holds something else.
     pub fn open(mut self, unfinished: &mut dyn FnMut(&Path)) -> Result<Opened, Error> {
-        self.manifest.started = clock::now();
+        self.manifest.started = self.joined.as_ref().map_or_else(clock::now, |joined| joined.started.clone());
+        // Before a folder is made: a store that cannot be had is no reason to leave one behind.
+        let keeper = self.store.clone().map(|path| self.keeper(path)).transpose()?;
         let (folder, completed) = match &self.destination {
             Destination::Resume(path) => {
                 let Some((there, theirs)) = &self.interrupted else { unreachable!("read when it was planned") };
@@ -193,19 +204,62 @@ impl Planned {
                 self.manifest.started.clone_from(&there.started);
                 if self.text != self.interrupted_text {
                     folder.adopt(&self.manifest, &self.text)?;
+                    self.keep_origin(path)?;
                 }
-                (folder, completed)
+                (Some(folder), completed)
             }
-            Destination::New(path) => (self.create(path)?, BTreeSet::new()),
-            Destination::Numbered(parent) => (self.create_numbered(parent, unfinished)?, BTreeSet::new()),
+            Destination::New(path) => (Some(self.create(path)?), BTreeSet::new()),
+            Destination::Numbered(parent) => (Some(self.create_numbered(parent, unfinished)?), BTreeSet::new()),
+            Destination::Store => {
+                let Some(keeper) = &keeper else { return Err(Error::NoStore) };
+                if let Some(reason) = self.manifest.own_jobs().find_map(|job| keeper.left_out(job)) {
+                    return Err(Error::NotStored { reason });
+                }
+                (None, BTreeSet::new())
+            }
         };
-        Ok(Opened { planned: self, folder, completed })
+        let earlier_s = self.joined.as_ref().map_or(0.0, |joined| joined.wall_s);
+        let (verify, no_report) = (self.verify, self.no_report);
+        let Planned { experiment, left_out_claims, text, manifest, files, image, warnings, threads, .. } = self;
+        Ok(Opened {
+            experiment,
+            manifest,
+            text,
+            files,
+            image,
+            warnings,
+            left_out_claims,
+            threads,
+            verify,
+            earlier_s,
+            no_report,
+            folder,
+            completed,
+            keeper,
+        })
+    }
+
+    /// The store at `path`, with the keys of all runs.
+    fn keeper(&self, path: PathBuf) -> Result<Keeper, Error> {
+        let store = Store::create(path)?;
+        let cells = self.experiment.fingerprints(&self.source, &self.files, self.manifest.kernel.as_ref())?;
+        let keys = Keys { cells, seed: self.manifest.seed };
+        Ok(Keeper::new(store, keys, &self.manifest, !self.verify))
     }
 
     fn create(&self, path: &Path) -> Result<Folder, Error> {
         let folder = Folder::create(path, &self.manifest, &self.text)?;
         self.files.keep_in(path)?;
+        self.keep_origin(path)?;
         Ok(folder)
+    }
+
+    /// Writes where a shard comes from into its folder.
+    fn keep_origin(&self, path: &Path) -> Result<(), Error> {
+        if self.manifest.shard.is_none() {
+            return Ok(());
+        }
+        Origin::new(&self.source, &self.overrides, self.manifest.seed, self.manifest.repeats).write(path)
     }
 
     /// A folder in `parent` that nothing is in yet.
@@ -227,86 +281,13 @@ impl Planned {
                     | Why::NotOurs { .. }
                     | Why::Busy { .. }
                     | Why::Damaged { .. }
-                    | Why::Format { .. },
+                    | Why::Format { .. }
+                    | Why::Shard { .. },
                 )) => {}
                 done => return done,
             }
         }
         Err(Error::TooManyFolders { parent: parent.to_path_buf(), most: MOST })
-    }
-}
-
-impl Opened {
-    /// The folder.
-    pub fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// Whether hosts are kernels, so that runs under way can be aborted.
-    pub fn has_kernels(&self) -> bool {
-        self.planned.image.is_some() || self.planned.experiment.needs_namespaces()
-    }
-
-    /// Whether congestion controls or judges of this program take part, whose runs can be aborted, too.
-    pub fn has_own(&self) -> bool {
-        !self.planned.experiment.own().is_empty()
-    }
-
-    /// Runs all that is not complete yet and finishes the folder, telling `progress`, until done or interrupted.
-    ///
-    /// # Errors
-    /// See [`RunError`]; complete runs stay in the folder.
-    ///
-    /// # Panics
-    /// If a simulated run breaks an invariant: a bug.
-    pub fn run(self, interruption: &Interruption, progress: Progress<'_>) -> Result<Finished, RunError> {
-        let began = Instant::now();
-        let Opened { planned, folder, completed } = self;
-        let extent = planned.extent();
-        let Planned { experiment, mut manifest, left_out_claims, files, image, warnings, threads, .. } = planned;
-        let (verify, no_report) = (planned.verify, planned.no_report);
-        let path = folder.path().to_path_buf();
-        let kernel = image.map(|image| KernelOptions { image, processors: processors() });
-        let abort = Arc::clone(&interruption.abort);
-        let options = Options { seed: manifest.seed, threads, verify, kernel, abort };
-        let stop = &interruption.stop;
-        let mut results = experiment.simulate(&folder, &manifest, &completed, &options, stop, progress)?;
-        let mut all = std::mem::take(&mut results.unfinished);
-        all.extend(warnings);
-        all.append(&mut results.warnings);
-        all.extend(files.outside.into_iter().map(|name| Warning::NotKept { name }));
-        manifest.claims = results.verdicts.iter().map(Verdict::to_json).collect();
-        manifest.not_evaluated.clone_from(&left_out_claims);
-        manifest.warnings = all.iter().map(headway_report::warning).collect();
-        results.warnings = all;
-        manifest.finished = Some(clock::now());
-        manifest.wall_s = began.elapsed().as_secs_f64();
-        let manifest = folder.finish(&results.summary, &manifest)?;
-        // The results are complete: whatever becomes of the report, they are kept.
-        let report = (!no_report).then(|| write_report(&path));
-        Ok(Finished { results, manifest, path, left_out_claims, extent, took: began.elapsed(), report })
-    }
-}
-
-impl Experiment {
-    /// Its size with so many repeats.
-    pub fn extent(&self, repeats: u32) -> Extent {
-        let policies = self.scenario.policy.len();
-        Extent { policies, points: self.cells().len() / policies.max(1), repeats }
-    }
-}
-
-/// `5 policies × 11 sweep points × 2 repeats`.
-impl std::fmt::Display for Extent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let count = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
-        write!(
-            f,
-            "{} × {} × {}",
-            count(self.policies, "policy", "policies"),
-            count(self.points, "sweep point", "sweep points"),
-            count(self.repeats as usize, "repeat", "repeats")
-        )
     }
 }
 
@@ -316,7 +297,7 @@ pub fn threads(asked: Option<usize>) -> usize {
 }
 
 /// The kernel of kernel hosts, if there are any in guests.
-fn find_image(experiment: &Experiment) -> Result<Option<Arc<Image>>, Error> {
+pub(crate) fn find_image(experiment: &Experiment) -> Result<Option<Arc<Image>>, Error> {
     if !experiment.needs_kernel() {
         return Ok(None);
     }
@@ -335,14 +316,6 @@ fn check_machine(experiment: &Experiment, verify: bool) -> Result<Vec<Warning>, 
     }
     headway_lab::check(experiment.hosts())?;
     Ok(experiment.check_namespaces(&MachineInfo::look())?)
-}
-
-/// Processors for guests. Several experiments at a time should not all begin with the same one.
-fn processors() -> Vec<usize> {
-    let mut processors = headway_kernel::processors();
-    let most = processors.len().max(1);
-    processors.rotate_left(std::process::id() as usize % most);
-    processors
 }
 
 /// The image in `manifest.json`.

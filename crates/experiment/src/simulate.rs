@@ -4,27 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use headway_results::{Folder, Job, Manifest, Outcome, Summary, SummaryBuilder, Verdict, Warning};
+use headway_results::{Folder, Job, Manifest, Outcome};
 
-use crate::claims::Claims;
 use crate::error::RunError;
 use crate::experiment::{Experiment, Options};
-use crate::tally::{Ended, Tally};
-
-/// The results of all runs.
-#[derive(Debug)]
-pub struct Results {
-    /// Estimates by policy, sweep point, traffic and metric.
-    pub summary: Summary,
-    /// The claims.
-    pub verdicts: Vec<Verdict>,
-    /// The commands, in order of cells and repeats.
-    pub commands: Vec<Ended>,
-    /// Warnings of flows that did not finish, which go before all others.
-    pub unfinished: Vec<Warning>,
-    /// Reasons to look twice before trusting the results.
-    pub warnings: Vec<Warning>,
-}
+use crate::gathered::{Gathered, Results};
 
 /// Is told of progress: runs complete, runs in all.
 pub type Progress<'a> = &'a mut dyn FnMut(usize, usize);
@@ -52,48 +36,38 @@ impl Experiment {
     ) -> Result<Results, RunError> {
         let jobs: Vec<Job> = manifest.jobs().collect();
         let total = jobs.len();
-        let mut claims = self.claims.clone();
-        let mut builder = SummaryBuilder::new(&self.cells, self.traffics()).with_rates(self.rated());
-        let policies = self.scenario.policy.len();
-        let mut tally = Tally::default();
-        let mut take = |outcome: &Outcome, claims: &mut Claims| {
-            builder.add(outcome);
-            tally.add(outcome);
-            let cell = outcome.job.cell as usize;
-            claims.add(cell % policies, cell / policies, outcome);
-        };
+        let mut gathered = Gathered::new(self);
         let mut done = 0;
         for &job in completed {
-            take(&folder.load(job)?, &mut claims);
+            gathered.add(&folder.load(job)?);
             done += 1;
         }
-        // Repeats in the outer order, so that an interrupted run has something of every cell and the time left is
-        // estimated from all of them.
-        let mut remaining: Vec<Job> = jobs.into_iter().filter(|job| !completed.contains(job)).collect();
-        remaining.sort_by_key(|job| (job.repeat, job.cell));
+        let remaining = in_order(jobs.into_iter().filter(|job| !completed.contains(job)));
         progress(done, total);
-        self.run_jobs(&remaining, folder, options, stop, &mut |outcome| {
-            take(&outcome, &mut claims);
+        let run = |job: Job, worker: usize| {
+            let outcome = self.outcome(job, folder.path(), options, worker)?;
+            folder.put(&outcome)?;
+            Ok(outcome)
+        };
+        self.run_jobs(&remaining, options.threads, stop, &run, &mut |outcome| {
+            gathered.add(&outcome);
             done += 1;
             progress(done, total);
         })?;
         if done < total {
             return Err(RunError::Interrupted { done, total });
         }
-        let summary = builder.build();
-        let unfinished = tally.unfinished(&summary, &self.cells);
-        let (commands, warnings) = tally.finish(&self.cells);
-        Ok(Results { summary, verdicts: claims.verdicts(), commands, unfinished, warnings })
+        Ok(gathered.results(self))
     }
 
-    /// Runs `jobs` into `folder`, spread over threads, until done, `stop` is set or one fails; `take` gets the outcomes
-    /// as they come.
-    fn run_jobs(
+    /// Calls `run` with `jobs` and the number of the thread, spread over threads, until done, `stop` is set or one fails;
+    /// `take` gets the outcomes as they come.
+    pub(crate) fn run_jobs(
         &self,
         jobs: &[Job],
-        folder: &Folder,
-        options: &Options,
+        threads: usize,
         stop: &AtomicBool,
+        run: &(dyn Fn(Job, usize) -> Result<Outcome, RunError> + Sync),
         take: &mut dyn FnMut(Outcome),
     ) -> Result<(), RunError> {
         let next = AtomicUsize::new(0);
@@ -101,9 +75,9 @@ impl Experiment {
         let mut error = None;
         std::thread::scope(|scope| {
             // A bounded channel: threads that are faster than the one that counts wait for it.
-            let (sender, receiver) = mpsc::sync_channel(2 * options.threads);
+            let (sender, receiver) = mpsc::sync_channel(2 * threads);
             // namespaces share the processors that they measure
-            let most = if self.needs_namespaces() { 1 } else { options.threads };
+            let most = if self.needs_namespaces() { 1 } else { threads };
             let workers = most.clamp(1, jobs.len().max(1));
             for worker in 0..workers {
                 let sender = sender.clone();
@@ -111,13 +85,7 @@ impl Experiment {
                 scope.spawn(move || {
                     while !stop.load(Ordering::Relaxed) && !failure.load(Ordering::Relaxed) {
                         let Some(&job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                        let machine = self.machine(job, folder.path(), options, worker);
-                        let result = self.run_job(job, options, machine.as_ref());
-                        let result = result.and_then(|outcome| {
-                            folder.put(&outcome)?;
-                            Ok(outcome)
-                        });
-                        if sender.send(result).is_err() {
+                        if sender.send(run(job, worker)).is_err() {
                             break;
                         }
                     }
@@ -137,4 +105,12 @@ impl Experiment {
         });
         error.map_or(Ok(()), Err)
     }
+}
+
+/// Repeats in the outer order, so that an interrupted run has something of every cell and the time left is estimated
+/// from all of them.
+pub(crate) fn in_order(jobs: impl Iterator<Item = Job>) -> Vec<Job> {
+    let mut jobs: Vec<Job> = jobs.collect();
+    jobs.sort_by_key(|job| (job.repeat, job.cell));
+    jobs
 }

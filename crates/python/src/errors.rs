@@ -56,6 +56,9 @@ impl From<headway_results::Error> for Failure {
             | Error::NotOurs { path }
             | Error::NoManifest { path }
             | Error::Complete { path }
+            | Error::NotStore { path }
+            | Error::StoreFormat { path, .. }
+            | Error::Shard { path, .. }
             | Error::Busy { path }
             | Error::Mismatch { path, .. }
             | Error::Space { path, .. }
@@ -77,10 +80,18 @@ impl From<Error> for Failure {
             Error::NoFolder { path }
             | Error::Finished { path }
             | Error::OtherFile { path, .. }
+            | Error::NotAShard { path }
+            | Error::ShardUnfinished { path, .. }
             | Error::Write { path, .. } => Failure::Results(text, Some(path)),
             Error::OtherScenario { error, .. } => error.into(),
             Error::TooManyFolders { parent, .. } => Failure::Results(text, Some(parent)),
-            Error::VerifyRealTime => Failure::Other(text),
+            Error::VerifyRealTime
+            | Error::NoStore
+            | Error::NotStored { .. }
+            | Error::NoShards
+            | Error::OtherShard { .. }
+            | Error::ShardTwice { .. }
+            | Error::ShardsMissing { .. } => Failure::Other(text),
         }
     }
 }
@@ -92,7 +103,7 @@ impl From<RunError> for Failure {
             RunError::Results(error) => error.into(),
             RunError::NoPath(..) => Failure::Unplaced(text),
             RunError::Kernels(..) => Failure::Kernel(text),
-            RunError::NotDeterministic(_) => Failure::Other(text),
+            RunError::NotDeterministic(_) | RunError::NotAsked { .. } => Failure::Other(text),
             RunError::Undecided(..) => Failure::Policy(text, None),
             RunError::Own(_, _, failure) => {
                 Failure::Policy(text, failure.error.downcast::<PyErr>().ok().map(|error| *error))

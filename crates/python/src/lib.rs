@@ -15,6 +15,7 @@ mod errors;
 mod folder;
 mod own;
 mod run;
+mod session;
 mod source;
 mod table;
 mod toml;
@@ -35,6 +36,8 @@ mod _native {
     use crate::own::{Ack, Congestion, Delivery, Flow, Policies, Seen, Sibling, Start};
     #[pymodule_export]
     use crate::run::run;
+    #[pymodule_export]
+    use crate::session::{Session, Worker};
     #[pymodule_export]
     use crate::source::{Source, bundled, schema, version};
     #[pymodule_export]

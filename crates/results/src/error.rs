@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use headway_units::Bytes;
 use thiserror::Error;
 
+use crate::shard::Shard;
+
 /// Why a results folder cannot be made, continued, written or read.
 #[derive(Debug, Error)]
 pub enum Error {
@@ -43,6 +45,14 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// The folder holds a part of the runs.
+    #[error("{} holds shard {shard} of a run", path.display())]
+    Shard {
+        /// The folder.
+        path: PathBuf,
+        /// The part.
+        shard: Shard,
+    },
     /// Another process writes to the folder.
     #[error("{} is in use by another run", path.display())]
     Busy {
@@ -54,7 +64,7 @@ pub enum Error {
     Mismatch {
         /// The folder.
         path: PathBuf,
-        /// What differs: `scenario hash`, `seed`, `version`, or `cell` with its number.
+        /// What differs: `scenario hash`, `seed`, `shard`, `version`, or `cell` with its number.
         what: String,
         /// What the folder holds.
         found: String,
@@ -88,6 +98,22 @@ pub enum Error {
         found: u64,
         /// The number this version writes.
         known: u32,
+    },
+    /// There is no store of runs.
+    #[error("{} is not a store of runs", path.display())]
+    NotStore {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A store of runs of another layout.
+    #[error("{} is a store of layout {found}; this version reads layout {known}", path.display())]
+    StoreFormat {
+        /// The folder.
+        path: PathBuf,
+        /// The number in it.
+        found: u64,
+        /// The number this version writes.
+        known: u64,
     },
     /// The folder cannot be finished yet.
     #[error("{} lacks {missing} of {total} runs, the first being repeat {repeat} of cell {cell}", path.display())]

@@ -47,6 +47,17 @@ pub struct Folder {
     lock: File,
 }
 
+/// A folder of runs that was not finished, for reading.
+#[derive(Debug, Clone)]
+pub struct Unfinished {
+    /// The folder.
+    pub path: PathBuf,
+    /// Its `manifest.json`.
+    pub manifest: Manifest,
+    /// Those of its own runs that are there.
+    pub completed: BTreeSet<Job>,
+}
+
 /// A finished results folder, read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finished {
@@ -72,6 +83,9 @@ impl Folder {
         fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
         if path.join(MANIFEST).exists() {
             let there = Manifest::read(&path.join(MANIFEST))?;
+            if let Some(shard) = there.shard {
+                return Err(Error::Shard { path, shard });
+            }
             return Err(if there.complete { Error::Complete { path } } else { Error::Interrupted { path } });
         }
         if fs::read_dir(&path).map_err(Error::io("read", &path))?.next().is_some() {
@@ -91,6 +105,18 @@ impl Folder {
             return Err(error);
         }
         Ok(Folder { path, manifest, lock })
+    }
+
+    /// The manifest of the unfinished folder at `path`, and those of its own runs that are there, for reading alone: nobody else
+    /// should write to it. Whether a run is damaged is seen when it is read.
+    ///
+    /// # Errors
+    /// If there is no manifest, or a damaged one.
+    pub fn look(path: impl Into<PathBuf>) -> Result<Unfinished, Error> {
+        let path = path.into();
+        let manifest = read_manifest(&path)?;
+        let completed = manifest.own_jobs().filter(|job| part_of(&path, *job).exists()).collect();
+        Ok(Unfinished { path, manifest, completed })
     }
 
     /// Continues the interrupted run in the folder at `path`; also returns the runs of `manifest` that need
@@ -114,7 +140,7 @@ impl Folder {
         manifest.complete = false;
         let folder = Folder { path, manifest, lock };
         folder.remove_temporary()?;
-        let completed = folder.manifest.jobs().filter(|job| folder.load(*job).is_ok()).collect();
+        let completed = folder.manifest.own_jobs().filter(|job| folder.load(*job).is_ok()).collect();
         Ok((folder, completed))
     }
 
@@ -153,24 +179,31 @@ impl Folder {
         write_file(&self.part(outcome.job), |file| part::write(outcome, file))
     }
 
+    /// As [`Folder::put`], of a run that another folder has: without a copy where the file system allows.
+    ///
+    /// # Errors
+    /// If it is not there, or the file cannot be written.
+    ///
+    /// # Panics
+    /// If the manifest has no such run.
+    pub fn put_from(&self, other: &Unfinished, job: Job) -> Result<(), Error> {
+        assert!(self.manifest.has(job), "no run {job:?} in the manifest");
+        let (from, to) = (part_of(&other.path, job), self.part(job));
+        let temporary = temporary(&to);
+        // What a process that died left may be a link to that very file.
+        let _ = fs::remove_file(&temporary);
+        if fs::hard_link(&from, &temporary).is_err() {
+            fs::copy(&from, &temporary).map_err(Error::io("copy", &from))?;
+        }
+        rename(&to)
+    }
+
     /// Reads the outcome of one run back, exactly as it was put.
     ///
     /// # Errors
     /// If it was not put, or its file is damaged.
     pub fn load(&self, job: Job) -> Result<Outcome, Error> {
-        let path = self.part(job);
-        let file = File::open(&path).map_err(Error::io("read", &path))?;
-        let outcome = part::read(BufReader::new(file)).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::Other => {
-                Error::damaged(&path, error.to_string())
-            }
-            _ => Error::io("read", &path)(error),
-        })?;
-        if outcome.job == job {
-            Ok(outcome)
-        } else {
-            Err(Error::damaged(&path, format!("it is repeat {} of cell {}", outcome.job.repeat, outcome.job.cell)))
-        }
+        load(&self.path, job)
     }
 
     /// Merges all runs into the final files, in the order of cells and repeats, with one run in memory at a
@@ -210,6 +243,9 @@ impl Folder {
     pub fn open(path: impl Into<PathBuf>) -> Result<Finished, Error> {
         let path = path.into();
         let manifest = read_manifest(&path)?;
+        if let Some(shard) = manifest.shard {
+            return Err(Error::Shard { path, shard });
+        }
         if !manifest.complete {
             return Err(Error::Interrupted { path });
         }
@@ -224,7 +260,7 @@ impl Folder {
     }
 
     fn part(&self, job: Job) -> PathBuf {
-        self.path.join(PARTS).join(format!("{}-{}.{PART}", job.cell, job.repeat))
+        part_of(&self.path, job)
     }
 
     fn check_all_there(&self) -> Result<(), Error> {
@@ -283,6 +319,37 @@ impl Folder {
     }
 }
 
+impl Unfinished {
+    /// Reads the outcome of one run.
+    ///
+    /// # Errors
+    /// If it is not there, or its file is damaged.
+    pub fn load(&self, job: Job) -> Result<Outcome, Error> {
+        load(&self.path, job)
+    }
+}
+
+fn part_of(folder: &Path, job: Job) -> PathBuf {
+    folder.join(PARTS).join(format!("{}-{}.{PART}", job.cell, job.repeat))
+}
+
+/// Reads the part of `job` in the folder at `folder`.
+fn load(folder: &Path, job: Job) -> Result<Outcome, Error> {
+    let path = part_of(folder, job);
+    let file = File::open(&path).map_err(Error::io("read", &path))?;
+    let outcome = part::read(BufReader::new(file)).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::Other => {
+            Error::damaged(&path, error.to_string())
+        }
+        _ => Error::io("read", &path)(error),
+    })?;
+    if outcome.job == job {
+        Ok(outcome)
+    } else {
+        Err(Error::damaged(&path, format!("it is repeat {} of cell {}", outcome.job.repeat, outcome.job.cell)))
+    }
+}
+
 /// `links.parquet` and `topology.json`, which are there if a run was filmed.
 struct Films {
     links: PathBuf,
@@ -319,10 +386,11 @@ impl Films {
 
 /// The first thing that keeps a run from being continued as another: what it is, as it was, as it is now.
 fn difference(there: &Manifest, here: &Manifest) -> Option<(String, String, String)> {
-    let values = |manifest: &Manifest| {
+    let values = |manifest: &Manifest| -> [(&str, String); 5] {
         [
             ("scenario hash", manifest.scenario_sha256.clone()),
             ("seed", manifest.seed.to_string()),
+            ("shard", manifest.shard.map_or_else(|| "all runs".to_owned(), |shard| shard.to_string())),
             ("version", manifest.version.clone()),
             ("kernel", manifest.kernel.as_ref().map_or_else(|| "none".to_owned(), Kernel::identity)),
         ]

@@ -6,7 +6,7 @@
 //! ([`Estimate`]). A [`Folder`] collects outcomes as they arrive from the worker threads, survives an
 //! interruption, and ends as files with one meaning: `manifest.json`, `flows.parquet`, `series.parquet`,
 //! `summary.csv`, and of runs that have a [`Film`] `links.parquet` and `topology.json`. The same outcomes give the same bytes in all but the manifest, in whatever order
-//! they arrive.
+//! they arrive. A [`Store`] keeps outcomes by what they depend on, for runs to come.
 //!
 //! This crate must not know of events, packets or scenarios' keys, and reads no clock: wall times come
 //! in as arguments. It leaves out packet captures and report pages.
@@ -24,7 +24,9 @@ mod metric;
 mod part;
 mod read;
 mod record;
+mod shard;
 mod stats;
+mod store;
 mod summary;
 mod table;
 mod topologies;
@@ -33,7 +35,7 @@ mod warning;
 
 pub use error::Error;
 pub use film::{Film, FilmedLink, LinkRecord, LinkStep, NodeKind, Topology, TopologyLink, TopologyNode};
-pub use folder::{Finished, Folder};
+pub use folder::{Finished, Folder, Unfinished};
 pub use manifest::{FORMAT, Kernel, Machine, Manifest, RunTotals};
 pub use metric::{ALL_TRAFFIC, Metric, Percentile, Statistic, Subject, UnknownMetric};
 pub use read::{FlowReader, LinkReader, SeriesReader};
@@ -41,7 +43,9 @@ pub use record::{
     Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample, SweepPoint,
     SweepValue,
 };
+pub use shard::{NotAShard, Shard};
 pub use stats::{Estimate, mean, paired_difference, percentile};
+pub use store::{Collected, Entry, Key, KeyBuilder, Rule, Store, StoredRun};
 pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};
 pub use table::{Column, ParquetFile, RowWriter};
 pub use topologies::Topologies;

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 use crate::record::{Cell, Counters, Job, Outcome};
+use crate::shard::Shard;
 
 /// The layout of the folder and its files; raised when a reader of the old one would go wrong.
 pub const FORMAT: u32 = 1;
@@ -38,6 +39,9 @@ pub struct Manifest {
     /// The command line's arguments.
     #[serde(default)]
     pub command: Vec<String>,
+    /// The part of the runs that the folder is for, if it is not for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// Where it ran.
     pub machine: Machine,
     /// The kernel of kernel hosts, if there are any.
@@ -83,7 +87,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// What runs depend on, in one line.
-    pub(crate) fn identity(&self) -> String {
+    pub fn identity(&self) -> String {
         format!("{} ({}, {}, {})", self.version, self.linux_sha256, self.initramfs_sha256, self.system_sha256)
     }
 }
@@ -171,6 +175,7 @@ impl Manifest {
             version: version.into(),
             cells,
             command: Vec::new(),
+            shard: None,
             machine: Machine::here(),
             kernel: None,
             started: String::new(),
@@ -191,6 +196,12 @@ impl Manifest {
     pub fn jobs(&self) -> impl Iterator<Item = Job> + '_ {
         let repeats = self.repeats;
         (0..self.cells.len() as u32).flat_map(move |cell| (0..repeats).map(move |repeat| Job { cell, repeat }))
+    }
+
+    /// The runs that the folder is for, in the order of the files: all, or those of its shard.
+    pub fn own_jobs(&self) -> impl Iterator<Item = Job> + '_ {
+        let own = |&(place, _): &(usize, Job)| self.shard.is_none_or(|shard| shard.has(place));
+        self.jobs().enumerate().filter(own).map(|(_, job)| job)
     }
 
     /// The names of the swept parameters, the same for all cells.
@@ -216,7 +227,10 @@ impl Manifest {
     }
 
     /// Reads and checks the file at `path`.
-    pub(crate) fn read(path: &Path) -> Result<Manifest, Error> {
+    ///
+    /// # Errors
+    /// If it cannot be read, is damaged or of another layout.
+    pub fn read(path: &Path) -> Result<Manifest, Error> {
         let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
         let json: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|error| Error::damaged(path, error.to_string()))?;

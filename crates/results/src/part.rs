@@ -17,7 +17,7 @@ use snap::write::FrameEncoder;
 use crate::film::{Film, FilmedLink, LinkStep, NodeKind, Topology, TopologyLink, TopologyNode};
 use crate::record::{CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample};
 
-const MAGIC: &[u8] = b"headway part 7\n";
+pub(crate) const MAGIC: &[u8] = b"headway part 7\n";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -291,6 +291,26 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
     let Header { job, counters, digest, failed, deadlock, .. } = header;
     let deadlock = deadlock.map(|(at, ports)| (Time::from_picos(at), ports));
     Ok(Outcome { job, flows, samples, ports, commands, failed, counters, deadlock, digest, end, film })
+}
+
+impl Outcome {
+    /// All of it as bytes, for [`Outcome::decode`] of the same version.
+    ///
+    /// # Panics
+    /// If there is no memory left.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(self, &mut bytes).expect("memory takes all");
+        bytes
+    }
+
+    /// Reads what [`Outcome::encode`] made. Never panics, whatever the bytes.
+    ///
+    /// # Errors
+    /// If they are something else, are cut, or were changed.
+    pub fn decode(bytes: &[u8]) -> io::Result<Outcome> {
+        read(bytes)
+    }
 }
 
 /// Every string once, with its place in order of first use.

@@ -11,6 +11,7 @@
 //!
 //! Sources: TOML 1.0 (toml.io), JSON Schema draft 2020-12 (json-schema.org).
 
+mod cell;
 mod check;
 mod checker;
 pub mod cost;
@@ -26,6 +27,7 @@ mod size;
 pub mod stack;
 mod topology;
 
+pub use cell::CellText;
 pub use document::{Document, Overrides, json_schema};
 pub use headway_language::{
     Amount, Map, Name, OneOrMany, Problem, Problems, Quantity, QueueLimit, Ratio, Row, Scalar, Sweep, SweepPoint,

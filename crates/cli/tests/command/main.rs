@@ -16,6 +16,7 @@ mod report;
 mod reproduce;
 mod resume;
 mod run;
+mod sweeps;
 mod trace;
 mod usage;
 
@@ -28,7 +29,7 @@ use tempfile::TempDir;
 const TINY: &str = include_str!("tiny.toml");
 
 /// The files whose bytes depend on scenario and seed alone.
-const RESULTS: [&str; 3] = ["flows.parquet", "series.parquet", "summary.csv"];
+const RESULTS: [&str; 5] = ["flows.parquet", "series.parquet", "summary.csv", "links.parquet", "topology.json"];
 
 /// A folder of its own for each test, with `tiny.toml` in it.
 struct Place(TempDir);
@@ -51,6 +52,7 @@ impl Place {
     }
 
     fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        std::fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
         std::fs::write(self.path(name), text).unwrap();
     }
 
@@ -61,7 +63,7 @@ impl Place {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_headway"));
         command.current_dir(self.0.path()).args(args).stdin(Stdio::null());
-        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"] {
+        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE", "HEADWAY_STORE"] {
             command.env_remove(variable);
         }
         command

@@ -1,0 +1,58 @@
+//! Outcomes of runs gathered, in any order, into the results of all.
+
+use headway_results::{Outcome, Summary, SummaryBuilder, Verdict, Warning};
+
+use crate::claims::Claims;
+use crate::experiment::Experiment;
+use crate::tally::{Ended, Tally};
+
+/// The results of all runs.
+#[derive(Debug)]
+pub struct Results {
+    /// Estimates by policy, sweep point, traffic and metric.
+    pub summary: Summary,
+    /// The claims.
+    pub verdicts: Vec<Verdict>,
+    /// The commands, in order of cells and repeats.
+    pub commands: Vec<Ended>,
+    /// Warnings of flows that did not finish, which go before all others.
+    pub unfinished: Vec<Warning>,
+    /// Reasons to look twice before trusting the results.
+    pub warnings: Vec<Warning>,
+}
+
+/// What is kept of the outcomes seen so far: numbers for each, not themselves.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    builder: SummaryBuilder,
+    claims: Claims,
+    tally: Tally,
+    policies: usize,
+}
+
+impl Gathered {
+    pub fn new(experiment: &Experiment) -> Gathered {
+        Gathered {
+            builder: SummaryBuilder::new(&experiment.cells, experiment.traffics()).with_rates(experiment.rated()),
+            claims: experiment.claims.clone(),
+            tally: Tally::default(),
+            policies: experiment.scenario.policy.len(),
+        }
+    }
+
+    /// Takes in one run; each once.
+    pub fn add(&mut self, outcome: &Outcome) {
+        self.builder.add(outcome);
+        self.tally.add(outcome);
+        let cell = outcome.job.cell as usize;
+        self.claims.add(cell % self.policies, cell / self.policies, outcome);
+    }
+
+    /// The results of all runs.
+    pub fn results(self, experiment: &Experiment) -> Results {
+        let summary = self.builder.build();
+        let unfinished = self.tally.unfinished(&summary, &experiment.cells);
+        let (commands, warnings) = self.tally.finish(&experiment.cells);
+        Results { summary, verdicts: self.claims.verdicts(), commands, unfinished, warnings }
+    }
+}

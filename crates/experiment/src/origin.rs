@@ -1,0 +1,114 @@
+//! Where the runs of a shard come from, so that results of all shards are those of one call.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use headway_scenario::Overrides;
+use headway_scenario::schema::HostKind;
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::source::Source;
+
+/// Its name in the folder of a shard.
+const FILE: &str = "shard.json";
+
+/// The text of a scenario before it was changed, and the changes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Origin {
+    pub source: Source,
+    pub overrides: Overrides,
+    pub seed: u64,
+    pub repeats: u32,
+}
+
+impl Origin {
+    pub fn new(source: &Source, overrides: &Overrides, seed: u64, repeats: u32) -> Origin {
+        let folder = std::path::absolute(&source.folder).unwrap_or_else(|_| source.folder.clone());
+        Origin { source: Source { folder, ..source.clone() }, overrides: overrides.clone(), seed, repeats }
+    }
+
+    /// Writes it into `folder`, over what is there.
+    pub fn write(&self, folder: &Path) -> Result<(), Error> {
+        let Origin { source, overrides, seed, repeats } = self;
+        let text = json!({
+            "name": source.name,
+            "folder": source.folder.to_string_lossy(),
+            "text": source.text,
+            "sets": overrides.sets,
+            "hosts": overrides.hosts.map(HostKind::as_str),
+            "policies": overrides.policies,
+            "kernel": overrides.kernel,
+            "quick": overrides.quick,
+            "seed": seed,
+            "repeats": repeats,
+        });
+        let path = folder.join(FILE);
+        fs::write(&path, format!("{text:#}\n")).map_err(|source| Error::Write { path, source })
+    }
+
+    /// Reads that of `folder`.
+    pub fn read(folder: &Path) -> Result<Origin, Error> {
+        let path = folder.join(FILE);
+        let damaged = || headway_results::Error::Damaged {
+            path: path.clone(),
+            reason: "it does not say of which scenario the shard is".to_owned(),
+        };
+        let text = fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+        let value: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
+        Ok(Origin::from_json(&value).ok_or_else(damaged)?)
+    }
+
+    fn from_json(value: &Value) -> Option<Origin> {
+        let text = |key: &str| Some(value.get(key)?.as_str()?.to_owned());
+        let texts = |key: &str| -> Option<Vec<String>> {
+            value.get(key)?.as_array()?.iter().map(|one| Some(one.as_str()?.to_owned())).collect()
+        };
+        let kinds = [HostKind::Modelled, HostKind::Linux, HostKind::Namespaces];
+        let hosts = match value.get("hosts")? {
+            Value::Null => None,
+            word => Some(kinds.into_iter().find(|kind| word.as_str() == Some(kind.as_str()))?),
+        };
+        let kernel = match value.get("kernel")? {
+            Value::Null => None,
+            name => Some(name.as_str()?.to_owned()),
+        };
+        Some(Origin {
+            source: Source { name: text("name")?, text: text("text")?, folder: PathBuf::from(text("folder")?) },
+            overrides: Overrides {
+                sets: texts("sets")?,
+                hosts,
+                policies: texts("policies")?,
+                kernel,
+                quick: value.get("quick")?.as_bool()?,
+            },
+            seed: value.get("seed")?.as_u64()?,
+            repeats: value.get("repeats")?.as_u64()?.try_into().ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_damage_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = Source { name: "a b.toml".into(), text: "x = \"1\"\n".into(), folder: folder.path().into() };
+        let some = Overrides {
+            sets: vec!["duration=2s".into(), "name=\"x\"".into()],
+            hosts: Some(HostKind::Linux),
+            policies: vec!["tcp".into()],
+            kernel: Some("linux-6.12".into()),
+            quick: true,
+        };
+        for overrides in [Overrides::default(), some] {
+            let origin = Origin::new(&source, &overrides, u64::MAX, 7);
+            origin.write(folder.path()).unwrap();
+            assert_eq!(Origin::read(folder.path()).unwrap(), origin);
+        }
+        fs::write(folder.path().join(FILE), "{\"name\": 1}").unwrap();
+        assert!(matches!(Origin::read(folder.path()), Err(Error::Results(_))));
+    }
+}

@@ -1,0 +1,87 @@
+//! One run in a store: a line that says what file this is, its manifest as a line of JSON, and its outcome as in parts.
+
+use std::io::{self, BufRead, Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::key::Key;
+use crate::part;
+use crate::record::{Job, Outcome, SweepPoint};
+
+const MAGIC: &str = "headway run 1\n";
+
+/// A manifest is a line of at most this many bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// What a run in a store is of: for people and for clearing up. Only the key finds it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredRun {
+    /// The epoch of results in which it was made.
+    pub epoch: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The policy's name.
+    pub policy: String,
+    /// The point of the sweep.
+    pub sweep: SweepPoint,
+    /// The seed.
+    pub seed: u64,
+    /// The repeat, from 0.
+    pub repeat: u32,
+    /// The name of the kernel of kernel hosts, if it had any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    key: String,
+    #[serde(flatten)]
+    run: StoredRun,
+}
+
+pub(super) fn write<W: Write>(key: &Key, run: &StoredRun, outcome: &Outcome, mut writer: W) -> io::Result<()> {
+    writer.write_all(MAGIC.as_bytes())?;
+    let line = Line { key: key.to_string(), run: run.clone() };
+    serde_json::to_writer(&mut writer, &line)?;
+    writer.write_all(b"\n")?;
+    part::write(outcome, writer)
+}
+
+/// Reads the first two lines and leaves the outcome.
+pub(super) fn read_manifest<R: BufRead>(key: &Key, reader: &mut R) -> io::Result<StoredRun> {
+    let mut magic = [0; MAGIC.len()];
+    reader.read_exact(&mut magic)?;
+    if magic != MAGIC.as_bytes() {
+        return Err(invalid("it does not start like a run of a store"));
+    }
+    let mut text = Vec::new();
+    reader.by_ref().take(LONGEST).read_until(b'\n', &mut text)?;
+    if text.pop() != Some(b'\n') {
+        return Err(invalid("its manifest is cut"));
+    }
+    let line: Line = serde_json::from_slice(&text).map_err(|_| invalid("its manifest cannot be read"))?;
+    if line.key != key.to_string() {
+        return Err(invalid("it has the name of another run"));
+    }
+    Ok(line.run)
+}
+
+/// Reads all of it; the outcome becomes that of `job`, whose repeat it must be.
+pub(super) fn read(key: &Key, job: Job, bytes: &[u8]) -> io::Result<Outcome> {
+    let mut rest = bytes;
+    let run = read_manifest(key, &mut rest)?;
+    let mut outcome = part::read(rest)?;
+    if run.repeat != outcome.job.repeat || job.repeat != outcome.job.repeat {
+        return Err(invalid("it is another repeat"));
+    }
+    // The number of a cell is its place in one scenario, and no part of what was run.
+    outcome.job = job;
+    Ok(outcome)
+}
+
+fn invalid(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}

@@ -1,0 +1,116 @@
+"""Sweeps on executors: threads, processes, clusters."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from typing import Any
+
+from headway import _native
+from headway._errors import Error
+
+Job = tuple[int, int]
+"""A run: its cell and its repeat."""
+
+Work = tuple[str, str, list[tuple[str, bytes, bool]], os.PathLike[str], bool]
+
+BATCH_S = 0.5
+"""A batch takes about so long: sending it then costs little, and losing it as well."""
+
+LARGEST = 256
+"""Runs of a batch at most."""
+
+TRIES = 4
+"""A batch is given to workers at most so often, if they are lost."""
+
+# what a process knows of the scenarios that it had runs of; the oldest goes first
+_workers: OrderedDict[str, _native.Worker] = OrderedDict()
+_MOST_WORKERS = 4
+
+
+def run_batch(work: Work, jobs: list[Job]) -> tuple[float, list[bytes]]:
+    """Do `jobs` here: the seconds that they took, and their outcomes."""
+    began = time.monotonic()
+    key = repr(work)
+    worker = _workers.get(key)
+    if worker is None:
+        worker = _native.Worker(work)
+        _workers[key] = worker
+        while len(_workers) > _MOST_WORKERS:
+            _workers.popitem(last=False)
+    outcomes = [worker.run(cell, repeat) for cell, repeat in jobs]
+    return time.monotonic() - began, outcomes
+
+
+def _executor(given: Any) -> tuple[Any, int]:
+    """`given` as an executor, and how many batches it has at a time: more than it has workers."""
+    if callable(getattr(given, "get_executor", None)):
+        cores = sum(given.ncores().values())
+        # every batch anew, also one that was given before
+        return given.get_executor(pure=False), 3 * max(cores, 4)
+    if isinstance(given, Executor) or callable(getattr(given, "submit", None)):
+        workers = getattr(given, "_max_workers", None) or os.cpu_count() or 1
+        return given, 3 * max(workers, 4)
+    raise TypeError(f"executor is a concurrent.futures.Executor or a Dask client, not {type(given).__name__}")
+
+
+def run_on(given: Any, session: _native.Session, told: Callable[[int, int], object] | None) -> bool:
+    """Have the runs that `session` lacks done by `given`; tells `told`. False if that said to stop.
+
+    Whatever a worker's loss takes with it is done again, alone, up to ``TRIES`` times.
+    """
+    executor, most = _executor(given)
+    work = session.work()
+    waiting: deque[tuple[Job, int]] = deque((job, 1) for job in session.missing())
+    flying: dict[Future[tuple[float, list[bytes]]], tuple[list[Job], int]] = {}
+    size = 1
+    goes_on = _tell(told, session)
+    try:
+        while goes_on and (waiting or flying):
+            while waiting and len(flying) < most:
+                jobs, tries = _next(waiting, size)
+                flying[executor.submit(run_batch, work, jobs)] = jobs, tries
+            done, _ = wait(flying, timeout=0.2, return_when=FIRST_COMPLETED)
+            for future in done:
+                jobs, tries = flying.pop(future)
+                try:
+                    seconds, outcomes = future.result()
+                except Error:
+                    raise
+                except (Exception, CancelledError) as lost:
+                    if tries >= TRIES or not _is_loss(lost):
+                        raise
+                    waiting.extendleft((job, tries + 1) for job in reversed(jobs))
+                    continue
+                for outcome in outcomes:
+                    session.take(outcome)
+                each = max(seconds / len(jobs), 1e-6)
+                size = max(1, min(LARGEST, 2 * size, int(BATCH_S / each)))
+            if done:
+                goes_on = _tell(told, session)
+    finally:
+        for future in flying:
+            future.cancel()
+    return goes_on
+
+
+def _next(waiting: deque[tuple[Job, int]], size: int) -> tuple[list[Job], int]:
+    """Take a batch off `waiting`; a run that was lost goes alone, for it may be the reason."""
+    job, tries = waiting.popleft()
+    jobs = [job]
+    while tries == 1 and waiting and len(jobs) < size and waiting[0][1] == 1:
+        jobs.append(waiting.popleft()[0])
+    return jobs, tries
+
+
+def _is_loss(error: BaseException) -> bool:
+    """Whether a worker was lost, and others are there: its executor goes on."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(names & {"CancelledError", "KilledWorker", "CommClosedError", "FutureCancelledError"})
+
+
+def _tell(told: Callable[[int, int], object] | None, session: _native.Session) -> bool:
+    return told is None or told(*session.counts()) is not False
