@@ -8,9 +8,17 @@ from typing import final
 from typing_extensions import CapsuleType
 
 __all__ = [
+    "Ack",
+    "Congestion",
+    "Delivery",
+    "Flow",
     "Folder",
+    "Policies",
+    "Seen",
     "Session",
+    "Sibling",
     "Source",
+    "Start",
     "Table",
     "Worker",
     "bundled",

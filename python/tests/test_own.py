@@ -317,11 +317,11 @@ def test_ctrl_c_ends_a_run_with_a_slow_callback(tmp_path: Path) -> None:
     text.write_text(BASE)
     with subprocess.Popen([sys.executable, program, text], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "asked\n"
+        assert "asked" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         try:
             output, _ = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert output.splitlines()[-1] == "interrupted"
+    assert output.splitlines()[-1].endswith("interrupted")
     assert len(output.splitlines()) < 200
