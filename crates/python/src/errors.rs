@@ -101,10 +101,9 @@ impl From<RunError> for Failure {
             RunError::Results(error) => error.into(),
             RunError::NoPath(..) => Failure::Unplaced(text),
             RunError::Kernels(..) => Failure::Kernel(text),
-            RunError::NotDeterministic(_)
-            | RunError::Undecided(..)
-            | RunError::Own(..)
-            | RunError::NotAsked { .. } => Failure::Other(text),
+            RunError::NotDeterministic(_) | RunError::Undecided(..) | RunError::Own(..) | RunError::NotAsked { .. } => {
+                Failure::Other(text)
+            }
             RunError::Interrupted { done, total } => Failure::Interrupted(text, Some((done, total)), None),
             RunError::Aborted => Failure::Interrupted(text, None, None),
         }
