@@ -15,15 +15,11 @@ const SMALL: &str = include_str!("../../scenario/tests/small.toml");
 fn text(points: &str, policies: &[&str]) -> String {
     let (head, _) = SMALL.split_once("[[policy]]").unwrap();
     let head = head.replace("repeats", "# repeats");
-    let policies: String = policies
-        .iter()
-        .map(|name| {
-            let recovery = if *name == "sack" { "sack" } else { "new-reno" };
-            format!(
-                "[[policy]]\nname = \"{name}\"\ntransport = {{ kind = \"tcp\", recovery = \"{recovery}\", min-rto = \"$rto\" }}\n"
-            )
-        })
-        .collect();
+    let of = |name: &&str| {
+        let transport = format!("kind = \"tcp\", recovery = \"{name}\", min-rto = \"$rto\"");
+        format!("[[policy]]\nname = \"{name}\"\ntransport = {{ {transport} }}\n")
+    };
+    let policies = policies.iter().map(of).collect::<Vec<_>>().concat();
     format!("{head}\n{policies}\n[sweep]\nrto = [{points}]\n")
 }
 
