@@ -93,18 +93,14 @@ pub enum Error {
         path: PathBuf,
     },
     /// Shards of different runs.
-    #[error("{} and {} are not shards of the same: {what} is {one} in the first, {other} in the second", first.display(), second.display())]
+    #[error("{} and {} are not shards of the same: {what} is {} in the first, {} in the second", folders[0].display(), folders[1].display(), values[0], values[1])]
     OtherShard {
-        /// A shard.
-        first: PathBuf,
-        /// Another.
-        second: PathBuf,
+        /// Two shards.
+        folders: Box<[PathBuf; 2]>,
         /// What differs.
-        what: String,
-        /// In the first.
-        one: String,
-        /// In the second.
-        other: String,
+        what: &'static str,
+        /// In each of them.
+        values: Box<[String; 2]>,
     },
     /// One shard twice.
     #[error("{} and {} are both shard {shard}", first.display(), second.display())]

@@ -95,9 +95,9 @@ fn check(shards: &[(Shard, Unfinished)]) -> Result<(), Error> {
         return Err(headway_results::Error::Mismatch { path: first.path.clone(), what, found, expected }.into());
     }
     for (_, other) in &shards[1..] {
-        if let Some((what, one, other_value)) = difference(&first.manifest, &other.manifest) {
-            let (first, second) = (first.path.clone(), other.path.clone());
-            return Err(Error::OtherShard { first, second, what: what.to_owned(), one, other: other_value });
+        if let Some((what, values)) = difference(&first.manifest, &other.manifest) {
+            let folders = Box::new([first.path.clone(), other.path.clone()]);
+            return Err(Error::OtherShard { folders, what, values: Box::new(values) });
         }
     }
     let mut paths: BTreeMap<u32, &Path> = BTreeMap::new();
@@ -122,7 +122,7 @@ fn check(shards: &[(Shard, Unfinished)]) -> Result<(), Error> {
 }
 
 /// The first thing that two shards of one run have alike and these do not.
-fn difference(one: &Manifest, other: &Manifest) -> Option<(&'static str, String, String)> {
+fn difference(one: &Manifest, other: &Manifest) -> Option<(&'static str, [String; 2])> {
     let values = |manifest: &Manifest| {
         [
             ("the version", manifest.version.clone()),
@@ -135,7 +135,7 @@ fn difference(one: &Manifest, other: &Manifest) -> Option<(&'static str, String,
         ]
     };
     let pairs = values(one).into_iter().zip(values(other));
-    pairs.map(|((what, one), (_, other))| (what, one, other)).find(|(_, one, other)| one != other)
+    pairs.map(|((what, one), (_, other))| (what, [one, other])).find(|(_, values)| values[0] != values[1])
 }
 
 /// Copies all files below `from`.

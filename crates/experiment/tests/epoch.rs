@@ -1,5 +1,6 @@
 //! Digests of a few runs: when they change, the epoch of results does (CONTRIBUTING, "Compare results").
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,7 +65,7 @@ fn digests() -> String {
         let document = Document::parse_with(&text, name, &overrides).unwrap_or_else(|problems| panic!("{problems}"));
         let experiment = Experiment::new(&document, &folder()).unwrap_or_else(|problems| panic!("{problems}"));
         let options = Options { seed: 1, threads: 1, verify: false, kernel: None, abort: Arc::default() };
-        for cell in [0, experiment.scenario.policy.len() - 1] {
+        for cell in BTreeSet::from([0, experiment.scenario.policy.len() - 1]) {
             let outcome =
                 experiment.outcome(Job { cell: cell as u32, repeat: 1 }, Path::new("."), &options, 0).unwrap();
             let policy = &experiment.cells()[cell].policy;

@@ -15,15 +15,11 @@ const SMALL: &str = include_str!("../../scenario/tests/small.toml");
 fn text(points: &str, policies: &[&str]) -> String {
     let (head, _) = SMALL.split_once("[[policy]]").unwrap();
     let head = head.replace("repeats", "# repeats");
-    let policies: String = policies
-        .iter()
-        .map(|name| {
-            let recovery = if *name == "sack" { "sack" } else { "new-reno" };
-            format!(
-                "[[policy]]\nname = \"{name}\"\ntransport = {{ kind = \"tcp\", recovery = \"{recovery}\", min-rto = \"$rto\" }}\n"
-            )
-        })
-        .collect();
+    let of = |name: &&str| {
+        let transport = format!("kind = \"tcp\", recovery = \"{name}\", min-rto = \"$rto\"");
+        format!("[[policy]]\nname = \"{name}\"\ntransport = {{ {transport} }}\n")
+    };
+    let policies = policies.iter().map(of).collect::<Vec<_>>().concat();
     format!("{head}\n{policies}\n[sweep]\nrto = [{points}]\n")
 }
 
@@ -42,7 +38,7 @@ fn run(text: &str, place: &Path, name: &str, request: &Request) -> Finished {
 }
 
 fn same(place: &Path, one: &str, other: &str) {
-    for file in ["flows.parquet", "series.parquet", "summary.csv"] {
+    for file in ["flows.parquet", "series.parquet", "links.parquet", "summary.csv"] {
         let [one, other] = [one, other].map(|name| std::fs::read(place.join(name).join(file)).unwrap());
         assert!(one == other, "{file}");
     }
@@ -94,8 +90,8 @@ fn files_count_by_what_is_in_them() {
     let place = tempfile::tempdir().unwrap();
     let place = place.path();
     let store = place.join("store");
-    let cdf = |text: &str| std::fs::write(place.join("sizes.cdf"), text).unwrap();
-    cdf("1000 0.5\n2000 1\n");
+    let cdf = |rows: &str| std::fs::write(place.join("sizes.cdf"), format!("bytes,cumulative\n{rows}")).unwrap();
+    cdf("1000,0.5\n2000,1\n");
     let (head, rest) = SMALL.split_once("size = ").unwrap();
     let (_, rest) = rest.split_once('\n').unwrap();
     let text = format!("{head}size = {{ kind = \"cdf\", file = \"sizes.cdf\" }}\n{rest}");
@@ -103,9 +99,9 @@ fn files_count_by_what_is_in_them() {
     let count = |name| counts(&run(&text, place, name, &all));
     let (_, runs) = count("a");
     assert_eq!((count("b"), runs > 0), ((runs, 0), true));
-    cdf("1000 0.5\n3000 1\n");
+    cdf("1000,0.5\n3000,1\n");
     assert_eq!(count("c"), (0, runs));
-    cdf("1000 0.5\n2000 1\n");
+    cdf("1000,0.5\n2000,1\n");
     assert_eq!(count("d"), (runs, 0));
     same(place, "a", "d");
 }
@@ -160,22 +156,19 @@ fn the_text_of_a_cell_decides_its_outcome() {
         let document = Document::parse_with(&text, name, &overrides).unwrap_or_else(|problems| panic!("{problems}"));
         let experiment = Experiment::new(&document, &folder).unwrap_or_else(|problems| panic!("{problems}"));
         let policies = experiment.scenario.policy.len();
-        let cells = experiment.cells().len();
-        // The last of the first point, and one in the middle.
-        for cell in [policies - 1, cells / 2] {
-            let point = &document.points()[cell / policies];
-            let record = document.scenario(point).unwrap();
-            let own = CellText::new(&record).of(cell % policies);
-            let alone = Document::parse(&own, "cell.toml", &[]).unwrap_or_else(|problems| panic!("{problems}\n{own}"));
-            let alone = Experiment::new(&alone, &folder).unwrap_or_else(|problems| panic!("{problems}\n{own}"));
-            let of = |experiment: &Experiment, cell: usize| {
-                let job = Job { cell: cell as u32, repeat: 1 };
-                experiment.outcome(job, Path::new("."), &options(5), 0).unwrap()
-            };
-            let here = of(&experiment, cell);
-            assert_eq!(of(&alone, 0), Outcome { job: Job { cell: 0, repeat: 1 }, ..here.clone() }, "{name}, {cell}");
-            seen += here.flows.len();
-        }
+        let cell = experiment.cells().len() / 2;
+        let point = &document.points()[cell / policies];
+        let record = document.scenario(point).unwrap();
+        let own = CellText::new(&record).of(cell % policies);
+        let alone = Document::parse(&own, "cell.toml", &[]).unwrap_or_else(|problems| panic!("{problems}\n{own}"));
+        let alone = Experiment::new(&alone, &folder).unwrap_or_else(|problems| panic!("{problems}\n{own}"));
+        let of = |experiment: &Experiment, cell: usize| {
+            let job = Job { cell: cell as u32, repeat: 1 };
+            experiment.outcome(job, Path::new("."), &options(5), 0).unwrap()
+        };
+        let here = of(&experiment, cell);
+        assert_eq!(of(&alone, 0), Outcome { job: Job { cell: 0, repeat: 1 }, ..here.clone() }, "{name}, {cell}");
+        seen += here.flows.len();
     }
     assert!(seen > 100, "{seen} flows");
 }
@@ -185,7 +178,6 @@ fn the_text_of_a_cell_decides_its_outcome() {
 fn workers_give_what_runs_here_give() {
     let place = tempfile::tempdir().unwrap();
     let place = place.path();
-    std::fs::write(place.join("sizes.cdf"), "1000 0.5\n2000 1\n").unwrap();
     let text = text("\"200ms\", \"300ms\"", &["sack", "new-reno"]);
     run(&text, place, "here", &request(None, 2));
 

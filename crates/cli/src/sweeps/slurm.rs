@@ -42,7 +42,7 @@ pub fn slurm(args: &SlurmArgs) -> Result<(), Failure> {
 fn script(args: &SlurmArgs, name: &str, out: &str) -> String {
     let SlurmArgs { shards, cpus, .. } = args;
     let how = behind(&args.how.words());
-    let store = args.how.store.store.iter().map(|path| format!(" --store {}", quoted(path))).collect::<String>();
+    let store = args.how.store.store.as_ref().map(|path| format!(" --store {}", quoted(path))).unwrap_or_default();
     let extra = behind(&args.sbatch);
     let mut text = String::from("#!/bin/bash\n");
     for line in [

@@ -150,7 +150,10 @@ fn verify(args: &StoreLsArgs) -> Result<(), Failure> {
         let damaged: Vec<_> = damaged.iter().map(one).collect();
         terminal::data(&format!("{}\n", json!({ "runs": keys.len(), "damaged": damaged })))?;
     } else {
-        let mut text: String = damaged.iter().map(|(key, reason)| format!("{key}: {reason}\n")).collect();
+        let mut text = String::new();
+        for (key, reason) in &damaged {
+            let _ = writeln!(text, "{key}: {reason}");
+        }
         let _ = writeln!(text, "{} runs, {} damaged", keys.len(), damaged.len());
         terminal::data(&text)?;
     }

@@ -191,7 +191,9 @@ echo 7
 
     place.write("bin/sbatch", SBATCH);
     std::fs::set_permissions(place.path("bin/sbatch"), PermissionsExt::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", place.path("bin").display(), std::env::var("PATH").unwrap());
+    let mut path = vec![place.path("bin")];
+    path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap()));
+    let path = std::env::join_paths(path).unwrap();
     let run = || {
         let mut command = std::process::Command::new("bash");
         command.arg("tiny.slurm").current_dir(place.0.path()).env("PATH", &path);
