@@ -9,8 +9,10 @@ from typing_extensions import CapsuleType
 
 __all__ = [
     "Folder",
+    "Session",
     "Source",
     "Table",
+    "Worker",
     "bundled",
     "command",
     "from_toml",
@@ -204,6 +206,7 @@ def run(
     progress: Callable[[int, int], object] | None,
     own: Policies | None = None,
 ) -> tuple[Path, str | None]: ...
+
 class Session:
     def __new__(
         cls,

@@ -177,7 +177,8 @@ impl From<headway_experiment::Error> for Failure {
             | Error::OtherShard { .. }
             | Error::ShardTwice { .. }
             | Error::NoFolder { .. }
-            | Error::OtherFile { .. } | Error::Read { .. } => Failure::usage(text),
+            | Error::OtherFile { .. }
+            | Error::Read { .. } => Failure::usage(text),
             Error::TooManyFolders { .. } => Failure::environment(format!("{text}; name another with --out")),
         }
     }

@@ -141,7 +141,9 @@ pub(crate) struct Files {
 impl Files {
     /// These, by name, each with its content and whether it is a program.
     pub fn of(files: impl Iterator<Item = (String, Vec<u8>, bool)>) -> Files {
-        let inside = |name: &str| Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let inside = |name: &str| {
+            Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        };
         let files = files.filter(|(name, ..)| inside(name));
         let kept = files.map(|(name, bytes, executable)| (name, Kept { bytes, executable })).collect();
         Files { kept, outside: Vec::new() }

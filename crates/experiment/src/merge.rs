@@ -21,7 +21,12 @@ const CAPTURES: &str = "captures";
 ///
 /// # Errors
 /// If something is missing or does not belong together: then nothing was written; or if the folder cannot be written.
-pub fn merge(folders: &[PathBuf], destination: &Destination, command: &[String], no_report: bool) -> Result<Session, Error> {
+pub fn merge(
+    folders: &[PathBuf],
+    destination: &Destination,
+    command: &[String],
+    no_report: bool,
+) -> Result<Session, Error> {
     let shards = folders.iter().map(|path| look(path)).collect::<Result<Vec<_>, Error>>()?;
     check(&shards)?;
     let first = &shards[0].1;

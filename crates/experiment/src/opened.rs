@@ -60,7 +60,6 @@ impl std::fmt::Display for Extent {
     }
 }
 
-
 /// A run whose folder is there.
 #[derive(Debug)]
 pub struct Opened {

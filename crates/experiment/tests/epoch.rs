@@ -65,7 +65,8 @@ fn digests() -> String {
         let experiment = Experiment::new(&document, &folder()).unwrap_or_else(|problems| panic!("{problems}"));
         let options = Options { seed: 1, threads: 1, verify: false, kernel: None, abort: Arc::default() };
         for cell in [0, experiment.scenario.policy.len() - 1] {
-            let outcome = experiment.outcome(Job { cell: cell as u32, repeat: 1 }, Path::new("."), &options, 0).unwrap();
+            let outcome =
+                experiment.outcome(Job { cell: cell as u32, repeat: 1 }, Path::new("."), &options, 0).unwrap();
             let policy = &experiment.cells()[cell].policy;
             let _ = writeln!(lines, "{name} {policy} {}", digest(&outcome));
         }

@@ -49,7 +49,7 @@ pub fn run(
     let overrides = source.overrides.clone();
     let no_report = !report;
     let own = own.map_or_else(Default::default, |own| own.get().registry.clone());
-    let request = Request { overrides, seed, repeats, threads, verify, command, no_report, own };
+    let request = Request { overrides, seed, repeats, threads, verify, command, no_report, own, ..Request::default() };
     let opened = py.detach(|| {
         let planned = Planned::new(&source.source, destination, &request)?;
         planned.open(&mut |_| {})

@@ -59,8 +59,7 @@ impl Session {
             other => return Err(PyValueError::new_err(format!("no such place: {other:?}"))),
         };
         let (overrides, no_report) = (source.overrides.clone(), !report);
-        let request =
-            Request { overrides, seed, repeats, verify, command, no_report, store, ..Request::default() };
+        let request = Request { overrides, seed, repeats, verify, command, no_report, store, ..Request::default() };
         let session = py.detach(|| -> Result<_, Failure> {
             let planned = Planned::new(&source.source, destination, &request)?;
             Ok(planned.open(&mut |_| {})?.begin()?)

@@ -17,7 +17,9 @@ pub fn place(args: &RunArgs) -> Result<Place<'_>, Failure> {
         (None, Some(path)) if path.join("manifest.json").exists() => Ok(Place::Resume(path)),
         (None, Some(path)) => Ok(Place::New(path)),
         (None, None) if args.how.store.path().is_some() => Ok(Place::Store),
-        (None, None) => Err(Failure::usage("a shard needs a folder for its runs").help("name one with --out or --store")),
+        (None, None) => {
+            Err(Failure::usage("a shard needs a folder for its runs").help("name one with --out or --store"))
+        }
     }
 }
 
@@ -58,7 +60,9 @@ pub fn close(ran: &Ran, args: &RunArgs) -> Result<(), Failure> {
             (Some(_), _) => terminal::say("when all shards are there: headway merge DIR… --out RESULTS"),
             (None, Some(file)) => {
                 let (file, how) = (quoted(file), behind(&args.how.words()));
-                terminal::say(&format!("when all shards are done: headway run {file}{how} --store {place} --out RESULTS"));
+                terminal::say(&format!(
+                    "when all shards are done: headway run {file}{how} --store {place} --out RESULTS"
+                ));
             }
             (None, None) => {}
         }

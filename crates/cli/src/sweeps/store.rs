@@ -157,7 +157,8 @@ fn verify(args: &StoreLsArgs) -> Result<(), Failure> {
     if damaged.is_empty() {
         return Ok(());
     }
-    let help = "they are computed again when they are asked for; `headway store gc` removes those whose beginning is damaged";
+    let help =
+        "they are computed again when they are asked for; `headway store gc` removes those whose beginning is damaged";
     Err(Failure::check("the store has damaged runs").help(help))
 }
 

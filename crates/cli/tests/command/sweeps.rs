@@ -116,7 +116,11 @@ fn shards_merge_to_the_bytes_of_one_run() {
     let parts = place.path("shards/2/parts");
     let part = names(&parts).into_iter().find(|name| name.ends_with("part")).unwrap();
     std::fs::remove_file(parts.join(part)).unwrap();
-    place.fails(2, &["merge", "shards", "--out", "no"], &["shard 2/4 in shards/2 has ", "headway run --resume shards/2"]);
+    place.fails(
+        2,
+        &["merge", "shards", "--out", "no"],
+        &["shard 2/4 in shards/2 has ", "headway run --resume shards/2"],
+    );
     place.ok(&["run", "--resume", "shards/2"]);
     place.ok(&["merge", "shards", "--out", "mended"]);
     assert!(place.same_results("whole", "mended"));
@@ -168,7 +172,16 @@ echo 7
     let place = Place::new();
     place.ok(&["run", "tiny.toml", "--quick", "--out", "whole"]);
     let script = place.ok(&[
-        "slurm", "tiny.toml", "--quick", "--shards", "3", "--cpus", "2", "--out", "results/tiny", "--sbatch",
+        "slurm",
+        "tiny.toml",
+        "--quick",
+        "--shards",
+        "3",
+        "--cpus",
+        "2",
+        "--out",
+        "results/tiny",
+        "--sbatch",
         "--partition=short queue",
     ]);
     place.write("tiny.slurm", &script);
@@ -192,7 +205,10 @@ echo 7
     assert!(place.same_results("whole", "results/tiny"));
     assert_eq!(lasting(&place, "whole"), lasting(&place, "results/tiny"));
     let submitted = place.read("submitted");
-    assert!(submitted.contains("--dependency=afterok:7 ") && submitted.contains("--partition=short queue"), "{submitted}");
+    assert!(
+        submitted.contains("--dependency=afterok:7 ") && submitted.contains("--partition=short queue"),
+        "{submitted}"
+    );
 
     // What cannot work is told when the script is made.
     let wrong = |args: &[&str], words: &[&str]| _ = place.fails(2, &[&["slurm"], args].concat(), words);

@@ -64,7 +64,12 @@ fn a_run_is_found_by_its_key_as_any_cell() {
     let all = entries(&store);
     assert_eq!((all.len(), all[0].key, all[0].run.clone()), (1, key("a"), Ok(run(0))));
     let mut files = 0;
-    store.files(&mut |_| { files += 1; Ok(()) }).unwrap();
+    store
+        .files(&mut |_| {
+            files += 1;
+            Ok(())
+        })
+        .unwrap();
     assert_eq!(files, 1);
 }
 
