@@ -4,6 +4,7 @@ Warnings are errors: a link that leads nowhere, a page in no index, a formula th
 """
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 
@@ -28,6 +29,8 @@ def main() -> int:
         parser.error(f"{options.headway} is not there: build it first (cargo build), or name another with --headway")
     sources = options.stage or options.out.with_name(options.out.name + "-source")
     stage.stage(ROOT, sources, options.headway.resolve())
+    if (options.out / "objects.inv").is_file():  # an earlier site: pages that are gone must not stay
+        shutil.rmtree(options.out)
     cache = options.out.with_name(options.out.name + "-cache")
     arguments = ["-q", "-W", "--keep-going", "-E", "-j", "auto", "-c", str(HERE), "-d", str(cache), "-b", "html"]
     return build_main([*arguments, str(sources), str(options.out)])

@@ -20,9 +20,8 @@ def pages() -> dict[str, str]:
     """Return the pages by the names of their files, `index.md` first; none where the package is not installed."""
     try:
         package = importlib.import_module("headway")
-    except ImportError:
-        return {}
-    if not hasattr(package, "Scenario"):
+    except ImportError as error:
+        print(f"no reference of the Python package, which is not installed here: {error}")
         return {}
     listed = "\n".join(f"| [{name}]({name}.md) | {text} |" for name, text in MODULES.items())
     names = "\n".join(MODULES)

@@ -215,8 +215,6 @@ def made_pages(root: Path, headway: Path) -> dict[str, str]:
             f"The site shows them as they are kept.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
         )
     api = python_api.pages()
-    if not api:
-        print("the Python package is not installed here, so the site has no reference of it (pip install .)")
     return made | {f"reference/python/{name}": text for name, text in api.items()}
 
 
