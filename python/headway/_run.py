@@ -13,6 +13,7 @@ from pathlib import Path
 
 from headway import _native
 from headway._errors import Interrupted
+from headway._own import CongestionControl, Judge, policies
 from headway._progress import Meter, listener
 from headway._result import Result
 from headway._sweep import run_on
@@ -99,10 +100,14 @@ def sweep_scenario(
     progress: bool | Callable[[int, int], object] | None,
     executor: object,
     store: str | os.PathLike[str] | None,
+    controls: Mapping[str, type[CongestionControl]] | None = None,
+    judges: Mapping[str, type[Judge]] | None = None,
 ) -> Result:
     """Run `source` on `executor`, or on threads, with the runs that `store` has taken from there."""
     checked = {name: _number(name, value) for name, value in settings.items()}
     told = listener(progress)
+    classes = policies(controls, judges)
+    own = None if classes is None else (dict(controls or {}), dict(judges or {}))
     owned = Path(tempfile.mkdtemp(prefix="headway-")) if out is None else None
     path = Path(out) if owned is None and out is not None else Path(owned or "") / "results"
     try:
@@ -116,13 +121,14 @@ def sweep_scenario(
             report=owned is None,
             store=None if store is None else Path(store),
             command=[],
+            own=classes,
         )
         with told if isinstance(told, Meter) else nullcontext():
             if executor is None:
                 with ThreadPoolExecutor(checked["threads"]) as threads:
-                    whole = run_on(threads, session, told)
+                    whole = run_on(threads, session, told, own)
             else:
-                whole = run_on(executor, session, told)
+                whole = run_on(executor, session, told, own)
         if not whole:
             done, total = session.counts()
             raise Interrupted(f"interrupted after {done} of {total} runs", done, total, None if owned else path)

@@ -604,7 +604,8 @@ def sweep(
         Where runs take place: processes, or a cluster whose workers have this version of Headway; None for threads of
         this process. Results do not depend on it.
     store : path-like or None
-        A store of runs: those that are there are not done again.
+        A store of runs: those that are there are not done again. Runs with `controls` or `judges` are not kept in one,
+        since code is not compared; executors get the classes by reference, so their modules must be there.
 
     Returns
     -------
@@ -629,7 +630,14 @@ def sweep(
         return varied.run(
             out, seed=seed, repeats=repeats, threads=threads, progress=progress, controls=controls, judges=judges
         )
-    if controls or judges:
-        raise ScenarioError("congestion controls and judges of this program run in this process, and are in no store")
     settings = {"seed": seed, "repeats": repeats, "threads": threads}
-    return sweep_scenario(varied._source, out, settings, progress=progress, executor=executor, store=store)
+    return sweep_scenario(
+        varied._source,
+        out,
+        settings,
+        progress=progress,
+        executor=executor,
+        store=store,
+        controls=controls,
+        judges=judges,
+    )

@@ -11,11 +11,15 @@ from typing import Any
 
 from headway import _native
 from headway._errors import Error
+from headway._own import CongestionControl, Judge, policies
 
 Job = tuple[int, int]
 """A run: its cell and its repeat."""
 
 Work = tuple[str, str, list[tuple[str, bytes, bool]], os.PathLike[str], bool]
+
+Own = tuple[dict[str, type[CongestionControl]], dict[str, type[Judge]]]
+"""Controls and judges of the caller, by name: classes are pickled by reference."""
 
 BATCH_S = 0.5
 """A batch takes about so long: sending it then costs little, and losing it as well."""
@@ -27,18 +31,19 @@ TRIES = 4
 """A batch is given to workers at most so often, if they are lost."""
 
 # what a process knows of the scenarios that it had runs of; the oldest goes first
-_workers: OrderedDict[str, _native.Worker] = OrderedDict()
+_workers: OrderedDict[str, tuple[Own | None, _native.Worker]] = OrderedDict()
 _MOST_WORKERS = 4
 
 
-def run_batch(work: Work, jobs: list[Job]) -> tuple[float, list[bytes]]:
-    """Do `jobs` here: the seconds that they took, and their outcomes."""
+def run_batch(work: Work, jobs: list[Job], own: Own | None = None) -> tuple[float, list[bytes]]:
+    """Do `jobs` here, with the caller's classes: the seconds that they took, and their outcomes."""
     began = time.monotonic()
     key = repr(work)
-    worker = _workers.get(key)
-    if worker is None:
-        worker = _native.Worker(work)
-        _workers[key] = worker
+    known, worker = _workers.get(key, (None, None))
+    # a class may have been changed under its name
+    if worker is None or known != own:
+        worker = _native.Worker(work, None if own is None else policies(*own))
+        _workers[key] = own, worker
         while len(_workers) > _MOST_WORKERS:
             _workers.popitem(last=False)
     outcomes = [worker.run(cell, repeat) for cell, repeat in jobs]
@@ -57,7 +62,9 @@ def _executor(given: Any) -> tuple[Any, int]:
     raise TypeError(f"executor is a concurrent.futures.Executor or a Dask client, not {type(given).__name__}")
 
 
-def run_on(given: Any, session: _native.Session, told: Callable[[int, int], object] | None) -> bool:
+def run_on(
+    given: Any, session: _native.Session, told: Callable[[int, int], object] | None, own: Own | None = None
+) -> bool:
     """Have the runs that `session` lacks done by `given`; tells `told`. False if that said to stop.
 
     Whatever a worker's loss takes with it is done again, alone, up to ``TRIES`` times.
@@ -72,7 +79,7 @@ def run_on(given: Any, session: _native.Session, told: Callable[[int, int], obje
         while goes_on and (waiting or flying):
             while waiting and len(flying) < most:
                 jobs, tries = _next(waiting, size)
-                flying[executor.submit(run_batch, work, jobs)] = jobs, tries
+                flying[executor.submit(run_batch, work, jobs, own)] = jobs, tries
             done, _ = wait(flying, timeout=0.2, return_when=FIRST_COMPLETED)
             for future in done:
                 jobs, tries = flying.pop(future)

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import textwrap
 import traceback
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -325,3 +327,29 @@ def test_ctrl_c_ends_a_run_with_a_slow_callback(tmp_path: Path) -> None:
             process.kill()
     assert output.splitlines()[-1].endswith("interrupted")
     assert len(output.splitlines()) < 200
+
+
+def test_a_sweep_on_processes_gives_the_bytes_of_one_on_threads() -> None:
+    scenario = headway.Scenario.parse(BASE)
+    values = {"topology.link.delay": ["10us", "30us"]}
+    here = headway.sweep(scenario, values, repeats=1, controls={"mine": Reno})
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        there = headway.sweep(scenario, values, repeats=1, controls={"mine": Reno}, executor=processes)
+        assert _rows(here, "own") == _rows(there, "own") != []
+        with pytest.raises(ZeroDivisionError) as caught:
+            headway.sweep(scenario, values, repeats=1, controls={"mine": Divides}, executor=processes)
+    assert "congestion control `mine` failed in on_ack" in "".join(traceback.format_exception(caught.value))
+
+
+def test_runs_with_own_policies_are_not_kept_in_a_store(tmp_path: Path) -> None:
+    scenario = headway.Scenario.parse(BASE).with_policies("own")
+    made: list[int] = []
+
+    class Counts(Reno):
+        def __init__(self) -> None:
+            super().__init__()
+            made.append(self.flow.id)
+
+    for _ in range(2):
+        headway.sweep(scenario, repeats=1, controls={"mine": Counts}, store=tmp_path / "store")
+    assert made[: len(made) // 2] == made[len(made) // 2 :] != []

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use headway_control::own::Registry;
 use headway_results::Job;
 use tempfile::TempDir;
 
@@ -48,18 +49,19 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Checks and builds the scenario, and finds the kernel if it has kernel hosts.
+    /// Checks and builds the scenario, and finds the kernel if it has kernel hosts. `own` has the congestion controls and
+    /// judges that the program gives: they do not travel with the work.
     ///
     /// # Errors
     /// If it is wrong here: a kernel or a file is missing, or the version is another.
-    pub fn new(work: &Work) -> Result<Worker, Error> {
+    pub fn new(work: &Work, own: &Registry) -> Result<Worker, Error> {
         let folder = tempfile::tempdir().map_err(|source| Error::Write { path: std::env::temp_dir(), source })?;
         let files = crate::files::Files::of(work.files.iter().cloned());
         files.keep_in(folder.path())?;
-        let own = if work.files.is_empty() { work.folder.clone() } else { folder.path().to_path_buf() };
-        let source = Source { name: work.name.clone(), text: work.text.clone(), folder: own };
+        let beside = if work.files.is_empty() { work.folder.clone() } else { folder.path().to_path_buf() };
+        let source = Source { name: work.name.clone(), text: work.text.clone(), folder: beside };
         let document = source.parse(&headway_scenario::Overrides::default())?;
-        let experiment = Experiment::new(&document, &source.folder)?;
+        let experiment = Experiment::with_own(&document, &source.folder, own)?;
         let image = find_image(&experiment)?;
         let kernel = image.map(|image| KernelOptions { image, processors: processors() });
         let (seed, abort) = (experiment.scenario.seed, Arc::new(AtomicBool::new(false)));

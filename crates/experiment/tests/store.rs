@@ -187,7 +187,7 @@ fn workers_give_what_runs_here_give() {
     };
     let mut session = begin("there");
     let work: Work = session.work(place.into());
-    let worker = Worker::new(&work).unwrap();
+    let worker = Worker::new(&work, &headway_experiment::own::Registry::default()).unwrap();
     let missing = session.missing();
     assert_eq!(missing.len(), 8);
     for &job in missing.iter().rev() {

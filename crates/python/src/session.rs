@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::Failure;
+use crate::own::Policies;
 use crate::source::Source;
 
 /// A scenario as it goes to workers: name, text, files (path, content, whether it is a program), folder, verify.
@@ -39,7 +40,7 @@ impl Session {
 impl Session {
     /// Opens the folder `path`, which is new (`"new"`) or that of an interrupted run (`"resume"`).
     #[new]
-    #[pyo3(signature = (source, place, path, *, seed, repeats, verify, report, store, command))]
+    #[pyo3(signature = (source, place, path, *, seed, repeats, verify, report, store, command, own=None))]
     #[expect(clippy::too_many_arguments, reason = "the settings of a run, given by the package alone")]
     fn new(
         py: Python<'_>,
@@ -52,6 +53,7 @@ impl Session {
         report: bool,
         store: Option<PathBuf>,
         command: Vec<String>,
+        own: Option<Bound<'_, Policies>>,
     ) -> PyResult<Session> {
         let destination = match place {
             "new" => Destination::New(path.clone()),
@@ -59,7 +61,8 @@ impl Session {
             other => return Err(PyValueError::new_err(format!("no such place: {other:?}"))),
         };
         let (overrides, no_report) = (source.overrides.clone(), !report);
-        let request = Request { overrides, seed, repeats, verify, command, no_report, store, ..Request::default() };
+        let own = own.map_or_else(Default::default, |own| own.get().registry.clone());
+        let request = Request { overrides, seed, repeats, verify, command, no_report, store, own, ..Request::default() };
         let session = py.detach(|| -> Result<_, Failure> {
             let planned = Planned::new(&source.source, destination, &request)?;
             Ok(planned.open(&mut |_| {})?.begin()?)
@@ -117,12 +120,14 @@ pub struct Worker(headway_experiment::Worker);
 
 #[pymethods]
 impl Worker {
-    /// Checks and builds the scenario of `work`, which [`Session::work`] gave.
+    /// Checks and builds the scenario of `work`, which [`Session::work`] gave, with the caller's policies.
     #[new]
-    fn new(py: Python<'_>, work: Work) -> PyResult<Worker> {
+    #[pyo3(signature = (work, own=None))]
+    fn new(py: Python<'_>, work: Work, own: Option<Bound<'_, Policies>>) -> PyResult<Worker> {
+        let own = own.map_or_else(Default::default, |own| own.get().registry.clone());
         let (name, text, files, folder, verify) = work;
         let work = headway_experiment::Work { name, text, files, folder, verify };
-        Ok(Worker(py.detach(|| headway_experiment::Worker::new(&work)).map_err(Failure::from)?))
+        Ok(Worker(py.detach(|| headway_experiment::Worker::new(&work, &own)).map_err(Failure::from)?))
     }
 
     /// The outcome of a run, for [`Session::take`].
