@@ -78,6 +78,12 @@ fidelity: ## How far the model is from Linux, point by point: docs/fidelity.md
 echarts: ## The custom build of Apache ECharts that reports embed, anew (needs npm)
 	cd crates/report/assets/echarts && npm ci --no-fund --no-audit --ignore-scripts --silent && npm run --silent build
 
+pictures: venv ## The picture of a report in README, anew, in docs/pictures (needs Chromium)
+	cargo build --release --quiet
+	rm -rf target/pictures
+	target/release/headway run scenarios/lanes-l7-queue-buildup.toml --quiet --out target/pictures/run >/dev/null
+	$(PYTHON) docs/pictures/make.py target/pictures/run/report.html
+
 demo-kernel: ## From nothing to a table: queue build-up with Linux' own TCP and MPTCP, and with the model
 	cargo build --release --quiet
 	target/release/headway kernel build

@@ -83,6 +83,18 @@ def test_what_a_merge_leaves_behind_is_found(text: str, fault: str) -> None:
     assert faults("~~~~text\n" + text + "~~~~\n") == []
 
 
+def test_the_readme_shows_a_report_and_how_it_is_made() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (name,) = re.findall(r"!\[[^\]]{40,}\]\(([^)]+)\)", text)
+    picture = (ROOT / name).read_bytes()
+    assert picture.startswith(b"\x89PNG\r\n")
+    assert len(picture) < 300_000
+    assert "`make pictures`" in text
+    assert re.search(
+        r"^pictures:.*\n(\t.*\n)*\t.*docs/pictures/make\.py", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
+
+
 def test_each_dependency_has_one_line() -> None:
     text = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
     names = re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
