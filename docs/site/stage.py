@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import commands
+import outputs
 import python_api
 import schema
 
@@ -117,8 +118,8 @@ def rewritten(text: str, source: str, staged: str, root: Path) -> str:
 
 
 def rewritten_notebook(notebook: Path, root: Path) -> str:
-    """A notebook with the links of its text as they are in the site."""
-    content = json.loads(notebook.read_text(encoding="utf-8"))
+    """A notebook with its outputs, and with the links of its text as they are in the site."""
+    content = outputs.with_outputs(notebook, root / "target/notebooks")
     for cell in content["cells"]:
         if cell["cell_type"] == "markdown":
             text = "".join(cell["source"])
@@ -206,12 +207,13 @@ def made_pages(root: Path, headway: Path) -> dict[str, str]:
     made = {f"reference/keys/{name}": text for name, text in schema.pages(json.loads(printed)).items()}
     made |= {f"reference/commands/{name}": text for name, text in commands.pages(headway).items()}
     made |= {f"bundled/{name}": text for name, text in scenario_pages(root, headway).items()}
-    notebooks = [notebook.stem for notebook in sorted((root / NOTEBOOKS).glob("*.ipynb"))]
-    if notebooks:
-        listed = "\n".join(notebooks)
+    names = [notebook.stem for notebook in sorted((root / NOTEBOOKS).glob("*.ipynb"))]
+    if names:
+        listed = "\n".join(names)
         made["notebooks/index.md"] = (
             "# Notebooks\n\nThe notebooks of `python/notebooks`, which the tests of the package run. "
-            f"The site shows them as they are kept.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+            "The outputs are those of a run when the site was built.\n\n"
+            f"```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
         )
     api = python_api.pages()
     return made | {f"reference/python/{name}": text for name, text in api.items()}
