@@ -1,7 +1,7 @@
 # What can be done here. Each line needs a Rust toolchain and a C linker (README); kernel hosts need what
 # `headway kernel doctor` names.
 
-.PHONY: test lint bench docs site test-site image demo-kernel demo-lane fidelity echarts test-python venv
+.PHONY: test lint bench docs site test-site test-browser image demo-kernel demo-lane fidelity echarts test-python venv
 
 # Tests keep their kernel image here; users' own images stay as they are.
 export HEADWAY_CACHE ?= $(CURDIR)/target/headway-cache
@@ -12,6 +12,7 @@ test: image ## Build and run every test
 	cargo test --workspace --quiet
 	$(MAKE) --no-print-directory test-python
 	@$(MAKE) --no-print-directory test-site
+	@$(MAKE) --no-print-directory test-browser
 
 # One environment for all tests in Python; made anew when what it needs changes.
 VENV := target/venv
@@ -44,16 +45,21 @@ docs: ## API documentation in target/doc, warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 # Python with the packages of docs/requirements.txt: the virtual environment if there is one.
-PYTHON ?= $(if $(wildcard target/venv/bin/python),target/venv/bin/python,python3)
+PYTHON = $(if $(wildcard $(VENV)/bin/python),$(VENV)/bin/python,$(PYTHON3))
 
-site: ## The documentation site in target/site, warnings as errors; it opens without a server
+site: venv ## The documentation site in target/site, warnings as errors; it opens without a server
 	cargo build --quiet --package headway-cli
 	$(PYTHON) docs/site/build.py
 
-test-site: ## Tests of the site, where the packages of docs/requirements.txt are installed
+test-site: venv ## Tests of the site, where the packages of docs/requirements.txt are installed
 	@if $(PYTHON) -c 'import furo, latex2mathml, myst_nb, pytest, sphinx' 2>/dev/null; \
 		then cargo build --quiet --package headway-cli && $(PYTHON) -m pytest --quiet docs/tests; \
 		else echo "no test of the site: $(PYTHON) -m pip install -r docs/requirements.txt"; fi
+
+test-browser: ## Reports in headless Chromium; pictures of them in target/report-screenshots
+	@if $(PYTHON) -c 'import playwright, pytest' 2>/dev/null; \
+		then cargo build --quiet --package headway-cli && $(PYTHON) -m pytest --quiet crates/report/tests/browser; \
+		else echo "no test of reports in a browser: $(PYTHON) -m pip install playwright pytest"; fi
 
 image: ## The kernel image that tests use, where one can be built; a few minutes the first time
 	@cargo run --quiet -- kernel build $(PROGRAMS) || \

@@ -18,7 +18,9 @@ import stage  # noqa: E402  (beside this file)
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Builds the documentation site.")
-    parser.add_argument("--headway", type=Path, default=ROOT / "target/debug/headway", help="the command that documents itself")
+    parser.add_argument(
+        "--headway", type=Path, default=ROOT / "target/debug/headway", help="the command that documents itself"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "target/site", help="the folder of the site")
     parser.add_argument("--stage", type=Path, help="the folder of the staged sources [default: OUT-source]")
     options = parser.parse_args()
@@ -27,7 +29,7 @@ def main() -> int:
     sources = options.stage or options.out.with_name(options.out.name + "-source")
     stage.stage(ROOT, sources, options.headway.resolve())
     cache = options.out.with_name(options.out.name + "-cache")
-    arguments = ["-q", "-n", "-W", "--keep-going", "-E", "-j", "auto", "-c", str(HERE), "-d", str(cache), "-b", "html"]
+    arguments = ["-q", "-W", "--keep-going", "-E", "-j", "auto", "-c", str(HERE), "-d", str(cache), "-b", "html"]
     return build_main([*arguments, str(sources), str(options.out)])
 
 

@@ -4,6 +4,9 @@ import re
 import subprocess
 from pathlib import Path
 
+# The program, whatever the file that is asked is called.
+NAME = "headway"
+
 # A command in the list of a help text: two spaces, its name, its first line.
 LISTED = re.compile(r"^  ([a-z][a-z-]*)\s{2,}\S")
 
@@ -12,7 +15,7 @@ def help_of(program: Path, words: list[str]) -> str:
     """Return what a command prints about itself."""
     done = subprocess.run([program, *words, "--help"], capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"{program.name} {' '.join(words)} --help fails: {done.stderr}")
+        raise RuntimeError(f"{NAME} {' '.join(words)} --help fails: {done.stderr}")
     return done.stdout
 
 
@@ -35,10 +38,10 @@ def pages(program: Path) -> dict[str, str]:
     names = listed(root)
     if not names:
         raise RuntimeError(f"{program} lists no commands:\n{root}")
-    rows = "\n".join(f"| [{program.name} {name}]({name}.md) | {summary(help_of(program, [name]))} |" for name in names)
+    rows = "\n".join(f"| [{NAME} {name}]({name}.md) | {summary(help_of(program, [name]))} |" for name in names)
     index = [
         "# Every command",
-        f"This reference is what the commands print themselves: `{program.name} COMMAND --help`. How values of a scenario are "
+        f"This reference is what the commands print themselves: `{NAME} COMMAND --help`. How values of a scenario are "
         "changed, and the exit codes, are in [command line](../../scenario-file/command-line.md).",
         f"| command | does |\n|---|---|\n{rows}",
         block(root),
@@ -52,7 +55,7 @@ def pages(program: Path) -> dict[str, str]:
 
 def sections(program: Path, words: list[str], depth: int) -> list[str]:
     text = help_of(program, words)
-    found = [f"{'#' * depth} {program.name} {' '.join(words)}", block(text)]
+    found = [f"{'#' * depth} {NAME} {' '.join(words)}", block(text)]
     for name in listed(text):
         found += sections(program, [*words, name], depth + 1)
     return found

@@ -27,11 +27,14 @@ nb_execution_mode = "off"
 
 # Docstrings
 napoleon_google_docstring = False
+napoleon_use_ivar = True  # attributes are fields of their class, and no targets that types such as "path" could mean
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
+autodoc_mock_imports = ["matplotlib", "numpy"]  # headway.plot is documented where it cannot draw, too
 
-# TOML in pages is a part of a scenario more often than not, with `…` where something is left out.
-suppress_warnings = ["misc.highlighting_failure"]
+# TOML in pages is a part of a scenario more often than not, with `…` where something is left out. Types in docstrings
+# are words such as "path", which several classes have as an attribute, too.
+suppress_warnings = ["misc.highlighting_failure", "ref.python"]
 highlight_language = "none"  # indented blocks are terminal sessions and formulae
 
 # HTML: everything is local. The theme has no web fonts; its link to itself in the footer is text for readers.

@@ -1,6 +1,7 @@
 """Equations as MathML, which browsers draw by themselves.
 
-Sphinx' own renderers need MathJax, a large script that comes from elsewhere by default, or TeX on the machine that builds.
+Sphinx' own renderers need MathJax, a large script that comes from elsewhere by default, or TeX on the machine that
+builds.
 """
 
 from latex2mathml.converter import convert

@@ -52,9 +52,9 @@ def top_level(schema: Schema, names: list[str]) -> str:
     """The page of the top level with links to all others."""
     text = [
         "# Every key",
-        "This reference is made from the schema that `headway schema` prints, so it has every key that the command reads. "
+        "This reference is made from the schema that `headway schema` prints, so it has every key that is read. "
         "[The scenario file](../../scenario-file/README.md) explains the keys section by section, with examples.",
-        "A key whose type ends with ↻ may also be `\"$name\"`, the value of `name` in `[sweep]`. "
+        'A key whose type ends with ↻ may also be `"$name"`, the value of `name` in `[sweep]`. '
         "How times, rates and sizes are written is in [values](../../scenario-file/values.md).",
         "## Top level",
         table(schema["properties"], schema["required"]),
@@ -72,14 +72,20 @@ def page(name: str, definition: Schema, users: list[str]) -> str:
     if used:
         text.append(f"A part of {used}.")
     kinds = [one for one in definition.get("anyOf", [definition]) if "additionalProperties" in one]
-    words = [one for one in definition.get("anyOf", []) if "enum" in one or ("const" in one and "properties" not in one)]
+    words = [
+        one for one in definition.get("anyOf", []) if "enum" in one or ("const" in one and "properties" not in one)
+    ]
     if len(kinds) == 1:
         text += [prose(kinds[0].get("description", "")), table(kinds[0]["properties"], kinds[0]["required"])]
     else:
         text += alternatives(kinds)
     short = sorted({word for one in words for word in one.get("enum", [one.get("const")])})
     if short:
-        text.append("Short forms: " + ", ".join(f'`"{word}"`' for word in short) + " alone stands for the kind with its defaults.")
+        text.append(
+            "Short forms: "
+            + ", ".join(f'`"{word}"`' for word in short)
+            + " alone stands for the kind with its defaults."
+        )
     return "\n\n".join(part for part in text if part) + "\n"
 
 
@@ -89,7 +95,10 @@ def alternatives(kinds: list[Schema]) -> list[str]:
     alike = {
         key
         for key, value in first.items()
-        if all(one["properties"].get(key) == value and (key in one["required"]) == (key in kinds[0]["required"]) for one in kinds)
+        if all(
+            one["properties"].get(key) == value and (key in one["required"]) == (key in kinds[0]["required"])
+            for one in kinds
+        )
     }
     text = []
     if alike:
@@ -98,7 +107,9 @@ def alternatives(kinds: list[Schema]) -> list[str]:
     for one in kinds:
         kind = one["properties"].get("kind", {}).get("const")
         own = {key: value for key, value in one["properties"].items() if key not in alike and key != "kind"}
-        heading = f'## `kind = "{kind}"`' if kind else "## " + prose(one.get("description", "Without a kind")).rstrip(".")
+        heading = (
+            f'## `kind = "{kind}"`' if kind else "## " + prose(one.get("description", "Without a kind")).rstrip(".")
+        )
         text += [heading, prose(one.get("description", "")) if kind else ""]
         text.append(table(own, one["required"]) if own else "No further keys.")
     return text
@@ -110,12 +121,12 @@ def table(properties: dict[str, Schema], required: list[str]) -> str:
     for key, value in properties.items():
         meaning, limits = split_range(value.get("description", ""))
         words = meanings_of_words(value)
-        if "default" in value:
-            default = f"`{toml(value['default'])}`"
-        else:
-            default = "**required**" if key in required else "–"
+        without = "**required**" if key in required else "–"
+        default = f"`{toml(value['default'])}`" if "default" in value else without
         limits = limits or bounds(value)
-        rows.append(f"| `{key}` | {cell(kind_of(value))} | {cell(default)} | {cell(limits)} | {cell(prose(meaning) + words)} |")
+        rows.append(
+            f"| `{key}` | {cell(kind_of(value))} | {cell(default)} | {cell(limits)} | {cell(prose(meaning) + words)} |"
+        )
     return "\n".join(rows)
 
 

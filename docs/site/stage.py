@@ -12,23 +12,30 @@ import posixpath
 import re
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import commands
+import python_api
 import schema
+import tomllib
 
 INDEX = "docs/README.md"
+NOTEBOOKS = "python/notebooks/"
 ABOVE = {"README.md": "overview.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 # Folders of docs that are no pages: the site's own code, its tests, manual pages in roff.
 NO_PAGES = {"site", "tests", "man"}
-# Made pages stand in the table of contents behind the pages of this caption.
-MADE_CAPTION = "Reference"
-MADE = ["reference/commands/index", "reference/keys/index", "bundled/index"]
+# Made pages stand in the table of contents behind the pages of these captions, as far as they were made.
+MADE = {
+    "Reference": ["reference/commands/index", "reference/keys/index", "bundled/index"],
+    "Python": ["notebooks/index", "reference/python/index"],
+}
+MADE_MARK = "made pages of "
 
 # Code spans first, so that no link is found in them. A link's text may have code spans, brackets of pictures not.
-LINK = re.compile(r"(?P<code>(`+).+?\2)|(?P<picture>!?)\[(?P<text>(?:[^\[\]`]|`[^`]*`)*)\]\((?P<target>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)")
+LINK = re.compile(
+    r"(?P<code>(`+).+?\2)|(?P<picture>!?)\[(?P<text>(?:[^\[\]`]|`[^`]*`)*)\]\((?P<target>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)"
+)
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 
 
@@ -47,7 +54,20 @@ def stage(root: Path, into: Path, headway: Path) -> None:
             target = into / picture.relative_to(root / "docs")
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(picture, target)
-    write_made(into, root, headway)
+    for notebook in sorted((root / NOTEBOOKS).glob("*.ipynb")):
+        target = into / "notebooks" / notebook.name
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(rewritten_notebook(notebook, root), encoding="utf-8")
+    made = made_pages(root, headway)
+    for name, text in made.items():
+        target = into / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    index = into / "index.md"
+    text = index.read_text(encoding="utf-8")
+    for caption, pages in MADE.items():
+        text = text.replace(MADE_MARK + caption, "\n".join(page for page in pages if f"{page}.md" in made))
+    index.write_text(text, encoding="utf-8")
 
 
 def docs_pages(root: Path) -> dict[str, str]:
@@ -68,6 +88,8 @@ def staged_name(path: str, root: Path) -> str | None:
     if path == "scenarios":
         return "bundled/index.md"
     parts = path.split("/")
+    if path.startswith(NOTEBOOKS) and path.endswith(".ipynb"):
+        return f"notebooks/{path.removeprefix(NOTEBOOKS)}"
     if parts[0] == "scenarios" and path.endswith(".toml"):
         return f"bundled/{path.removeprefix('scenarios/').removesuffix('.toml')}.md"
     if parts[0] == "docs" and (root / path).is_file() and parts[1] not in NO_PAGES:
@@ -93,6 +115,16 @@ def rewritten(text: str, source: str, staged: str, root: Path) -> str:
         return f"{found['picture']}[{found['text']}]({new})"
 
     return outside_fences(text, lambda line: LINK.sub(link, line))
+
+
+def rewritten_notebook(notebook: Path, root: Path) -> str:
+    """A notebook with the links of its text as they are in the site."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    for cell in content["cells"]:
+        if cell["cell_type"] == "markdown":
+            text = "".join(cell["source"])
+            cell["source"] = rewritten(text, f"{NOTEBOOKS}{notebook.name}", f"notebooks/{notebook.name}", root)
+    return json.dumps(content)
 
 
 def outside_fences(text: str, change: Callable[[str], str]) -> str:
@@ -125,16 +157,18 @@ def captions(text: str, root: Path) -> list[tuple[str, list[str]]]:
     """The captions of the first index and the pages below each; a page stands where it is named first."""
     _, _, listed = text.partition("\n## All pages\n")
     if not listed:
-        raise ValueError(f"{INDEX} has no section \"All pages\"")
+        raise ValueError(f'{INDEX} has no section "All pages"')
     seen: set[str] = set()
     found = []
-    for section in re.split(r"^### ", listed, flags=re.M)[1:]:
+    for section in re.split(r"^### ", listed, flags=re.MULTILINE)[1:]:
         caption, _, body = section.partition("\n")
         pages = [page for page in linked(body, INDEX, root) if page not in seen and not inside_folder(page)]
         seen.update(pages)
-        found.append((caption.strip(), pages + (MADE if caption.strip() == MADE_CAPTION else [])))
-    if not any(caption == MADE_CAPTION for caption, _ in found):
-        raise ValueError(f"{INDEX} has no caption {MADE_CAPTION}, where the made pages go")
+        name = caption.strip()
+        found.append((name, pages + ([MADE_MARK + name] if name in MADE else [])))
+    missing = set(MADE) - {caption for caption, _ in found}
+    if missing:
+        raise ValueError(f"{INDEX} has no caption {', '.join(sorted(missing))}, where made pages go")
     return found
 
 
@@ -167,16 +201,23 @@ def toctree(pages: list[str], caption: str | None) -> str:
     return "\n\n```{toctree}\n:hidden:\n:maxdepth: 1\n" + head + "\n" + "\n".join(pages) + "\n```\n"
 
 
-def write_made(into: Path, root: Path, headway: Path) -> None:
-    """Write the pages that are made from what the command prints and from the bundled scenarios."""
+def made_pages(root: Path, headway: Path) -> dict[str, str]:
+    """The pages that are made from what the command prints, from the bundled scenarios and from docstrings."""
     printed = subprocess.run([headway, "schema"], capture_output=True, text=True, timeout=60, check=True).stdout
     made = {f"reference/keys/{name}": text for name, text in schema.pages(json.loads(printed)).items()}
     made |= {f"reference/commands/{name}": text for name, text in commands.pages(headway).items()}
     made |= {f"bundled/{name}": text for name, text in scenario_pages(root).items()}
-    for name, text in made.items():
-        target = into / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+    notebooks = [notebook.stem for notebook in sorted((root / NOTEBOOKS).glob("*.ipynb"))]
+    if notebooks:
+        listed = "\n".join(notebooks)
+        made["notebooks/index.md"] = (
+            "# Notebooks\n\nThe notebooks of `python/notebooks`, which the tests of the package run. "
+            f"The site shows them as they are kept.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+        )
+    api = python_api.pages()
+    if not api:
+        print("the Python package is not installed here, so the site has no reference of it (pip install .)")
+    return made | {f"reference/python/{name}": text for name, text in api.items()}
 
 
 def scenario_pages(root: Path) -> dict[str, str]:
@@ -194,8 +235,9 @@ def scenario_pages(root: Path) -> dict[str, str]:
         rows.append(f"| [{file.stem}]({file.stem}.md) | {schema.cell(schema.prose(scenario['about']))} |")
     names = "\n".join(file.stem for file in files)
     index = (
-        "# Bundled scenarios\n\nThe files of `headway list`, as they are. [Scenarios and papers](../scenarios/README.md) has "
-        "set-up, results and comparison of those that repeat a paper.\n\n| scenario | about |\n|---|---|\n"
+        "# Bundled scenarios\n\nThe files of `headway list`, as they are. "
+        "[Scenarios and papers](../scenarios/README.md) has set-up, results and comparison with the papers.\n\n"
+        "| scenario | about |\n|---|---|\n"
         + "\n".join(rows)
         + "\n\n```{toctree}\n:hidden:\n:maxdepth: 1\n\n"
         + names

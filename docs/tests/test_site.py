@@ -1,4 +1,4 @@
-"""The built site: no warnings, every link and anchor leads somewhere, nothing comes from elsewhere, the search finds."""
+"""The built site: no warnings, every link and anchor leads somewhere, nothing is from elsewhere, the search finds."""
 
 import json
 import re
@@ -11,7 +11,15 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 # Attributes by which a page loads something or runs it. Links that a reader may follow (`<a href>`) are none of them.
-LOADED = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data", "embed": "src"}
+LOADED = {
+    "link": "href",
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "source": "src",
+    "object": "data",
+    "embed": "src",
+}
 
 
 class Page(HTMLParser):
@@ -70,7 +78,9 @@ def test_every_link_and_anchor_leads_somewhere(pages: dict[Path, Page], site: Pa
 
 
 def test_nothing_is_loaded_from_elsewhere(pages: dict[Path, Page], site: Path) -> None:
-    wrong = [f"{path.relative_to(site)}: {one}" for path, page in pages.items() for one in page.loaded if elsewhere(one)]
+    wrong = [
+        f"{path.relative_to(site)}: {one}" for path, page in pages.items() for one in page.loaded if elsewhere(one)
+    ]
     styles = [(path, text) for path, page in pages.items() for text in page.styles]
     styles += [(path, path.read_text(encoding="utf-8")) for path in site.rglob("*.css")]
     for path, text in styles:
@@ -90,7 +100,7 @@ def test_scripts_and_styles_are_in_the_site(site: Path) -> None:
 
 def test_the_search_index_finds_pfc(site: Path) -> None:
     text = (site / "searchindex.js").read_text(encoding="utf-8")
-    index = json.loads(re.fullmatch(r"Search\.setIndex\((.*)\);?\s*", text, re.S)[1])
+    index = json.loads(re.fullmatch(r"Search\.setIndex\((.*)\);?\s*", text, re.DOTALL)[1])
     found = index["terms"]["pfc"]
     names = {index["docnames"][number] for number in ([found] if isinstance(found, int) else found)}
     assert "lossless" in names
@@ -119,5 +129,7 @@ def test_every_page_is_reached_from_the_first(pages: dict[Path, Page], site: Pat
             if not elsewhere(link) and target in pages and target not in seen:
                 seen.add(target)
                 waiting.append(target)
-    missed = {path.relative_to(site).as_posix() for path in pages} - {path.relative_to(site).as_posix() for path in seen}
+    missed = {path.relative_to(site).as_posix() for path in pages} - {
+        path.relative_to(site).as_posix() for path in seen
+    }
     assert missed <= {"search.html", "genindex.html", "py-modindex.html"}, missed

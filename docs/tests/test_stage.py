@@ -25,7 +25,9 @@ def test_links_lead_to_where_pages_are_staged() -> None:
 
 def test_links_of_pages_above_docs_lead_into_the_site() -> None:
     text = "[a](docs/README.md) [b](docs/lanes.md) [c](LICENSE-MIT) [d](CONTRIBUTING.md)"
-    assert stage.rewritten(text, "README.md", "overview.md", ROOT) == "[a](index.md) [b](lanes.md) c [d](contributing.md)"
+    assert (
+        stage.rewritten(text, "README.md", "overview.md", ROOT) == "[a](index.md) [b](lanes.md) c [d](contributing.md)"
+    )
 
 
 def test_fences_stay_as_they_are() -> None:
@@ -34,21 +36,25 @@ def test_fences_stay_as_they_are() -> None:
 
 
 def test_a_link_to_nothing_is_an_error() -> None:
-    with pytest.raises(FileNotFoundError, match="docs/lanes.md links to no-page.md"):
+    with pytest.raises(FileNotFoundError, match=r"docs/lanes\.md links to no-page\.md"):
         stage.rewritten("[a](no-page.md)", "docs/lanes.md", "lanes.md", ROOT)
 
 
 def test_the_table_of_contents_is_that_of_the_index() -> None:
     text = (
         "# Index\n[x](speed.md)\n\n## All pages\n\n### One\n[a](lanes.md) [b](pacing.md#x) [again](lanes.md)\n"
-        "### Reference\n[c](scenario-file/README.md) [inside](scenario-file/claims.md) [d](lanes.md)\n"
+        "### Reference\n[c](scenario-file/README.md) [inside](scenario-file/claims.md) [d](lanes.md)\n### Python\n"
     )
-    assert stage.captions(text, ROOT) == [("One", ["lanes", "pacing"]), ("Reference", ["scenario-file/README", *stage.MADE])]
+    assert stage.captions(text, ROOT) == [
+        ("One", ["lanes", "pacing"]),
+        ("Reference", ["scenario-file/README", "made pages of Reference"]),
+        ("Python", ["made pages of Python"]),
+    ]
 
 
-@pytest.mark.parametrize("text", ["# Index\n", "## All pages\n"])
+@pytest.mark.parametrize("text", ["# Index\n", "## All pages\n", "## All pages\n\n### Reference\n"])
 def test_an_index_that_cannot_be_read_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match="docs/README.md has no"):
+    with pytest.raises(ValueError, match=r"docs/README\.md has no"):
         stage.captions("\n" + text, ROOT)
 
 
@@ -87,7 +93,9 @@ def test_a_key_has_type_default_range_and_meaning() -> None:
         "description": "What each packet takes. (0s to 1s)",
         "default": "0s",
     }
-    row = schema.table({"cpu": value, "n": {"type": "integer", "minimum": 1, "maximum": 32, "description": "A | b <c>."}}, ["n"])
+    row = schema.table(
+        {"cpu": value, "n": {"type": "integer", "minimum": 1, "maximum": 32, "description": "A | b <c>."}}, ["n"]
+    )
     assert row.splitlines()[2:] == [
         '| `cpu` | text: a time like `"25us"` ↻ | `"0s"` | 0s to 1s | What each packet takes. |',
         "| `n` | integer | **required** | 1 to 32 | A \\| b \\<c\\>. |",
@@ -109,7 +117,8 @@ def test_every_command_has_its_help(headway: Path) -> None:
 
 
 def test_only_commands_are_taken_from_a_help_text() -> None:
-    text = "Does things\n\nUsage: x\n\nCommands:\n  run   Run it\n        and more\n  dry-run  Not\n  help  Print\n\nOptions:\n  -h  Print\n"
+    text = "Does things\n\nUsage: x\n\n"
+    text += "Commands:\n  run   Run it\n        and more\n  dry-run  Not\n  help  Print\n\nOptions:\n  -h  Print\n"
     assert commands.listed(text) == ["run", "dry-run"]
 
 

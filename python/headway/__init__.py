@@ -18,11 +18,14 @@ from headway._errors import (
     Error,
     Interrupted,
     KernelError,
+    PolicyError,
     Problem,
     ResultsError,
     ScenarioError,
 )
+from headway._native import Ack, Congestion, Delivery, Flow, Seen, Sibling, Start
 from headway._native import version as _version
+from headway._own import CongestionControl, Judge
 from headway._result import Case, Claim, Estimate, Published, Result, open, report  # noqa: A004 # as headway.open
 from headway._scenario import Scenario, bundled, load, sweep
 from headway._table import Table
@@ -32,21 +35,31 @@ from headway._trace import Trace, trace
 __version__ = _version()
 
 __all__ = [
+    "Ack",
     "CaptureError",
     "Case",
     "Claim",
+    "Congestion",
+    "CongestionControl",
+    "Delivery",
     "Error",
     "Estimate",
+    "Flow",
     "Interrupted",
+    "Judge",
     "KernelError",
     "Link",
     "Node",
+    "PolicyError",
     "Problem",
     "Published",
     "Result",
     "ResultsError",
     "Scenario",
     "ScenarioError",
+    "Seen",
+    "Sibling",
+    "Start",
     "Table",
     "Topology",
     "Trace",

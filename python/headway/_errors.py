@@ -101,6 +101,14 @@ class KernelError(Error):
     """Kernel hosts cannot be had on this machine, or cannot go on."""
 
 
+class PolicyError(Error):
+    """A congestion control or judge of the caller gave no answer, a wrong one, or not the same one twice.
+
+    Its text names the policy, the sweep point, the repeat, the flow, the callback and the time. If a callback raised an
+    exception, that one comes out, with this as its ``__cause__``.
+    """
+
+
 class CaptureError(Error):
     """A packet capture cannot be read."""
 

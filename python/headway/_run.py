@@ -30,6 +30,7 @@ def run_scenario(
     resume: bool,
     verify: bool,
     report: bool,
+    own: _native.Policies | None = None,
 ) -> Result:
     """Run `source` into `out`, or into a temporary folder that the result owns."""
     checked = {name: _number(name, value) for name, value in settings.items()}
@@ -40,7 +41,7 @@ def run_scenario(
         parent = tempfile.mkdtemp(prefix="headway-")
         try:
             return _run(
-                source, "new", Path(parent) / "results", checked, told, verify, report=False, owned=Path(parent)
+                source, "new", Path(parent) / "results", checked, told, verify, own, report=False, owned=Path(parent)
             )
         except Interrupted as stopped:
             shutil.rmtree(parent, ignore_errors=True)
@@ -51,8 +52,11 @@ def run_scenario(
     path = Path(out)
     goes_on = resume and (path / "manifest.json").exists()
     try:
-        return _run(source, "resume" if goes_on else "new", path, checked, told, verify, report=report, owned=None)
-    except KeyboardInterrupt:
+        place = "resume" if goes_on else "new"
+        return _run(source, place, path, checked, told, verify, own, report=report, owned=None)
+    except KeyboardInterrupt as raised:
+        if raised.__cause__ is not None:
+            raise  # by a callback, whose place its cause names
         raise KeyboardInterrupt(f"what is complete is kept in {path}; resume=True goes on with it") from None
 
 
@@ -63,6 +67,7 @@ def _run(
     settings: Mapping[str, int | None],
     told: Meter | Callable[[int, int], object] | None,
     verify: bool,
+    own: _native.Policies | None,
     *,
     report: bool,
     owned: Path | None,
@@ -79,6 +84,7 @@ def _run(
             report=report,
             command=[],
             progress=told,
+            own=own,
         )
     if failed is not None:
         warnings.warn(f"the results are complete, but have no report: {failed}", RuntimeWarning, stacklevel=4)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headway import _html, _native, records
 from headway._errors import ScenarioError
+from headway._own import CongestionControl, Judge, policies
 from headway._plain import Plain, inline, plain
 from headway._run import run_scenario, sweep_scenario
 from headway._topology import Topology
@@ -381,20 +382,29 @@ class Scenario:
         """
         return self._with(quick=True)
 
-    def check(self, *, seed: int | None = None, repeats: int | None = None) -> None:
+    def check(
+        self,
+        *,
+        seed: int | None = None,
+        repeats: int | None = None,
+        controls: Mapping[str, type[CongestionControl]] | None = None,
+        judges: Mapping[str, type[Judge]] | None = None,
+    ) -> None:
         """Check all that can be checked without a run: plans at every point, files that are named.
 
         Parameters
         ----------
         seed, repeats : int or None
             In place of the scenario's own.
+        controls, judges : mapping of str to class, or None
+            As of :meth:`run`.
 
         Raises
         ------
         ScenarioError
             If something cannot work.
         """
-        self._source.check(seed, repeats)
+        self._source.check(seed, repeats, policies(controls, judges))
 
     def run(
         self,
@@ -407,6 +417,8 @@ class Scenario:
         resume: bool = False,
         verify: bool = False,
         report: bool = True,
+        controls: Mapping[str, type[CongestionControl]] | None = None,
+        judges: Mapping[str, type[Judge]] | None = None,
     ) -> Result:
         """Run every policy at every sweep point.
 
@@ -433,6 +445,10 @@ class Scenario:
             Make every run twice and compare.
         report : bool
             Write ``report.html`` into `out`. Temporary folders get none, but see :meth:`Result.report`.
+        controls : mapping of str to subclass of CongestionControl, or None
+            The congestion controls that the scenario names ``own:NAME``, by name.
+        judges : mapping of str to subclass of Judge, or None
+            The judges that the scenario names ``{ kind = "own", name = NAME }``, by name.
 
         Returns
         -------
@@ -447,13 +463,19 @@ class Scenario:
             If the folder cannot be made, or holds something else.
         KernelError
             If kernel hosts cannot be had or go on.
+        PolicyError
+            If one of `controls` or `judges` answers nonsense. An exception of theirs comes out as it was raised, with a
+            PolicyError as its cause.
         Interrupted
             If `progress` stopped it.
         KeyboardInterrupt
             At Ctrl-C. Complete runs are kept in `out`, for `resume`.
         """
         settings = {"seed": seed, "repeats": repeats, "threads": threads}
-        return run_scenario(self._source, out, settings, progress=progress, resume=resume, verify=verify, report=report)
+        own = policies(controls, judges)
+        return run_scenario(
+            self._source, out, settings, progress=progress, resume=resume, verify=verify, report=report, own=own
+        )
 
     def _with(self, **changes: Any) -> Scenario:
         return Scenario(self._text, self._name, self._folder, self._changes._replace(**changes))
@@ -564,6 +586,8 @@ def sweep(
     progress: bool | Callable[[int, int], object] | None = None,
     executor: object = None,
     store: str | os.PathLike[str] | None = None,
+    controls: Mapping[str, type[CongestionControl]] | None = None,
+    judges: Mapping[str, type[Judge]] | None = None,
 ) -> Result:
     """Run a scenario with keys varied together: every combination with every policy.
 
@@ -574,7 +598,7 @@ def sweep(
     values : mapping of str to sequence or None
         The values of each key, such as ``{"topology.link.delay": ["1us", "5us"]}``, see :meth:`Scenario.with_sweep`;
         None for the scenario's own sweep.
-    out, seed, repeats, threads, progress
+    out, seed, repeats, threads, progress, controls, judges
         As of :meth:`Scenario.run`.
     executor : concurrent.futures.Executor or dask.distributed.Client or None
         Where runs take place: processes, or a cluster whose workers have this version of Headway; None for threads of
@@ -602,6 +626,10 @@ def sweep(
     """
     varied = scenario if values is None else scenario.with_sweep(values)
     if executor is None and store is None:
-        return varied.run(out, seed=seed, repeats=repeats, threads=threads, progress=progress)
+        return varied.run(
+            out, seed=seed, repeats=repeats, threads=threads, progress=progress, controls=controls, judges=judges
+        )
+    if controls or judges:
+        raise ScenarioError("congestion controls and judges of this program run in this process, and are in no store")
     settings = {"seed": seed, "repeats": repeats, "threads": threads}
     return sweep_scenario(varied._source, out, settings, progress=progress, executor=executor, store=store)

@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from typing import Any
 
 from headway import _native
-from headway._errors import HeadwayError
+from headway._errors import Error
 
 Job = tuple[int, int]
 """A run: its cell and its repeat."""
@@ -78,7 +78,7 @@ def run_on(given: Any, session: _native.Session, told: Callable[[int, int], obje
                 jobs, tries = flying.pop(future)
                 try:
                     seconds, outcomes = future.result()
-                except HeadwayError:
+                except Error:
                     raise
                 except (Exception, CancelledError) as lost:
                     if tries >= TRIES or not _is_loss(lost):

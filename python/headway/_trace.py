@@ -19,6 +19,9 @@ from headway._plain import plain
 from headway._scenario import Scenario, load
 from headway.units import Quantity
 
+# the largest numbers that the native part takes
+_MOST = {"burst": 2**16 - 1, "max_flows": 2**32}
+
 
 class Trace:
     """Flows of packet captures; made by :func:`trace`. docs/traffic-analysis.md has the definitions.
@@ -58,7 +61,8 @@ class Trace:
         Returns
         -------
         Scenario
-            To be changed: its network is a guess.
+            To be changed: its network is a guess. Its distributions of sizes are files of the folder, so keep this
+            object, or the folder by `out`, as long as you run it.
 
         Raises
         ------
@@ -134,6 +138,9 @@ def trace(
     several = [files] if isinstance(files, str | os.PathLike) else list(files)
     if not several:
         raise ValueError("name at least one capture")
+    for name, number in (("burst", burst), ("max_flows", max_flows)):
+        if not 1 <= number <= _MOST[name]:
+            raise ValueError(f"{name} is from 1 to {_MOST[name]}, unlike {number}")
     paths = [os.fspath(path) for path in several]
     if "-" in paths:
         raise ValueError("captures are files; the standard input is not read")

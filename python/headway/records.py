@@ -66,6 +66,7 @@ __all__ = [
     "ExponentialSize",
     "Failure",
     "FatTreeTopology",
+    "Film",
     "FixedSize",
     "FlowsTraffic",
     "FqCodelQueue",
@@ -102,6 +103,7 @@ __all__ = [
     "Number",
     "OnceArrival",
     "Operand",
+    "OwnJudge",
     "PacingClass",
     "ParallelPathsTopology",
     "ParetoSize",
@@ -2103,7 +2105,7 @@ class MptcpTransport(Record):
         Further subflows open once so much is acknowledged. Default: ``"0B"``.
     scheduler : Literal["lowest-rtt"] | Swept
         Which subflow sends next. Default: ``"lowest-rtt"``.
-    lanes : ModelledLanes | DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | Table | str
+    lanes : ModelledLanes | DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | OwnJudge | Table | str
         Keeps short and long flows on different paths.
     backup : Sequence[int | Swept]
         Subflows, counted from 0 in the order of interfaces, that carry data only when no other can.
@@ -2156,7 +2158,7 @@ class MptcpTransport(Record):
     address_pairs: Literal["one-to-one", "full-mesh"] | Swept | None = None
     join_after: Amount | Swept | None = None
     scheduler: Literal["lowest-rtt"] | Swept | None = None
-    lanes: ModelledLanes | DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | Table | str | None = None
+    lanes: ModelledLanes | DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | OwnJudge | Table | str | None = None
     backup: Sequence[int | Swept] | None = None
     syn_fallback: bool | Swept | None = None
 
@@ -2414,7 +2416,7 @@ class ModelledLanes(Record):
         When a long flow comes back to the short lanes; never when left out.
     leftovers : Leftovers
         What a long flow takes of the short lanes while long ones carry it; nothing when left out.
-    judge : DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | Table | str
+    judge : DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | OwnJudge | Table | str
         What decides that a connection is long. Default: ``{"kind": "link-cost", "deadline":
         "300ms", "alpha": 1.0, "beta": 1.0, "gamma": 1.0, "delta": 1.0, "delay-unit": "125us",
         "time-unit": "1ms", "base-rtt": "own"}``.
@@ -2442,7 +2444,7 @@ class ModelledLanes(Record):
     start: Literal["first", "hash", "round-robin", "least-cost"] | Swept | None = None
     back: Return | None = None
     leftovers: Leftovers | None = None
-    judge: DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | Table | str | None = None
+    judge: DeadlineJudge | LinkCostJudge | BytesSentJudge | BacklogJudge | DeliveryRateJudge | OwnJudge | Table | str | None = None
     open: Literal["early", "when-long"] | Swept | None = None
     patience: Time | Swept | None = None
     history: History | None = None
@@ -2587,6 +2589,24 @@ class DeliveryRateJudge(Record):
 
     rate: Rate | Swept | None = None
     window: Time | Swept | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnJudge(Record):
+    """The program that runs the scenario decides; modelled hosts alone.
+
+    Parameters
+    ----------
+    name : str
+        The judge, as the program calls it.
+    parameters : Mapping[str, float | Swept]
+        Its settings by name.
+    """
+
+    _kind: ClassVar[str | None] = "own"
+
+    name: str
+    parameters: Mapping[str, float | Swept] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3550,10 +3570,14 @@ class Measure(Record):
     capture : Sequence[str]
         Kernel hosts ("a") and links ("a>b", as in the series of queues) whose packets are written
         to files. Default: ``[]``.
+    film : Film
+        What links do over time, for the player of the topology. Default: ``{"points": "three",
+        "steps": 200}``.
     """
 
     _nested: ClassVar[Mapping[str, tuple[str, bool]]] = {
         "intervals": ("intervals", False),
+        "film": ("film", False),
     }
 
     series: Sequence[Literal["goodput", "cwnd", "rtt", "link-cost", "queue", "arrivals", "core", "limit"] | Swept] | None = None
@@ -3562,6 +3586,7 @@ class Measure(Record):
     links: Sequence[str] | None = None
     traffic: Sequence[str] | None = None
     capture: Sequence[str] | None = None
+    film: Film | None = None
 
     def __post_init__(self) -> None:
         freeze(self, ("series", "links", "traffic", "capture"))
@@ -3599,6 +3624,22 @@ class Intervals(Record):
     arrivals: Time | Swept | None = None
     core: Time | Swept | None = None
     limit: Time | Swept | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Film(Record):
+    """The film of links: of repeat 0 of every policy.
+
+    Parameters
+    ----------
+    points : Literal["three", "all", "none"] | Swept
+        The points of the sweep. Default: ``"three"``.
+    steps : int | Swept
+        Steps of a film at most. (1 to 10000) Default: ``200``.
+    """
+
+    points: Literal["three", "all", "none"] | Swept | None = None
+    steps: int | Swept | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3649,7 +3690,7 @@ class Scenario(Record):
         What ``headway reproduce`` also runs on kernel hosts.
     measure : Measure
         What is recorded beyond the flows. Default: ``{"series": [], "interval": "10ms",
-        "intervals": {}, "capture": []}``.
+        "intervals": {}, "capture": [], "film": {"points": "three", "steps": 200}}``.
     """
 
     _nested: ClassVar[Mapping[str, tuple[str, bool]]] = {
@@ -3712,10 +3753,10 @@ _DEFINITIONS: Mapping[str, Mapping[str | None, type[Record]]] = {
     "delayed-ack": {None: DelayedAck},
     "window": {None: Window},
     "linux-transport": {None: LinuxTransport},
-    "modelled-lanes": {None: ModelledLanes, "deadline": DeadlineJudge, "link-cost": LinkCostJudge, "bytes-sent": BytesSentJudge, "backlog": BacklogJudge, "delivery-rate": DeliveryRateJudge},
+    "modelled-lanes": {None: ModelledLanes, "deadline": DeadlineJudge, "link-cost": LinkCostJudge, "bytes-sent": BytesSentJudge, "backlog": BacklogJudge, "delivery-rate": DeliveryRateJudge, "own": OwnJudge},
     "return": {None: Return},
     "leftovers": {None: Leftovers},
-    "judge": {"deadline": DeadlineJudge, "link-cost": LinkCostJudge, "bytes-sent": BytesSentJudge, "backlog": BacklogJudge, "delivery-rate": DeliveryRateJudge},
+    "judge": {"deadline": DeadlineJudge, "link-cost": LinkCostJudge, "bytes-sent": BytesSentJudge, "backlog": BacklogJudge, "delivery-rate": DeliveryRateJudge, "own": OwnJudge},
     "history": {None: History},
     "dcqcn": {None: Dcqcn},
     "replicate": {None: Replicate},
@@ -3745,6 +3786,7 @@ _DEFINITIONS: Mapping[str, Mapping[str | None, type[Record]]] = {
     "kernel-quick": {None: KernelQuick},
     "measure": {None: Measure},
     "intervals": {None: Intervals},
+    "film": {None: Film},
     "": {None: Scenario},
 }
 

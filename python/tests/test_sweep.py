@@ -52,9 +52,7 @@ def test_a_store_is_filled_and_used(scenario: headway.Scenario, local: Path, tmp
 
     for name in ["first", "second"]:
         counts.clear()
-        headway.sweep(
-            scenario, POINTS, out=tmp_path / name, repeats=3, store=tmp_path / "store", progress=progress
-        )
+        headway.sweep(scenario, POINTS, out=tmp_path / name, repeats=3, store=tmp_path / "store", progress=progress)
         assert same(local, tmp_path / name)
     total = counts[-1][1]
     assert counts == [(total, total)]
@@ -72,9 +70,7 @@ def test_other_things_are_no_executors(scenario: headway.Scenario) -> None:
         headway.sweep(scenario, POINTS, repeats=1, executor="threads")
 
 
-def test_a_cluster_that_loses_workers_gives_the_same(
-    scenario: headway.Scenario, tmp_path: Path
-) -> None:
+def test_a_cluster_that_loses_workers_gives_the_same(scenario: headway.Scenario, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     repeats = 40
     headway.sweep(scenario, POINTS, out=tmp_path / "local", repeats=repeats)

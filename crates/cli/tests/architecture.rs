@@ -61,7 +61,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("capture", &["units", "results"]),
     ("cli", &["units", "control", "results", "scenario", "experiment", "report", "kernel", "lab", "capture"]),
-    ("python", &["units", "language", "fabric", "results", "scenario", "experiment", "capture", "cli"]),
+    ("python", &["units", "language", "control", "fabric", "results", "scenario", "experiment", "capture", "cli"]),
 ];
 
 /// Nothing but the scenario and the seed may decide what these do.

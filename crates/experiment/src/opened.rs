@@ -134,6 +134,11 @@ impl Opened {
         self.image.is_some() || self.experiment.needs_namespaces()
     }
 
+    /// Whether congestion controls or judges of this program take part, whose runs can be aborted, too.
+    pub fn has_own(&self) -> bool {
+        !self.experiment.own().is_empty()
+    }
+
     /// Whether these are all runs, and there is a folder for their results: then [`Session::finish`] makes them,
     /// otherwise [`Session::close`] ends it.
     pub fn gives_results(&self) -> bool {

@@ -11,58 +11,7 @@ use headway_experiment::{Destination, Finished, Interruption, Planned, Request, 
 use headway_report::page::{Kind, Page, Run};
 use serde_json::Value;
 
-const SCENARIO: &str = r#"
-name = "small"
-about = "A few flows <b>into</b> one port"
-source = "§1 of nothing"
-duration = "20ms"
-repeats = 2
-
-[topology]
-kind = "dumbbell"
-left = 2
-right = 1
-link = { rate = "100Mbps", delay = "10us" }
-queue = { kind = "drop-tail", limit = "16KB" }
-
-[hosts]
-left = { count = 2 }
-right = { count = 1 }
-
-[[traffic]]
-name = "short"
-from = "left"
-to = "right"
-pairs = "incast"
-size = "$size"
-arrival = { kind = "periodic", period = "10ms" }
-
-[measure]
-series = ["queue"]
-interval = "1ms"
-
-[[policy]]
-name = "tcp"
-transport = { kind = "tcp" }
-
-[[policy]]
-name = "patient"
-transport = { kind = "tcp", min-rto = "1s" }
-
-[sweep]
-size = ["2KB", "8KB"]
-
-[[claim]]
-text = "Two packets take less than a millisecond"
-at = { size = ["2KB"] }
-between = { policy = "tcp", value = "fct.p50", low = "0s", high = "1ms" }
-published = { value = "0.5ms", source = "table 1" }
-
-[[claim]]
-text = "Nothing is dropped"
-between = { policy = "tcp", value = "drops", low = 0, high = 0 }
-published = "no losses"
-"#;
+const SCENARIO: &str = include_str!("report.toml");
 
 fn request() -> Request {
     Request { threads: Some(1), ..Request::default() }
@@ -209,6 +158,7 @@ fn folders_that_are_damaged_or_not_ours_are_errors_that_name_the_file() {
     fs::write(&manifest, text.replace("\"complete\": true", "\"complete\": false")).unwrap();
     let error = single(&finished.path).unwrap_err().to_string();
     assert!(error.contains("interrupted run"), "{error}");
-    let error = single(place.path()).unwrap_err().to_string();
+    fs::create_dir(place.path().join("empty")).unwrap();
+    let error = single(&place.path().join("empty")).unwrap_err().to_string();
     assert!(error.contains("not a results folder"), "{error}");
 }

@@ -53,6 +53,10 @@ fn keys_of(schema: &Value, section: &str, whole: &Value, all: &mut Vec<Key>) {
     let choices = schema["anyOf"].as_array().map_or_else(|| vec![schema], |choices| choices.iter().collect());
     for choice in choices.into_iter().filter(|choice| choice["properties"].is_object()) {
         let kind = choice["properties"]["kind"]["const"].as_str();
+        // that of a program, which a daemon refuses
+        if kind == Some("own") {
+            continue;
+        }
         for (name, property) in choice["properties"].as_object().unwrap() {
             // Of a choice that is varied, which a daemon's file cannot have.
             if name == "kind" && kind.is_none() {

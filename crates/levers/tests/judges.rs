@@ -22,7 +22,9 @@ fn read<T: Field>(text: &str) -> Result<T, Problems> {
 }
 
 fn judge(kind: &str) -> JudgeRecord {
-    read(&format!("kind = \"{kind}\"")).unwrap_or_else(|problems| panic!("{problems}"))
+    // that of a program is known by its name
+    let name = if kind == "own" { "name = \"mine\"" } else { "" };
+    read(&format!("kind = \"{kind}\"\n{name}\n")).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 #[test]
@@ -93,7 +95,7 @@ fn contradictions_are_found_at_their_keys() {
 fn what_linux_cannot_do_is_named_with_its_reason() {
     let of = |text: &str| read::<ModelledLanesRecord>(text).unwrap().beyond_linux().map(|(key, ..)| key);
     assert_eq!(of("judge = \"deadline\"\nopen = \"when-long\"\npatience = \"1s\"\nhistory = {}\nshort = 2"), None);
-    for key in ["start = \"hash\"", "leftovers = {}", "back = {}"] {
+    for key in ["start = \"hash\"", "leftovers = {}", "back = {}", "judge = { kind = \"own\", name = \"mine\" }"] {
         assert_eq!(of(key), key.split(' ').next(), "{key}");
     }
 }

@@ -28,6 +28,8 @@ pub enum Failure {
     Kernel(String),
     /// Runs were stopped: complete runs, all runs, the folder.
     Interrupted(String, Option<(usize, usize)>, Option<PathBuf>),
+    /// Of a policy written in Python: the place, and what a callback raised.
+    Policy(String, Option<PyErr>),
     /// Of a capture.
     Capture(String),
     /// Any other.
@@ -100,8 +102,10 @@ impl From<RunError> for Failure {
             RunError::Results(error) => error.into(),
             RunError::NoPath(..) => Failure::Unplaced(text),
             RunError::Kernels(..) => Failure::Kernel(text),
-            RunError::NotDeterministic(_) | RunError::Undecided(..) | RunError::Own(..) | RunError::NotAsked { .. } => {
-                Failure::Other(text)
+            RunError::NotDeterministic(_) | RunError::NotAsked { .. } => Failure::Other(text),
+            RunError::Undecided(..) => Failure::Policy(text, None),
+            RunError::Own(_, _, failure) => {
+                Failure::Policy(text, failure.error.downcast::<PyErr>().ok().map(|error| *error))
             }
             RunError::Interrupted { done, total } => Failure::Interrupted(text, Some((done, total)), None),
             RunError::Aborted => Failure::Interrupted(text, None, None),
@@ -155,10 +159,31 @@ fn exception(py: Python<'_>, failure: Failure) -> PyResult<PyErr> {
             let (done, total) = counts.unzip();
             class("Interrupted")?.call1((text, done, total, path))?
         }
+        Failure::Policy(text, raised) => {
+            let place = class("PolicyError")?.call1((text,))?;
+            let Some(raised) = raised else { return Ok(PyErr::from_value(place)) };
+            name_place(py, &raised, place)?;
+            return Ok(raised);
+        }
         Failure::Capture(text) => class("CaptureError")?.call1((text,))?,
         Failure::Other(text) => class("Error")?.call1((text,))?,
     };
     Ok(PyErr::from_value(value))
+}
+
+/// Puts `place` at the beginning of the exceptions that led to `raised`.
+fn name_place(py: Python<'_>, raised: &PyErr, place: Bound<'_, PyAny>) -> PyResult<()> {
+    // a chain may be as long as a program likes, and a circle
+    const MOST: usize = 100;
+    let mut first = raised.value(py).clone().into_any();
+    for _ in 0..MOST {
+        let cause = first.getattr("__cause__")?;
+        if cause.is_none() {
+            return first.setattr("__cause__", place);
+        }
+        first = cause;
+    }
+    Ok(())
 }
 
 /// What only a bug can cause.

@@ -13,6 +13,7 @@ mod captures;
 mod command;
 mod errors;
 mod folder;
+mod own;
 mod run;
 mod session;
 mod source;
@@ -31,6 +32,8 @@ mod _native {
     use crate::command::command;
     #[pymodule_export]
     use crate::folder::{Folder, report};
+    #[pymodule_export]
+    use crate::own::{Ack, Congestion, Delivery, Flow, Policies, Seen, Sibling, Start};
     #[pymodule_export]
     use crate::run::run;
     #[pymodule_export]

@@ -11,6 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::Failure;
+use crate::own::Policies;
 use crate::source::Source;
 
 /// The time between two looks at signals.
@@ -23,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// neither do any after Ctrl-C. Runs under way are finished first, but on kernel hosts they end at once at the second
 /// Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (source, place, path, *, seed, repeats, threads, verify, report, command, progress))]
+#[pyo3(signature = (source, place, path, *, seed, repeats, threads, verify, report, command, progress, own=None))]
 #[expect(clippy::too_many_arguments, reason = "the settings of a run, given by the package alone")]
 pub fn run(
     py: Python<'_>,
@@ -37,6 +38,7 @@ pub fn run(
     report: bool,
     command: Vec<String>,
     progress: Option<Bound<'_, PyAny>>,
+    own: Option<Bound<'_, Policies>>,
 ) -> PyResult<(PathBuf, Option<String>)> {
     let destination = match place {
         "new" => Destination::New(path),
@@ -46,7 +48,8 @@ pub fn run(
     };
     let overrides = source.overrides.clone();
     let no_report = !report;
-    let request = Request { overrides, seed, repeats, threads, verify, command, no_report, ..Request::default() };
+    let own = own.map_or_else(Default::default, |own| own.get().registry.clone());
+    let request = Request { overrides, seed, repeats, threads, verify, command, no_report, own, ..Request::default() };
     let opened = py.detach(|| {
         let planned = Planned::new(&source.source, destination, &request)?;
         planned.open(&mut |_| {})
@@ -72,7 +75,7 @@ fn watched(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Result<Finished, RunError>> {
     let interruption = Interruption::default();
-    let kernels = opened.has_kernels();
+    let (kernels, own) = (opened.has_kernels(), opened.has_own());
     let (sender, mut receiver) = mpsc::channel();
     std::thread::scope(|scope| {
         let stop = interruption.clone();
@@ -94,7 +97,8 @@ fn watched(
             };
             if let Err(error) = told.and_then(|()| py.check_signals()) {
                 let again = interruption.stop.swap(true, Ordering::Relaxed);
-                if again && kernels {
+                // callbacks are slow, so runs with them do not go on to their ends
+                if own || again && kernels {
                     interruption.abort.store(true, Ordering::Relaxed);
                 }
                 raised.get_or_insert(error);

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::errors::Failure;
+use crate::own::Policies;
 
 /// The text of a scenario with changes to it.
 #[pyclass(frozen, module = "headway._native")]
@@ -60,13 +61,21 @@ impl Source {
 
     /// Checks all that can be checked without running: plans at every point, files that are named. Gives policies,
     /// points, repeats.
-    fn check(&self, py: Python<'_>, seed: Option<u64>, repeats: Option<u32>) -> PyResult<(usize, usize, u32)> {
+    #[pyo3(signature = (seed, repeats, own=None))]
+    fn check(
+        &self,
+        py: Python<'_>,
+        seed: Option<u64>,
+        repeats: Option<u32>,
+        own: Option<Bound<'_, Policies>>,
+    ) -> PyResult<(usize, usize, u32)> {
+        let own = own.map_or_else(Default::default, |own| own.get().registry.clone());
         let check = || {
             let scenario = self.source.scenario(self.overrides.clone())?;
             let seed = seed.unwrap_or(scenario.record.seed);
             let repeats = repeats.unwrap_or(scenario.record.repeats);
             let (document, _) = scenario.with(seed, repeats)?;
-            let experiment = Experiment::new(&document, &self.source.folder)?;
+            let experiment = Experiment::with_own(&document, &self.source.folder, &own)?;
             let extent = experiment.extent(repeats);
             Ok((extent.policies, extent.points, extent.repeats))
         };

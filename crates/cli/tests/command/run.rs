@@ -7,7 +7,16 @@ fn a_run_leaves_a_folder_and_prints_tables() {
     let place = Place::new();
     let ran = place.headway(&["run", "tiny.toml"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let files = ["flows.parquet", "manifest.json", "report.html", "scenario.toml", "series.parquet", "summary.csv"];
+    let files = [
+        "flows.parquet",
+        "links.parquet",
+        "manifest.json",
+        "report.html",
+        "scenario.toml",
+        "series.parquet",
+        "summary.csv",
+        "topology.json",
+    ];
     assert_eq!(names(&place.path("results/tiny")), files);
     assert!(ran.out.starts_with("tiny: 2 policies × 2 sweep points × 3 repeats, seed 1\n\n"), "{}", ran.out);
     for title in

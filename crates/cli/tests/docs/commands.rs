@@ -49,8 +49,8 @@ fn split(text: &str) -> (Vec<String>, Option<String>) {
         }
     }
     words.extend(word);
-    let into = words.iter().position(|word| word == ">").map(|at| {
-        let into = words.get(at + 1).expect("a file behind >").clone();
+    let into = words.iter().position(|word| word == ">").and_then(|at| {
+        let into = words.get(at + 1).cloned();
         words.truncate(at);
         into
     });
@@ -174,9 +174,10 @@ impl Bench {
     }
 
     fn is_known(&self, name: &str) -> bool {
-        let of_run = name
-            .strip_prefix("results/")
-            .is_some_and(|run| self.place(run).is_some() || self.made.contains(&format!("{run}.toml")));
+        let of_run = name.strip_prefix("results/").is_some_and(|run| {
+            let file = format!("{run}.toml");
+            self.place(run).is_some() || self.made.contains(&file) || OWN.contains(&file.as_str())
+        });
         let inside = self.made.iter().any(|made| Path::new(name).starts_with(made));
         OWN.contains(&name) || STANDS_FOR.contains(&name) || inside || of_run || self.place(name).is_some()
     }
@@ -218,7 +219,7 @@ impl Bench {
 
 /// Takes what is about runs alone off the words of `run` and `check`.
 fn without_runs(arguments: &mut Vec<String>) {
-    arguments.retain(|word| !["--run", "--verify", "--no-report"].contains(&word.as_str()));
+    arguments.retain(|word| !["--run", "--verify", "--no-report", "--no-store"].contains(&word.as_str()));
     for option in ["--out", "--shard", "--store"] {
         if let Some(at) = arguments.iter().position(|word| word == option) {
             arguments.drain(at..=at + 1);

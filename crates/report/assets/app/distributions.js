@@ -165,7 +165,8 @@ function logRange(values, format = (value) => tick(value, "ns")) {
   };
   const [min, max] = [round(Math.min(...known), false), round(Math.max(...known), true)];
   // Without a power of ten between them the axis would have no tick.
-  const ticks = [1, 2, 5]
+  const multiples = max / min > 5 ? [1, 2, 5] : [1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9];
+  const ticks = multiples
     .flatMap((step) => Array.from({ length: 24 }, (_, power) => step * 10 ** (power - 6)))
     .filter((tick) => tick >= min && tick <= max)
     .sort((a, b) => a - b);

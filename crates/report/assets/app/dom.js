@@ -53,7 +53,7 @@ function chooser(label, options, selected, onchange) {
   }
   const select = h(
     "select",
-    { change: () => onchange(options[select.selectedIndex][0]) },
+    { "aria-label": label, change: () => onchange(options[select.selectedIndex][0]) },
     options.map(([value, text]) => h("option", { selected: value === selected }, text)),
   );
   return h("label", { class: "chooser" }, h("span", {}, `${label} `), select);

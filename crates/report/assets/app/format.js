@@ -35,6 +35,7 @@ const PREFIXES = {
 function scaleFor(magnitude, unit) {
   const prefixes = PREFIXES[unit];
   if (!prefixes) return { divisor: 1, name: unit === "1" || !unit ? "" : String(unit) };
+  if (magnitude === 0 && unit === "ns") return { divisor: 1e9, name: "s" };
   const size = Math.abs(magnitude);
   const [divisor, name] = prefixes.find(([at]) => size >= at * 0.9995) ?? prefixes.at(-1);
   return { divisor, name };

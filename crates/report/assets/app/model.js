@@ -32,6 +32,18 @@ function complete(run) {
   const whole = { ...run };
   for (const name of LISTS) whole[name] = list(run?.[name]);
   if (!whole.points.length) whole.points = [{ text: "", at: [] }];
+  whole.films = whole.films.map((film) => ({
+    ...film,
+    links: list(film.links).map((link) => filled(link, list(film.t).length)),
+  }));
+  return whole;
+}
+
+/** A link of a film with a value for each of its `steps`: the lists end with their last value that is not 0. */
+function filled(link, steps) {
+  const whole = { ...link };
+  for (const name of ["sent", "queue", "drops", "flows"])
+    whole[name] = Array.from({ length: steps }, (_, at) => list(link[name])[at] ?? 0);
   return whole;
 }
 
@@ -139,7 +151,7 @@ function present(entries, key, name) {
 /** Where numbers of an interval part a policy from the best: `best`, `tied` (their intervals meet), or nothing. */
 function ranking(entries, better) {
   const known = entries.filter((entry) => isNumber(entry?.value));
-  if (!better || known.length < 2) return () => "";
+  if (!better || known.every((entry) => entry.value === known[0].value)) return () => "";
   const sign = better === "less" ? 1 : -1;
   const best = known.reduce((a, b) => (sign * b.value < sign * a.value ? b : a));
   const bounds = (entry) => [

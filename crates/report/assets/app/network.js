@@ -39,17 +39,22 @@ class NetworkPicture {
     const onRow = (node) => rows.get(node.y) ?? 1;
     const room = (node) => (this.width - 60) / Math.max(1, onRow(node) - 1);
     this.room = room;
-    // Names that do not fit beside each other stand upright; where even those do not fit, only pointing shows them.
-    this.upright = this.nodes.some(
-      (node) => node.kind === "host" && onRow(node) > 1 && room(node) < this.label(node).length * 6.4 + 6,
-    );
-    this.crowded = this.nodes.some((node) => onRow(node) > 1 && room(node) < 12);
-    this.below = this.crowded ? 14 : this.upright ? Math.min(110, 18 + longest * 6.2) : 26;
-    const side = Math.min(70, this.crowded || this.upright ? 24 : 16 + longest * 3.2);
-    this.height = Math.round(Math.max(230, Math.min(440, this.width * 0.6), Math.min(700, busiest * 26)) + this.below);
+    // Hosts' names that do not fit beside each other stand upright; where even those do not fit, only pointing shows them.
+    const hosts = this.nodes.filter((node) => node.kind === "host" && onRow(node) > 1);
+    const tight = hosts.filter((node) => room(node) < this.label(node).length * 6.4 + 6);
+    this.crowded = hosts.some((node) => room(node) < 12);
+    this.uprightRows = new Set(this.crowded ? [] : tight.map((node) => node.y));
+    const depth = (row) => {
+      const names = tight.filter((node) => row(clampShare(node.y))).map((node) => this.label(node).length);
+      return this.crowded || !names.length ? 26 : Math.min(150, 18 + Math.max(...names) * 6.2);
+    };
+    const [above, below] = [depth((y) => y < 0.1), depth((y) => y > 0.9)];
+    const side = Math.min(70, this.crowded || tight.length ? 24 : 16 + longest * 3.2);
+    const inner = Math.max(190, Math.min(400, this.width * 0.55), (rows.size - 1) * 80, Math.min(700, busiest * 26));
+    this.height = Math.round(above + inner + below);
     this.at = this.nodes.map((node) => [
       side + clampShare(node.x) * (this.width - 2 * side),
-      24 + clampShare(node.y) * (this.height - 24 - this.below - 12),
+      above + clampShare(node.y) * (inner - 6),
     ]);
   }
 
@@ -98,7 +103,8 @@ class NetworkPicture {
       hits.append(hit);
       return { line, queue, drop, wide };
     });
-    this.svg.append(lines, marks, hits);
+    this.halo = s("line", { class: "halo", "stroke-linecap": "round", visibility: "hidden" });
+    this.svg.append(this.halo, lines, marks, hits);
   }
 
   drawNodes() {
@@ -113,25 +119,31 @@ class NetworkPicture {
         node.kind === "host"
           ? s("circle", { cx: x, cy: y, r: size })
           : s("rect", { x: x - half, y: y - 9, width: 2 * half, height: 18, rx: 4 });
-      const lowest = clampShare(node.y) > 0.9;
       const name = this.label(node);
-      const upright = this.upright && lowest;
-      const label = boxed
-        ? s("text", { class: "inside", x, y: y + 4, "text-anchor": "middle" }, name)
-        : this.crowded && node.kind === "host"
-          ? null
-          : upright
-            ? s("text", { x, y: y + size + 6, transform: `rotate(90 ${x} ${y + size + 6})`, dy: "0.35em" }, name)
-            : s(
-                "text",
-                { x, y: lowest || clampShare(node.y) > 0.4 ? y + size + 14 : y - size - 5, "text-anchor": "middle" },
-                name,
-              );
       group.append(
-        s("g", { class: text(node.kind) === "host" ? "host" : "switch" }, shape, label, s("title", {}, name)),
+        s(
+          "g",
+          { class: node.kind === "host" ? "host" : "switch" },
+          shape,
+          boxed
+            ? s("text", { class: "inside", x, y: y + 4, "text-anchor": "middle" }, name)
+            : this.nameBeside(node, x, y, size),
+          s("title", {}, name),
+        ),
       );
     });
     this.svg.append(group);
+  }
+
+  /** A name above its node in the upper half, else below. */
+  nameBeside(node, x, y, size) {
+    if (this.crowded && node.kind === "host") return null;
+    const up = clampShare(node.y) < 0.4;
+    const name = this.label(node);
+    if (!this.uprightRows.has(node.y) || node.kind !== "host")
+      return s("text", { x, y: up ? y - size - 5 : y + size + 14, "text-anchor": "middle" }, name);
+    const start = up ? y - size - 6 : y + size + 6;
+    return s("text", { x, y: start, transform: `rotate(${up ? -90 : 90} ${x} ${start})`, dy: "0.35em" }, name);
   }
 
   listen() {
@@ -156,20 +168,36 @@ class NetworkPicture {
 
   /** Shows a step: `states` maps a link's place to `{ sent, queue, drops }`; others are idle. */
   show(states, picked) {
-    const { idle, queue, alarm } = theme();
+    const { idle, queue, alarm, text: ink } = theme();
     this.marks.forEach((mark, index) => {
       const state = states.get(index);
-      mark.line.setAttribute("stroke", state && state.sent > 0 ? utilisationColour(state.sent / 1000) : idle);
-      mark.line.setAttribute(
-        "stroke-width",
-        picked === index ? mark.wide + 4 : state && state.sent > 0 ? mark.wide : Math.min(2, mark.wide),
-      );
-      const share = state && this.queueMost > 0 ? state.queue / this.queueMost : 0;
-      mark.queue.setAttribute("r", share > 0 ? (1.5 + (QUEUE_RADIUS - 1.5) * Math.sqrt(share)).toFixed(2) : 0);
+      const share = state?.sent > 0 ? Math.min(1, state.sent / 1000) : 0;
+      mark.line.setAttribute("stroke", share > 0 ? utilisationColour(share) : idle);
+      // A little thinner when little is sent, so that busy links catch the eye.
+      mark.line.setAttribute("stroke-width", share > 0 ? (mark.wide * (0.6 + 0.4 * share)).toFixed(2) : 1.6);
+      const filled = state && this.queueMost > 0 ? state.queue / this.queueMost : 0;
+      mark.queue.setAttribute("r", filled > 0 ? (1.5 + (QUEUE_RADIUS - 1.5) * Math.sqrt(filled)).toFixed(2) : 0);
       mark.queue.setAttribute("fill", queue);
       mark.drop.setAttribute("visibility", state?.drops > 0 ? "visible" : "hidden");
       mark.drop.setAttribute("stroke", alarm);
+      if (index !== picked) return;
+      for (const name of ["x1", "y1", "x2", "y2"]) this.halo.setAttribute(name, mark.line.getAttribute(name));
+      this.halo.setAttribute("stroke-width", mark.wide + 7);
+      this.halo.setAttribute("stroke", ink);
+      this.halo.setAttribute("visibility", "visible");
     });
+  }
+
+  /** The picture by itself, with the colours that style sheets give it here. */
+  copy() {
+    const copy = this.svg.cloneNode(true);
+    const [here, there] = [this.svg, copy].map((svg) => [...svg.querySelectorAll("*")]);
+    const names = ["fill", "stroke", "stroke-width", "opacity", "font-size", "font-family", "paint-order"];
+    here.forEach((element, i) => {
+      const style = getComputedStyle(element);
+      for (const name of names) there[i].setAttribute(name, style.getPropertyValue(name));
+    });
+    return copy;
   }
 }
 

@@ -124,6 +124,15 @@ function claimLines(claim) {
   if (!lines.length) return null;
   const beside = lines.some((line) => list(line.published).length || line.ours);
   const manyPoints = lines.some((line) => line.at);
+  if (lines.length === 1 && !beside) {
+    const [{ at, text: numbers, held }] = lines;
+    return h(
+      "p",
+      { class: held === false ? "fails" : "" },
+      at ? h("strong", {}, `${text(at)}: `) : null,
+      text(numbers),
+    );
+  }
   const columns = [
     manyPoints && "point",
     "numbers",
@@ -182,7 +191,14 @@ function claimItem(claim) {
     "li",
     { class: `claim ${slug(claim.verdict)}` },
     h("p", { class: "claim-head" }, badge(claim.verdict), " ", text(claim.text)),
-    claim.known ? h("p", { class: "known" }, h("strong", {}, "Known: "), text(claim.known)) : null,
+    claim.known
+      ? h(
+          "p",
+          { class: "known" },
+          h("strong", {}, claim.verdict === "held" ? "Known not to hold, but it does: " : "Known: "),
+          text(claim.known),
+        )
+      : null,
     published.length ? h("p", {}, h("strong", {}, "Published: "), published.map(text).join("; ")) : null,
     claim.skipped
       ? h("p", {}, `Not evaluated at ${counted(claim.skipped, "further point")}, which were not run.`)
@@ -206,14 +222,18 @@ function claimSection(run, place) {
       "ul",
       { class: "claims" },
       run.claims.map(claimItem),
-      run.left_out.map((claim) =>
-        h(
-          "li",
-          { class: "claim undecided" },
-          h("p", { class: "claim-head" }, badge("undecided"), " ", text(claim)),
-          h("p", {}, "Nothing that it is about was run."),
-        ),
-      ),
+      run.left_out.length
+        ? h(
+            "li",
+            { class: "claim undecided" },
+            h("p", { class: "claim-head" }, badge("undecided"), " Nothing was run that these are about:"),
+            h(
+              "ul",
+              {},
+              run.left_out.map((claim) => h("li", {}, text(claim))),
+            ),
+          )
+        : null,
     ),
   );
 }

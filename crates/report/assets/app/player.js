@@ -27,11 +27,13 @@ class Player {
     this.controls = this.makeControls();
     this.legend = h("div", { class: "player-legend" });
     this.choices = h("div", { class: "controls" });
+    this.where = h("p", { class: "where" });
     this.detail = h("div");
     this.element = h(
       "div",
       { class: "player", keydown: (event) => this.key(event) },
       this.choices,
+      this.where,
       this.controls,
       this.legend,
       this.panels,
@@ -127,6 +129,9 @@ class Player {
         list(film.links).map((link) => list(link.queue).reduce((a, b) => Math.max(a, b), 0)),
       ),
     );
+    const many = [...new Set(this.films.map((film) => film.repeat))].length > 1;
+    const place = [text(this.view.points[this.chosen.point]?.text), many ? `repeat ${this.chosen.repeat}` : ""];
+    this.where.textContent = place.filter(Boolean).join(", ");
     this.fit(true);
     this.paintLegend();
     this.buildDetail();
@@ -134,13 +139,8 @@ class Player {
 
   /** Draws the pictures anew if the room for them has changed. */
   fit(always) {
-    const columns =
-      this.now.length < 2 || this.panels.clientWidth < 620
-        ? 1
-        : this.now.length > 2 && this.panels.clientWidth > 1050
-          ? 3
-          : 2;
     const whole = appearance.printing ? PRINTED_WIDTH : this.panels.clientWidth;
+    const columns = Math.max(1, Math.min(this.now.length, whole < 620 ? 1 : whole > 1050 ? 3 : 2));
     const width = Math.max(260, Math.floor((whole - (columns - 1) * 16) / columns) - 26);
     if (!always && width === this.drawnWidth) return;
     this.drawnWidth = width;
@@ -172,6 +172,16 @@ class Player {
               sample(this.view.styles[film.policy]),
             ),
             this.view.styles[film.policy].name,
+            h(
+              "span",
+              {
+                class: "tools",
+                role: "group",
+                "aria-label": `Save the picture of ${this.view.styles[film.policy].name}`,
+              },
+              button("PNG", () => this.save(film, picture, "png")),
+              button("SVG", () => this.save(film, picture, "svg")),
+            ),
           ),
           picture.element,
           counts,
@@ -180,6 +190,13 @@ class Player {
     );
     if (!this.now.length) this.panels.replaceChildren(absent("All policies of this point are hidden."));
     this.show();
+  }
+
+  save(film, picture, kind) {
+    const name = this.view.styles[film.policy].name;
+    const title = `${name} at ${quantity(this.times[this.step], "ns")}`;
+    const svg = titled(new XMLSerializer().serializeToString(picture.copy()), title, [], picture.width, picture.height);
+    savePicture(svg, kind, `headway-network-${slug(title)}`);
   }
 
   /** For paper: the step with most in its queues, if nobody has chosen one. */
@@ -495,7 +512,11 @@ class Player {
             xAxisIndex: i,
             yAxisIndex: i,
             name: style.name,
-            data: film.t.map((t, at) => [t, scaled(link[key][at] ?? 0)]),
+            // The first step has its beginning, too.
+            data: [
+              [Math.max(0, 2 * film.t[0] - (film.t[1] ?? film.t[0] * 2)), scaled(link[key][0] ?? 0)],
+              ...film.t.map((t, at) => [t, scaled(link[key][at] ?? 0)]),
+            ],
             ...lineStyle(style, 1.6),
             showSymbol: false,
             emphasis: { disabled: true },

@@ -59,10 +59,7 @@ function sweepChart(view, place) {
   const chosen = { traffic: firstOf(view, 2), metric: firstOf(view, 3), x: 0, fixed: [], scale: "linear" };
   const widest = view.sweep.map((parameter) => list(parameter.values).length);
   chosen.x = widest.indexOf(Math.max(...widest));
-  chosen.fixed = list(
-    view.points.find((point) => view.estimate(0, view.points.indexOf(point), chosen.traffic, chosen.metric))?.at ??
-      view.points[0].at,
-  ).slice();
+  fixWhereData(view, chosen);
   chosen.spacing = spacingOf(view.sweep[chosen.x])[0];
   const controls = h("div", { class: "controls" });
   const build = () => {
@@ -79,6 +76,7 @@ function sweepChart(view, place) {
               (value) => {
                 chosen.x = value;
                 chosen.spacing = spacingOf(view.sweep[value])[0];
+                if (!hasData(view, chosen)) fixWhereData(view, chosen);
                 build();
                 chart.update();
               },
@@ -88,7 +86,11 @@ function sweepChart(view, place) {
       ...others.map((i) =>
         chooser(
           text(view.sweep[i].name),
-          list(view.sweep[i].values).map((value, at) => [at, text(value.text)]),
+          [
+            ...list(view.sweep[i].values).map((value, at) => [at, text(value.text)]),
+            // Of several runs, not all may sweep it.
+            ...(view.points.some((point) => (point.at?.[i] ?? null) === null) ? [[null, "not swept"]] : []),
+          ],
           chosen.fixed[i],
           (value) => ((chosen.fixed[i] = value), chart.update()),
         ),
@@ -119,12 +121,28 @@ function sweepChart(view, place) {
   return chart.element;
 }
 
+const hasData = (view, { traffic, metric, ...chosen }) =>
+  pointsOnLine(view, chosen).some(({ index }) =>
+    view.policies.some((_, policy) => view.estimate(policy, index, traffic, metric)),
+  );
+
+/** Fixes the other parameters at the first point that has the metric and a value of the x parameter. */
+function fixWhereData(view, { traffic, metric, x, ...rest }) {
+  const found = view.points.find(
+    (point, index) =>
+      (point.at?.[x] ?? null) !== null &&
+      view.policies.some((_, policy) => view.estimate(policy, index, traffic, metric)),
+  );
+  view.sweep.forEach((_, i) => (rest.fixed[i] = (found ?? view.points[0]).at?.[i] ?? null));
+}
+
 /** The points on the line that is chosen: their index and the place of the x parameter's value. */
 function pointsOnLine(view, chosen) {
   const points = [];
   view.points.forEach((point, index) => {
     const at = list(point.at);
-    if (at.every((value, i) => i === chosen.x || value === chosen.fixed[i])) points.push({ index, at: at[chosen.x] });
+    const fits = (_, i) => i === chosen.x || (at[i] ?? null) === (chosen.fixed[i] ?? null);
+    if ((at[chosen.x] ?? null) !== null && view.sweep.every(fits)) points.push({ index, at: at[chosen.x] });
   });
   return points.sort((a, b) => a.at - b.at);
 }
@@ -137,7 +155,7 @@ function sweepSpec(view, place, chosen, controls) {
   const fixed = () =>
     view.sweep
       .map((each, i) =>
-        i !== chosen.x && list(each.values).length > 1
+        i !== chosen.x && list(each.values).length > 1 && chosen.fixed[i] !== null
           ? `${text(each.name)} = ${text(list(each.values)[chosen.fixed[i]]?.text)}`
           : null,
       )

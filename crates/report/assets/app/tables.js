@@ -196,9 +196,10 @@ function summarySection(view, place) {
   );
 }
 
-/** The metric or traffic that a reader wants first: mean FCT if it is there. */
+/** The metric or traffic that a reader wants first: mean FCT if it is there, else one with published values. */
 function firstOf(view, column) {
-  const wanted = view.metrics.findIndex((metric) => metric.name === "fct.mean");
+  const mean = view.metrics.findIndex((metric) => metric.name === "fct.mean");
+  const wanted = mean < 0 ? view.published[0]?.metric : mean;
   const row =
     view.summary.find((each) => each[3] === wanted && isNumber(each[4])) ??
     view.summary.find((each) => isNumber(each[4])) ??

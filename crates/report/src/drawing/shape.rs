@@ -35,6 +35,9 @@ fn tiers(graph: &Graph) -> Vec<usize> {
 /// Rows where switches connect hosts alone, and each stands for one digit of the hosts' numbers, as in BCube: the n-th
 /// interfaces of hosts lead to level n. `None` if it is not so.
 fn levels(graph: &Graph) -> Option<Vec<usize>> {
+    if graph.edges().any(|(one, other)| !graph.is_host(one) && !graph.is_host(other)) {
+        return None;
+    }
     let mut rows = vec![0; graph.len()];
     for host in (0..graph.len()).filter(|&node| graph.is_host(node)) {
         for (level, &switch) in graph.neighbours[host].iter().enumerate() {

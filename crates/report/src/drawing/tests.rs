@@ -274,6 +274,32 @@ fn bcube_has_a_row_for_each_level() {
     assert_eq!(rows, [1.0, 0.5, 0.0]);
 }
 
+/// Hosts with an interface on each edge switch of their pod, and switches above: no levels, for these are tiers.
+#[test]
+fn multi_homed_hosts_below_several_tiers_leave_the_tiers_as_rows() {
+    let mut net = Net::default();
+    net.switch("core", 3);
+    for pod in 0..2 {
+        let aggregation = format!("pod{pod}-aggregation");
+        net.switch(&aggregation, 2);
+        net.cable(&aggregation, "core");
+        for edge in 0..3 {
+            net.switch(&format!("pod{pod}-edge{edge}"), 1);
+            net.cable(&format!("pod{pod}-edge{edge}"), &aggregation);
+        }
+        for host in 0..4 {
+            net.host(&format!("pod{pod}-host{host}"));
+            for edge in (0..3).filter(|edge| *edge != host) {
+                net.cable(&format!("pod{pod}-host{host}"), &format!("pod{pod}-edge{edge}"));
+            }
+        }
+    }
+    let drawing = net.draw();
+    for node in &drawing.nodes {
+        assert!((node.y - (1.0 - f64::from(node.tier) / 3.0)).abs() < 1e-9, "{node:?}");
+    }
+}
+
 #[test]
 fn planes_next_to_each_other_share_a_row() {
     let mut net = Net::default();

@@ -1,6 +1,6 @@
 //! Links over time, from the steps of a folder's links.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headway_results::{FlowRecord, Job, LinkRecord, Topologies};
 
@@ -68,13 +68,12 @@ pub(super) struct Films {
 
 impl Films {
     pub(super) fn new(topologies: &Topologies, grid: &Grid) -> Films {
-        let points = spread(&grid.points, &grid.sweep, POINTS);
-        let runs: BTreeMap<Job, usize> = topologies
-            .runs
-            .iter()
-            .filter(|(job, _)| grid.cell(job.cell).is_some_and(|(_, point)| points.contains(&point)))
-            .map(|(job, network)| (*job, *network))
-            .collect();
+        let point = |job: &Job| grid.cell(job.cell).map(|(_, point)| point);
+        let filmed: BTreeSet<usize> = topologies.runs.keys().filter_map(point).collect();
+        let spread = spread(&grid.points, &grid.sweep, POINTS);
+        let shown = |point: usize| filmed.len() <= POINTS || spread.contains(&point);
+        let runs = topologies.runs.iter().filter(|(job, _)| point(job).is_some_and(shown));
+        let runs: BTreeMap<Job, usize> = runs.map(|(job, network)| (*job, *network)).collect();
         let networks: Vec<Drawn> = topologies.networks.iter().map(Drawn::new).collect();
         let links: usize = runs.values().map(|network| networks[*network].topology.links.len()).sum();
         let steps = (ALL_VALUES / (4 * links.max(1))).clamp(LEAST_STEPS, STEPS);

@@ -1,6 +1,6 @@
 //! The data of a page, as its scripts read them. Indices are places in the lists of the same run.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::number::Number;
 
@@ -387,17 +387,30 @@ pub struct Film {
     pub active: Vec<(String, Vec<u64>)>,
 }
 
-/// A link over time.
+/// A link over time. In the file each list ends with its last value that is not 0: most links do little most of the time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FilmLink {
     /// Its place in the topology.
     pub link: usize,
     /// What it sent, in thousandths of its rate, of each step.
+    #[serde(serialize_with = "without_last_zeros")]
     pub sent: Vec<u32>,
     /// The most bytes in its queue in the step.
+    #[serde(serialize_with = "without_last_zeros")]
     pub queue: Vec<u64>,
     /// Frames dropped.
+    #[serde(serialize_with = "without_last_zeros")]
     pub drops: Vec<u64>,
     /// Flows that sent over it.
+    #[serde(serialize_with = "without_last_zeros")]
     pub flows: Vec<u64>,
+}
+
+fn without_last_zeros<S, T>(values: &[T], serializer: S) -> Result<S::Ok, S::Error>
+where
+    S: Serializer,
+    T: Serialize + Default + PartialEq,
+{
+    let length = values.iter().rposition(|value| *value != T::default()).map_or(0, |last| last + 1);
+    values[..length].serialize(serializer)
 }

@@ -193,27 +193,46 @@ fn keep_entities(run: &mut Run, most: usize) {
     run.series.retain(|series| kept.contains(&(series.metric.clone(), series.entity.clone())));
 }
 
-/// Points of the sweep down to two, then steps, then links that say least, then what is left.
+/// A step of the ladder of films.
+#[derive(Debug, Clone, Copy)]
+enum Fewer {
+    Points(usize),
+    Steps(usize),
+    Links(usize),
+}
+
+/// Points, steps and links by turns; what is still too large loses further points.
 pub(super) fn films(run: &mut Run, room: usize) {
+    const LADDER: [Fewer; 10] = [
+        Fewer::Points(4),
+        Fewer::Steps(150),
+        Fewer::Links(200),
+        Fewer::Steps(100),
+        Fewer::Links(100),
+        Fewer::Points(2),
+        Fewer::Steps(80),
+        Fewer::Links(50),
+        Fewer::Steps(60),
+        Fewer::Links(25),
+    ];
     let (of, links) = (run.films.len(), run.films.iter().map(|film| film.links.len()).sum::<usize>());
-    let before = run.films.first().map_or(0, |film| film.t.len());
-    for points in [4, 2] {
-        if size(&run.films) > room {
-            let kept = spread(&run.points, &run.sweep, points);
-            run.films.retain(|film| kept.contains(&film.point));
+    let before = run.films.iter().map(|film| film.t.len()).max().unwrap_or(0);
+    for fewer in LADDER {
+        if size(&run.films) <= room {
+            break;
+        }
+        match fewer {
+            Fewer::Points(points) => keep_points(run, points),
+            Fewer::Steps(steps) => run.films.iter_mut().for_each(|film| merge_steps(film, steps)),
+            Fewer::Links(links) => keep_links(run, links),
         }
     }
-    for steps in [200, 120, 80, 60] {
-        if size(&run.films) > room {
-            run.films.iter_mut().for_each(|film| merge_steps(film, steps));
-        }
+    if size(&run.films) > room {
+        keep_points(run, 1);
     }
-    for links in [200, 100, 50, 25] {
-        if size(&run.films) > room {
-            keep_links(run, links);
-        }
+    if size(&run.films) > room {
+        run.films.clear();
     }
-    fewer_points(run, room, |run| &mut run.films, |film| film.point);
     let left: usize = run.films.iter().map(|film| film.links.len()).sum();
     let steps = run.films.iter().map(|film| film.t.len()).max().unwrap_or(0);
     run.notes.push(format!(
@@ -221,6 +240,14 @@ pub(super) fn films(run: &mut Run, room: usize) {
          of {links} records of links; of merged steps the largest queue and all drops are kept.",
         run.films.len()
     ));
+}
+
+/// Keeps the films of at most `points` of the points that have any.
+fn keep_points(run: &mut Run, points: usize) {
+    let all: BTreeSet<usize> = run.films.iter().map(|film| film.point).collect();
+    let all: Vec<usize> = all.into_iter().collect();
+    let kept: BTreeSet<usize> = evenly(&all, points).collect();
+    run.films.retain(|film| kept.contains(&film.point));
 }
 
 /// Makes the steps of a film at most `most`.

@@ -72,7 +72,9 @@ class Opened:
         for top in range(0, height, 600):
             page.evaluate("top => scrollTo({ top, behavior: 'instant' })", top)
             page.wait_for_timeout(40)
-        wait_until(page, "[...document.querySelectorAll('.chart')].filter(it => it.offsetParent).every(it => it.dataset.drawn)")
+        wait_until(
+            page, "[...document.querySelectorAll('.chart')].filter(it => it.offsetParent).every(it => it.dataset.drawn)"
+        )
 
     def screenshot(self, name):
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)

@@ -18,9 +18,13 @@ def leaf_spine(leaves=2, spines=2, hosts=4):
     """Nodes and links, one entry for each direction."""
     nodes, links = [], []
     for spine in range(spines):
-        nodes.append({"name": f"spine{spine}", "kind": "switch", "tier": 2, "x": (spine + 0.5) / spines, "y": 0, "count": 1})
+        nodes.append(
+            {"name": f"spine{spine}", "kind": "switch", "tier": 2, "x": (spine + 0.5) / spines, "y": 0, "count": 1}
+        )
     for leaf in range(leaves):
-        nodes.append({"name": f"leaf{leaf}", "kind": "switch", "tier": 1, "x": (leaf + 0.5) / leaves, "y": 0.5, "count": 1})
+        nodes.append(
+            {"name": f"leaf{leaf}", "kind": "switch", "tier": 1, "x": (leaf + 0.5) / leaves, "y": 0.5, "count": 1}
+        )
     every = leaves * hosts
     for host in range(every):
         nodes.append({"name": f"h{host}", "kind": "host", "tier": 0, "x": host / (every - 1), "y": 1, "count": 1})
@@ -67,7 +71,9 @@ def film(policy, point, topology, seed, steps=120):
 def cdf_of(policy, point, traffic, draw, n=4000):
     centre = math.log(200e3 * (1 + 0.8 * point) / (1 + 0.5 * policy)) + traffic
     values = sorted(draw.lognormvariate(centre, 0.7) for _ in range(n))
-    places = sorted({round(n * (1 - 10 ** (-3.6 * i / 149))) for i in range(150)} | {round(n * i / 40) for i in range(41)})
+    places = sorted(
+        {round(n * (1 - 10 ** (-3.6 * i / 149))) for i in range(150)} | {round(n * i / 40) for i in range(41)}
+    )
     places = [place for place in places if 0 < place <= n]
     return {
         "policy": policy, "point": point, "traffic": traffic, "n": n + (7 if policy == 0 else 0), "unfinished": 7 if policy == 0 else 0,
@@ -95,7 +101,17 @@ def samples(policy, point, entity, metric, unit, seed):
         scale = {"B": 60_000, "bps": 4e8, "ns": 2e5}[unit]
         t.append(round(step * 1e-4, 6))
         v.append(round(value * scale / (1 + 0.4 * policy) + (4e5 if unit == "ns" else 0)))
-    return {"policy": policy, "point": point, "repeat": 0, "entity": entity, "metric": metric, "unit": unit, "t": t, "v": v, "of": 12_000}
+    return {
+        "policy": policy,
+        "point": point,
+        "repeat": 0,
+        "entity": entity,
+        "metric": metric,
+        "unit": unit,
+        "t": t,
+        "v": v,
+        "of": 12_000,
+    }
 
 
 def run(policies=POLICIES, label="queue-buildup", slower=1.0):
@@ -191,7 +207,11 @@ def two_parameters():
         {"name": "load", "values": [{"text": str(load), "number": load} for load in loads]},
         {"name": "queue", "values": [{"text": kind, "number": None} for kind in kinds]},
     ]
-    one["points"] = [{"text": f"load={load}, queue={kind}", "at": [i, j]} for i, load in enumerate(loads) for j, kind in enumerate(kinds)]
+    one["points"] = [
+        {"text": f"load={load}, queue={kind}", "at": [i, j]}
+        for i, load in enumerate(loads)
+        for j, kind in enumerate(kinds)
+    ]
     one["summary"] = [
         [policy, point, 0, metric, (1e6 + 1e5 * point) * (1 + policy / 3), 0.9e6 * (1 + policy / 3), (1.2e6 + 1e5 * point) * (1 + policy / 3), 5]
         for policy in range(4) for point in range(12) for metric in range(2)
@@ -203,7 +223,20 @@ def two_parameters():
 def nothing():
     """A run that gave nothing that could be drawn."""
     one = run()
-    for name in ("claims", "left_out", "summary", "published", "cdf", "slowdown", "series", "topologies", "films", "warnings", "notes", "sweep"):
+    for name in (
+        "claims",
+        "left_out",
+        "summary",
+        "published",
+        "cdf",
+        "slowdown",
+        "series",
+        "topologies",
+        "films",
+        "warnings",
+        "notes",
+        "sweep",
+    ):
         one[name] = []
     one["points"] = [{"text": "", "at": []}]
     return page(one, title="nothing")
@@ -213,18 +246,31 @@ def comparison():
     return page(run(label="before"), run(label="after", slower=0.7), kind="comparison", title="before and after")
 
 
+def unlike():
+    """Two runs that have neither sweep nor points nor all policies in common."""
+    other = two_parameters()["runs"][0]
+    other.update(label="loads", policies=["tcp", "codel-only", "red-only", "repflow"])
+    return page(run(label="senders"), other, kind="comparison", title="unlike")
+
+
 def reproduction():
     runs = [run(label=f"lanes-l{i}") for i in range(3)] + [run(label="pacing-p1", policies=POLICIES[:2])]
     for one in runs:
         one["films"] = one["films"][:2]
-    return page(*runs, kind="reproduction", title="reproduction", groups=[{"title": "lanes", "runs": [0, 1, 2]}, {"title": "pacing", "runs": [3]}])
+    return page(
+        *runs,
+        kind="reproduction",
+        title="reproduction",
+        groups=[{"title": "lanes", "runs": [0, 1, 2]}, {"title": "pacing", "runs": [3]}],
+    )
 
 
-EVIL = "</script><img src=x onerror=\"window.pwned=1\"><b>{a|b}</b>&lt;'`${1}\u202e"
+EVIL = '</script><img src=x onerror="window.pwned=1"><b>{a|b}</b>&lt;\'`${1}\u202e'
 
 
 def hostile():
     """Every text that comes from outside is markup."""
+
     def poison(value, key=""):
         if isinstance(value, str):
             return value if key in KEYS_OF_THE_CONTRACT else EVIL + value
@@ -242,4 +288,4 @@ def hostile():
 
 KEYS_OF_THE_CONTRACT = {"verdict", "unit", "better", "kind"}
 
-ALL = {make.__name__: make for make in (full, no_sweep, two_parameters, nothing, comparison, reproduction, hostile)}
+ALL = {make.__name__: make for make in (full, no_sweep, two_parameters, nothing, comparison, unlike, reproduction, hostile)}

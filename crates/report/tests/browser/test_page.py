@@ -57,9 +57,15 @@ def test_paper_is_light_has_every_chart_and_no_controls(open_report, name):
     assert report.page.evaluate("document.documentElement.dataset.theme") == "light"
     assert check_drawn(report.page) == EXPECTED[name]
     shown = "[...document.querySelectorAll('button, select, input, nav')].filter(it => it.checkVisibility()).map(it => it.outerHTML.slice(0, 80))"
-    left = [it for it in report.page.evaluate(shown) if "entry" not in it and "sortable" not in it and not re.match(r'<button type="button" title="Sort', it)]
+    left = [
+        it
+        for it in report.page.evaluate(shown)
+        if "entry" not in it and "sortable" not in it and not re.match(r'<button type="button" title="Sort', it)
+    ]
     assert left == []
-    widest = report.page.evaluate("Math.max(0, ...[...document.querySelectorAll('.chart > div > svg')].map(it => it.getBoundingClientRect().width))")
+    widest = report.page.evaluate(
+        "Math.max(0, ...[...document.querySelectorAll('.chart > div > svg')].map(it => it.getBoundingClientRect().width))"
+    )
     assert widest <= 690, "A4 less its margins"
 
 
@@ -108,7 +114,12 @@ def test_the_sections_stand_in_their_order(open_report):
         "What was run", "Warnings and notes", "Claims", "Summary", "Metrics against the swept value",
         "Distribution of flow completion times", "Slowdown by flow size", "Time series", "The network over time",
     ]  # fmt: skip
-    assert page.locator("header .tally").inner_text().split("\n") == ["✓ 1 held", "✗ 1 not held", "≠ 1 known not to hold", "– 2 not evaluated"]
+    assert page.locator("header .tally").inner_text().split("\n") == [
+        "✓ 1 held",
+        "✗ 1 not held",
+        "≠ 1 known not to hold",
+        "– 2 not evaluated",
+    ]
     assert page.get_by_text("18446744073709551615").is_visible(), "the seed, with all its digits"
     assert "2 min 14 s" in page.locator(".facts").inner_text()
     assert page.locator("li.known p.known").inner_text().startswith("Known: The source's switches")
@@ -155,7 +166,10 @@ def test_hostile_names_stay_text(open_report, tmp_path):
 def test_data_that_cannot_be_read_is_said(browser, tmp_path, data, words):
     path = tmp_path / "broken.html"
     whole = assemble(fixtures.nothing())
-    path.write_text(re.sub(r'(id="headway-data">).*?(</script>)', lambda found: found[1] + data + found[2], whole, flags=re.S), "utf-8")
+    path.write_text(
+        re.sub(r'(id="headway-data">).*?(</script>)', lambda found: found[1] + data + found[2], whole, flags=re.S),
+        "utf-8",
+    )
     page = browser.new_page()
     page.goto(path.as_uri())
     assert words in page.locator("main").inner_text()
@@ -179,8 +193,15 @@ def test_the_page_refers_to_nothing_outside_and_leaves_room_for_data():
     empty = assemble({"format": 1, "kind": "run", "title": "", "runs": [], "groups": []})
     assert len(empty.encode()) < 750_000, "of 1.5 MB, data may have 750,000 bytes"
     frame = (ASSETS / "page.html").read_text("utf-8")
-    ours = frame + (ASSETS / "style.css").read_text("utf-8") + "".join(path.read_text("utf-8") for path in (ASSETS / "app").iterdir())
-    assert not re.search(r"(?:src|href)\s*=|@import|url\(|fetch\(|XMLHttpRequest|WebSocket|import\(", frame + (ASSETS / "style.css").read_text("utf-8"))
+    ours = (
+        frame
+        + (ASSETS / "style.css").read_text("utf-8")
+        + "".join(path.read_text("utf-8") for path in (ASSETS / "app").iterdir())
+    )
+    assert not re.search(
+        r"(?:src|href)\s*=|@import|url\(|fetch\(|XMLHttpRequest|WebSocket|import\(",
+        frame + (ASSETS / "style.css").read_text("utf-8"),
+    )
     assert re.findall(r"https?://[^\"'\s]+", ours) == ["http://www.w3.org/2000/svg"] * 2, "names of a namespace only"
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", ours)
     assert "default-src 'none'" in frame

@@ -68,9 +68,9 @@ impl Simulation {
         let routes = &self.env.net.fabric.routes;
         for (number, flow) in (0..).zip(self.env.flows.iter()) {
             let mut note = |route| filming.note_flow(number, routes.ports(route));
+            let carrier = (!flow.is_internal()).then(|| self.carriers[usize::from(flow.start.profile)]);
             for &connection in &flow.connections {
-                match self.carriers[usize::from(flow.start.profile)] {
-                    _ if flow.is_internal() => self.tcp.routes_in_use(connection, &mut note),
+                match carrier.unwrap_or(Carrier::Tcp(0)) {
                     Carrier::Tcp(_) => self.tcp.routes_in_use(connection, &mut note),
                     Carrier::Datagram(_) => self.datagrams.routes_in_use(connection, &mut note),
                     Carrier::Roce(_) => self.roce.routes_in_use(connection, &mut note),
