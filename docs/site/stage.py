@@ -18,7 +18,6 @@ from pathlib import Path
 import commands
 import python_api
 import schema
-import tomllib
 
 INDEX = "docs/README.md"
 NOTEBOOKS = "python/notebooks/"
@@ -206,7 +205,7 @@ def made_pages(root: Path, headway: Path) -> dict[str, str]:
     printed = subprocess.run([headway, "schema"], capture_output=True, text=True, timeout=60, check=True).stdout
     made = {f"reference/keys/{name}": text for name, text in schema.pages(json.loads(printed)).items()}
     made |= {f"reference/commands/{name}": text for name, text in commands.pages(headway).items()}
-    made |= {f"bundled/{name}": text for name, text in scenario_pages(root).items()}
+    made |= {f"bundled/{name}": text for name, text in scenario_pages(root, headway).items()}
     notebooks = [notebook.stem for notebook in sorted((root / NOTEBOOKS).glob("*.ipynb"))]
     if notebooks:
         listed = "\n".join(notebooks)
@@ -218,17 +217,21 @@ def made_pages(root: Path, headway: Path) -> dict[str, str]:
     return made | {f"reference/python/{name}": text for name, text in api.items()}
 
 
-def scenario_pages(root: Path) -> dict[str, str]:
+def scenario_pages(root: Path, headway: Path) -> dict[str, str]:
     """A page for each bundled scenario with its file, and their index."""
+    printed = subprocess.run([headway, "list", "--json"], capture_output=True, text=True, timeout=60, check=True).stdout
+    described = {scenario["name"]: scenario for scenario in json.loads(printed)}
     files = sorted((root / "scenarios").glob("*.toml"))
+    missing = [file.stem for file in files if file.stem not in described]
+    if missing:
+        raise RuntimeError(f"{headway} does not list {', '.join(missing)}: build it again")
     found, rows = {}, []
     for file in files:
-        text = file.read_text(encoding="utf-8")
-        scenario = tomllib.loads(text)
-        source = f"\n\nSource: {schema.prose(scenario['source'])}" if "source" in scenario else ""
+        scenario = described[file.stem]
+        source = f"\n\nSource: {schema.prose(scenario['source'])}" if scenario["source"] else ""
         found[f"{file.stem}.md"] = (
             f"# {file.stem}\n\n{schema.prose(scenario['about'])}{source}\n\n"
-            f"    headway run {file.stem}\n\n~~~~toml\n{text.rstrip()}\n~~~~\n"
+            f"    headway run {file.stem}\n\n~~~~toml\n{file.read_text(encoding='utf-8').rstrip()}\n~~~~\n"
         )
         rows.append(f"| [{file.stem}]({file.stem}.md) | {schema.cell(schema.prose(scenario['about']))} |")
     names = "\n".join(file.stem for file in files)

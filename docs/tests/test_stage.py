@@ -122,6 +122,22 @@ def test_only_commands_are_taken_from_a_help_text() -> None:
     assert commands.listed(text) == ["run", "dry-run"]
 
 
+def test_every_bundled_scenario_has_a_page(headway: Path) -> None:
+    pages = stage.scenario_pages(ROOT, headway)
+    assert {f"{file.stem}.md" for file in (ROOT / "scenarios").glob("*.toml")} == set(pages) - {"index.md"}
+    text = pages["lanes-l7-queue-buildup.md"]
+    assert "\n\nSource: thesis §6.3" in text
+    assert (ROOT / "scenarios/lanes-l7-queue-buildup.toml").read_text(encoding="utf-8").rstrip() in text
+    assert "Source:" not in pages["example-incast.md"].partition("~~~~toml")[0]
+
+
+def test_an_old_command_is_told_from_a_new_one(tmp_path: Path, headway: Path) -> None:
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios/brand-new.toml").write_text('name = "brand-new"\n', encoding="utf-8")
+    with pytest.raises(RuntimeError, match=r"does not list brand-new: build it again"):
+        stage.scenario_pages(tmp_path, headway)
+
+
 def test_formulae_become_mathml_and_wrong_ones_are_told() -> None:
     mathml = pytest.importorskip("mathml")
     from sphinx.errors import ExtensionError
