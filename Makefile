@@ -68,7 +68,8 @@ test-browser: venv ## Reports in headless Chromium; pictures of them in target/r
 		else echo "no test of reports in a browser: $(PYTHON) -m pip install playwright pytest"; fi
 
 image: ## The kernel image that tests use, where one can be built; a few minutes the first time
-	@cargo run --quiet -- kernel build $(PROGRAMS) || \
+	@cargo build --workspace --quiet # all of it: with the features that the tests build libraries with
+	@target/debug/headway kernel build $(PROGRAMS) || \
 		echo "no kernel image, so tests of kernel hosts skip; headway kernel doctor says what is missing"
 
 fidelity: ## How far the model is from Linux, point by point: docs/fidelity.md

@@ -215,6 +215,7 @@ def run(
     own: Policies | None = None,
 ) -> tuple[Path, str | None]: ...
 
+@final
 class Session:
     def __new__(
         cls,
@@ -236,6 +237,7 @@ class Session:
     def take(self, outcome: bytes) -> None: ...
     def work(self) -> tuple[str, str, list[tuple[str, bytes, bool]], Path, bool]: ...
 
+@final
 class Worker:
     def __new__(
         cls, work: tuple[str, str, list[tuple[str, bytes, bool]], PathLike[str], bool], own: Policies | None = None

@@ -34,7 +34,7 @@ def run_scenario(
     own: _native.Policies | None = None,
 ) -> Result:
     """Run `source` into `out`, or into a temporary folder that the result owns."""
-    checked = {name: _number(name, value) for name, value in settings.items()}
+    checked = {name: number(name, value) for name, value in settings.items()}
     told = listener(progress)
     if out is None:
         if resume:
@@ -104,7 +104,7 @@ def sweep_scenario(
     judges: Mapping[str, type[Judge]] | None = None,
 ) -> Result:
     """Run `source` on `executor`, or on threads, with the runs that `store` has taken from there."""
-    checked = {name: _number(name, value) for name, value in settings.items()}
+    checked = {name: number(name, value) for name, value in settings.items()}
     told = listener(progress)
     classes = policies(controls, judges)
     own = None if classes is None else (dict(controls or {}), dict(judges or {}))
@@ -142,7 +142,8 @@ def sweep_scenario(
     return Result(folder, owned=owned)
 
 
-def _number(name: str, value: int | None) -> int | None:
+def number(name: str, value: int | None) -> int | None:
+    """Check the setting `name`: a whole number in its range, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not hasattr(value, "__index__"):

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from headway import _html, _native, records
 from headway._errors import ScenarioError
 from headway._own import CongestionControl, Judge, policies
-from headway._plain import Plain, inline, plain
-from headway._run import run_scenario, sweep_scenario
+from headway._plain import Plain, inline, plain, whole
+from headway._run import number, run_scenario, sweep_scenario
 from headway._topology import Topology
 
 if TYPE_CHECKING:
@@ -49,11 +49,15 @@ class Scenario:
     3
     """
 
-    __slots__ = ("__dict__", "_changes", "_folder", "_name", "_text")
+    __slots__ = ("__dict__", "_changes", "_folder", "_name", "_owner", "_text")
 
-    def __init__(self, text: str, name: str, folder: str, changes: _Changes | None = None) -> None:
+    def __init__(
+        self, text: str, name: str, folder: str, changes: _Changes | None = None, *, owner: object = None
+    ) -> None:
         """Read and check; use :func:`headway.load`, :meth:`parse` or :meth:`build`."""
         self._text = text
+        # removes the folder when nothing holds it any more
+        self._owner = owner
         self._name = name
         self._folder = folder
         self._changes = changes or _Changes()
@@ -83,7 +87,7 @@ class Scenario:
         """
         if not isinstance(text, str):
             raise TypeError(f"a scenario is text, not {type(text).__name__}; headway.load reads files")
-        return cls(text, "<text>", os.fspath(folder))
+        return cls(whole(text), "<text>", os.fspath(folder))
 
     @classmethod
     def build(
@@ -625,6 +629,8 @@ def sweep(
     >>> sorted(set(result.flows["sweep_delay"]))
     ['1us', '5us']
     """
+    if not isinstance(scenario, Scenario):
+        raise TypeError(f"a sweep is of a Scenario, not of {scenario!r}; headway.load reads one")
     varied = scenario if values is None else scenario.with_sweep(values)
     if executor is None and store is None:
         return varied.run(
