@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import math
 import random
+import sys
+import threading
 from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -15,6 +18,23 @@ from headway._native import Ack, Congestion, Flow, Seen, Start
 _CONTROL_CALLS = ("observe", "on_timeout", "on_recovered", "on_undo", "on_restart")
 _CONTROL_NEEDS = ("coupled", "delivery", "manages_cwnd", "grows_app_limited", "dctcp_ecn", "paces")
 _JUDGE_NEEDS = ("only_age", "compares_lanes", "common_base")
+
+# Threads of runs that made a control or a judge. One that ended may be there still.
+_callers: set[int] = set()
+
+
+def entered() -> None:
+    """Note that this thread calls policies. The native part does so for every one that it makes."""
+    _callers.add(threading.get_ident())
+
+
+def interrupt() -> None:
+    """Raise KeyboardInterrupt in callbacks that are under way, which would keep a run from its end."""
+    python = {thread.ident for thread in threading.enumerate() if not isinstance(thread, threading._DummyThread)}
+    inside = _callers & sys._current_frames().keys()
+    _callers.intersection_update(inside)
+    for ident in inside - python:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(KeyboardInterrupt))
 
 
 class _Policy:
@@ -312,6 +332,12 @@ def _needs(class_: type, names: tuple[str, ...]) -> set[str]:
 
 
 def _control(class_: type[CongestionControl]) -> set[str]:
+    if class_.on_ack is CongestionControl.on_ack:
+        raise TypeError(f"{class_.__name__} has no on_ack")
+    for name in dir(class_):
+        if name.startswith("on_") and not hasattr(CongestionControl, name):
+            known = ", ".join(own for own in dir(CongestionControl) if own.startswith("on_"))
+            raise TypeError(f"{class_.__name__} has {name}, which nobody calls; there are {known}")
     return _overridden(class_, CongestionControl, _CONTROL_CALLS) | _needs(class_, _CONTROL_NEEDS)
 
 

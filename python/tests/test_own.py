@@ -216,7 +216,7 @@ def test_wrong_answers_are_errors(control: type[CongestionControl], text: str) -
 
 
 def test_a_control_without_its_callbacks_says_which_is_missing() -> None:
-    with pytest.raises(NotImplementedError, match="Empty has no on_ack"):
+    with pytest.raises(TypeError, match="Empty has no on_ack"):
         headway.Scenario.parse(BASE).run(controls={"mine": type("Empty", (CongestionControl,), {})})
 
 
@@ -327,6 +327,54 @@ def test_ctrl_c_ends_a_run_with_a_slow_callback(tmp_path: Path) -> None:
             process.kill()
     assert output.splitlines()[-1].endswith("interrupted")
     assert len(output.splitlines()) < 200
+
+
+def test_ctrl_c_ends_a_callback_that_never_returns(tmp_path: Path) -> None:
+    program = tmp_path / "endless.py"
+    program.write_text(
+        textwrap.dedent(
+            """
+            import sys
+            import headway
+
+            class Endless(headway.CongestionControl):
+                def on_ack(self, ack):
+                    print("asked", flush=True)
+                    while True:
+                        pass
+
+            scenario = headway.Scenario.parse(open(sys.argv[1]).read()).with_policies("own")
+            try:
+                scenario.run(controls={"mine": Endless}, threads=2)
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+            """
+        )
+    )
+    text = tmp_path / "own.toml"
+    text.write_text(BASE)
+    with subprocess.Popen([sys.executable, program, text], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert "asked" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        try:
+            output, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert output.splitlines()[-1].endswith("interrupted")
+
+
+def test_callbacks_that_nobody_calls_are_refused() -> None:
+    class Typo(headway.CongestionControl):
+        def on_ack(self, ack: headway.Ack) -> None:
+            self.cwnd += ack.acked
+
+        def on_congestoin(self, event: headway.Congestion) -> None:
+            self.ssthresh = event.flight / 2
+
+    scenario = headway.Scenario.parse(BASE).with_policies("own")
+    with pytest.raises(TypeError, match=r"Typo has on_congestoin, which nobody calls; there are on_ack, on_congestion"):
+        scenario.run(controls={"mine": Typo})
 
 
 def test_a_sweep_on_processes_gives_the_bytes_of_one_on_threads() -> None:

@@ -282,6 +282,8 @@ fn instance(
     flow: &headway_control::own::Flow,
     parameters: Vec<(String, f64)>,
 ) -> PyResult<Py<PyAny>> {
+    // so that Ctrl-C finds the thread in which a callback does not come to its end
+    py.import(intern!(py, "headway._own"))?.call_method0(intern!(py, "entered"))?;
     let class = class.bind(py);
     let own = class.call_method1(intern!(py, "__new__"), (class,))?;
     let about = Flow { id: flow.id, copy: flow.copy, subflow: flow.subflow, seed: flow.seed };

@@ -103,6 +103,13 @@ fn watched(
                 }
                 raised.get_or_insert(error);
             }
+            if own
+                && let Some(error) = &raised
+                && let Err(other) = py.import("headway._own").and_then(|own| own.call_method0("interrupt"))
+            {
+                other.set_cause(py, Some(error.clone_ref(py)));
+                raised = Some(other);
+            }
         }
         let finished = py.detach(|| worker.join());
         match (raised, finished) {

@@ -62,7 +62,8 @@ impl Session {
         };
         let (overrides, no_report) = (source.overrides.clone(), !report);
         let own = own.map_or_else(Default::default, |own| own.get().registry.clone());
-        let request = Request { overrides, seed, repeats, verify, command, no_report, store, own, ..Request::default() };
+        let request =
+            Request { overrides, seed, repeats, verify, command, no_report, store, own, ..Request::default() };
         let session = py.detach(|| -> Result<_, Failure> {
             let planned = Planned::new(&source.source, destination, &request)?;
             Ok(planned.open(&mut |_| {})?.begin()?)
