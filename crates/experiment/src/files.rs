@@ -381,9 +381,16 @@ mod tests {
         write(place, "a/b/one", "1");
         write(place, "a/two", "2");
         fs::create_dir(place.join("empty")).unwrap();
-        let text = format!("files = \"$f\"\n{SMALL}\n[sweep]\nf = [\"a/b\", \"a\", \"empty\"]\n");
-        let source = source(place, text);
-        let key = |name: &str| files(&source).hashed(name, KeyBuilder::new()).map(KeyBuilder::finish);
+        let source = source(place, SMALL.to_owned());
+        let files = || {
+            let scenario = source.scenario(Overrides::default()).unwrap();
+            let mut files = Files::default();
+            for name in ["a/b", "a/", "./empty"] {
+                scenario.folder(name, &mut files).unwrap();
+            }
+            files
+        };
+        let key = |name: &str| files().hashed(name, KeyBuilder::new()).map(KeyBuilder::finish);
         let before = ["a/b", "a", "empty"].map(|name| key(name).unwrap());
         write(place, "a/two", "3");
         assert_eq!(key("a/b"), Some(before[0]));
@@ -391,7 +398,7 @@ mod tests {
         assert_ne!(before[2], KeyBuilder::new().finish(), "an empty folder is not none");
         assert_eq!(key("b"), None);
         let kept = place.join("kept");
-        files(&source).keep_in(&kept).unwrap();
+        files().keep_in(&kept).unwrap();
         assert_eq!(fs::read_to_string(kept.join("a/two")).unwrap(), "3");
         assert!(kept.join("empty").is_dir());
     }
