@@ -1,7 +1,8 @@
 # What can be done here. Each line needs a Rust toolchain and a C linker (README); kernel hosts need what
 # `headway kernel doctor` names.
 
-.PHONY: test lint bench docs site test-site test-browser image demo-kernel demo-lane fidelity echarts test-python venv
+.PHONY: test lint bench docs site test-site test-browser image demo-kernel demo-lane fidelity echarts pictures \
+	test-python package venv
 
 # Tests keep their kernel image here; users' own images stay as they are.
 export HEADWAY_CACHE ?= $(CURDIR)/target/headway-cache
@@ -44,25 +45,31 @@ bench: ## Packet-hops per second and peak memory; appends to benches/results/
 docs: ## API documentation in target/doc, warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
-# Python with the packages of docs/requirements.txt: the virtual environment if there is one.
-PYTHON = $(if $(wildcard $(VENV)/bin/python),$(VENV)/bin/python,$(PYTHON3))
+# Python with the packages of docs/requirements.txt: the virtual environment if there is a whole one.
+PYTHON = $(if $(wildcard $(VENV)/complete),$(VENV)/bin/python,$(PYTHON3))
 
-site: venv ## The documentation site in target/site, warnings as errors; it opens without a server
+package: venv ## The Python package of this checkout in target/venv, built for development
+	@if [ -e $(VENV)/complete ]; then \
+		VIRTUAL_ENV=$(CURDIR)/$(VENV) PATH="$(CURDIR)/$(VENV)/bin:$$PATH" maturin --quiet develop; \
+		else echo "the Python package is not built"; fi
+
+site: package ## The documentation site in target/site, warnings as errors; it opens without a server
 	cargo build --quiet --package headway-cli
 	$(PYTHON) docs/site/build.py
 
-test-site: venv ## Tests of the site, where the packages of docs/requirements.txt are installed
+test-site: package ## Tests of the site, where the packages of docs/requirements.txt are installed
 	@if $(PYTHON) -c 'import furo, latex2mathml, myst_nb, pytest, sphinx' 2>/dev/null; \
 		then cargo build --quiet --package headway-cli && $(PYTHON) -m pytest --quiet docs/tests; \
 		else echo "no test of the site: $(PYTHON) -m pip install -r docs/requirements.txt"; fi
 
-test-browser: ## Reports in headless Chromium; pictures of them in target/report-screenshots
+test-browser: venv ## Reports in headless Chromium; pictures of them in target/report-screenshots
 	@if $(PYTHON) -c 'import playwright, pytest' 2>/dev/null; \
 		then cargo build --quiet --package headway-cli && $(PYTHON) -m pytest --quiet crates/report/tests/browser; \
 		else echo "no test of reports in a browser: $(PYTHON) -m pip install playwright pytest"; fi
 
 image: ## The kernel image that tests use, where one can be built; a few minutes the first time
-	@cargo run --quiet -- kernel build $(PROGRAMS) || \
+	@cargo build --workspace --quiet # all of it: with the features that the tests build libraries with
+	@target/debug/headway kernel build $(PROGRAMS) || \
 		echo "no kernel image, so tests of kernel hosts skip; headway kernel doctor says what is missing"
 
 fidelity: ## How far the model is from Linux, point by point: docs/fidelity.md
@@ -71,6 +78,12 @@ fidelity: ## How far the model is from Linux, point by point: docs/fidelity.md
 
 echarts: ## The custom build of Apache ECharts that reports embed, anew (needs npm)
 	cd crates/report/assets/echarts && npm ci --no-fund --no-audit --ignore-scripts --silent && npm run --silent build
+
+pictures: venv ## The picture of a report in README, anew, in docs/pictures (needs Chromium)
+	cargo build --release --quiet
+	rm -rf target/pictures
+	target/release/headway run scenarios/lanes-l7-queue-buildup.toml --quiet --out target/pictures/run >/dev/null
+	$(PYTHON) docs/pictures/make.py target/pictures/run/report.html
 
 demo-kernel: ## From nothing to a table: queue build-up with Linux' own TCP and MPTCP, and with the model
 	cargo build --release --quiet

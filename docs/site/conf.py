@@ -22,7 +22,7 @@ myst_enable_extensions = ["dollarmath"]
 myst_dmath_allow_space = False  # "$5 and $6" is text
 myst_dmath_allow_digits = False
 
-# Notebooks are run by their own tests. The site shows the outputs that they keep.
+# `stage` runs notebooks, once for each version of them and of the package.
 nb_execution_mode = "off"
 
 # Docstrings

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import commands
+import outputs
 import python_api
 import schema
-import tomllib
 
 INDEX = "docs/README.md"
 NOTEBOOKS = "python/notebooks/"
@@ -118,8 +118,8 @@ def rewritten(text: str, source: str, staged: str, root: Path) -> str:
 
 
 def rewritten_notebook(notebook: Path, root: Path) -> str:
-    """A notebook with the links of its text as they are in the site."""
-    content = json.loads(notebook.read_text(encoding="utf-8"))
+    """A notebook with its outputs, and with the links of its text as they are in the site."""
+    content = outputs.with_outputs(notebook, root / "target/notebooks")
     for cell in content["cells"]:
         if cell["cell_type"] == "markdown":
             text = "".join(cell["source"])
@@ -206,29 +206,34 @@ def made_pages(root: Path, headway: Path) -> dict[str, str]:
     printed = subprocess.run([headway, "schema"], capture_output=True, text=True, timeout=60, check=True).stdout
     made = {f"reference/keys/{name}": text for name, text in schema.pages(json.loads(printed)).items()}
     made |= {f"reference/commands/{name}": text for name, text in commands.pages(headway).items()}
-    made |= {f"bundled/{name}": text for name, text in scenario_pages(root).items()}
-    notebooks = [notebook.stem for notebook in sorted((root / NOTEBOOKS).glob("*.ipynb"))]
-    if notebooks:
-        listed = "\n".join(notebooks)
+    made |= {f"bundled/{name}": text for name, text in scenario_pages(root, headway).items()}
+    names = [notebook.stem for notebook in sorted((root / NOTEBOOKS).glob("*.ipynb"))]
+    if names:
+        listed = "\n".join(names)
         made["notebooks/index.md"] = (
             "# Notebooks\n\nThe notebooks of `python/notebooks`, which the tests of the package run. "
-            f"The site shows them as they are kept.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+            "The outputs are those of a run when the site was built.\n\n"
+            f"```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
         )
     api = python_api.pages()
     return made | {f"reference/python/{name}": text for name, text in api.items()}
 
 
-def scenario_pages(root: Path) -> dict[str, str]:
+def scenario_pages(root: Path, headway: Path) -> dict[str, str]:
     """A page for each bundled scenario with its file, and their index."""
+    printed = subprocess.run([headway, "list", "--json"], capture_output=True, text=True, timeout=60, check=True).stdout
+    described = {scenario["name"]: scenario for scenario in json.loads(printed)}
     files = sorted((root / "scenarios").glob("*.toml"))
+    missing = [file.stem for file in files if file.stem not in described]
+    if missing:
+        raise RuntimeError(f"{headway} does not list {', '.join(missing)}: build it again")
     found, rows = {}, []
     for file in files:
-        text = file.read_text(encoding="utf-8")
-        scenario = tomllib.loads(text)
-        source = f"\n\nSource: {schema.prose(scenario['source'])}" if "source" in scenario else ""
+        scenario = described[file.stem]
+        source = f"\n\nSource: {schema.prose(scenario['source'])}" if scenario["source"] else ""
         found[f"{file.stem}.md"] = (
             f"# {file.stem}\n\n{schema.prose(scenario['about'])}{source}\n\n"
-            f"    headway run {file.stem}\n\n~~~~toml\n{text.rstrip()}\n~~~~\n"
+            f"    headway run {file.stem}\n\n~~~~toml\n{file.read_text(encoding='utf-8').rstrip()}\n~~~~\n"
         )
         rows.append(f"| [{file.stem}]({file.stem}.md) | {schema.cell(schema.prose(scenario['about']))} |")
     names = "\n".join(file.stem for file in files)

@@ -10,6 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
+
 # Attributes by which a page loads something or runs it. Links that a reader may follow (`<a href>`) are none of them.
 LOADED = {
     "link": "href",
@@ -117,6 +119,28 @@ def test_pages_are_found_in_a_browser_without_a_server(site: Path) -> None:
     assert found, done.stdout[-3000:]
     assert int(found[1]) >= 5
     assert 'href="lossless.html"' in done.stdout
+
+
+def complete() -> None:
+    """Skip where the environment of tests is not there, in which the package is."""
+    if not (ROOT / "target/venv/complete").is_file():
+        pytest.skip("no target/venv: make venv")
+
+
+def test_the_python_package_has_its_reference(pages: dict[Path, Page], site: Path) -> None:
+    complete()
+    page = pages[site / "reference/python/headway.html"]
+    assert {"headway.Scenario.run", "headway.sweep", "headway.CongestionControl"} <= page.anchors
+    assert "headway.plot.cdf" in pages[site / "reference/python/headway.plot.html"].anchors
+
+
+def test_notebooks_have_their_outputs(pages: dict[Path, Page], site: Path) -> None:
+    complete()
+    for notebook in (ROOT / "python/notebooks").glob("*.ipynb"):
+        page = site / f"notebooks/{notebook.stem}.html"
+        pictures = [one for one in pages[page].loaded if one.endswith(".png") and "_images" in one]
+        assert pictures, f"{notebook.name} has no figure"
+    assert "published 390 Mb/s" in (site / "notebooks/a-papers-figure.html").read_text(encoding="utf-8")
 
 
 def test_every_page_is_reached_from_the_first(pages: dict[Path, Page], site: Path) -> None:

@@ -1,10 +1,12 @@
 """The stages before Sphinx: links, tables of contents, and the pages that are made."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
 import commands
+import outputs
 import pytest
 import schema
 import stage
@@ -120,6 +122,56 @@ def test_only_commands_are_taken_from_a_help_text() -> None:
     text = "Does things\n\nUsage: x\n\n"
     text += "Commands:\n  run   Run it\n        and more\n  dry-run  Not\n  help  Print\n\nOptions:\n  -h  Print\n"
     assert commands.listed(text) == ["run", "dry-run"]
+
+
+def test_every_bundled_scenario_has_a_page(headway: Path) -> None:
+    pages = stage.scenario_pages(ROOT, headway)
+    assert {f"{file.stem}.md" for file in (ROOT / "scenarios").glob("*.toml")} == set(pages) - {"index.md"}
+    text = pages["lanes-l7-queue-buildup.md"]
+    assert "\n\nSource: thesis §6.3" in text
+    assert (ROOT / "scenarios/lanes-l7-queue-buildup.toml").read_text(encoding="utf-8").rstrip() in text
+    assert "Source:" not in pages["example-incast.md"].partition("~~~~toml")[0]
+
+
+def test_an_old_command_is_told_from_a_new_one(tmp_path: Path, headway: Path) -> None:
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios/brand-new.toml").write_text('name = "brand-new"\n', encoding="utf-8")
+    with pytest.raises(RuntimeError, match=r"does not list brand-new: build it again"):
+        stage.scenario_pages(tmp_path, headway)
+
+
+def a_notebook(folder: Path, source: str) -> Path:
+    path = folder / "one.ipynb"
+    cells = [{"cell_type": "code", "execution_count": None, "id": "a", "metadata": {}, "outputs": [], "source": source}]
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    path.write_text(json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}))
+    os.utime(path, (0, 0))  # older than any run of it
+    return path
+
+
+def test_notebooks_are_run_once_until_they_change(tmp_path: Path) -> None:
+    for name in outputs.NEEDED:
+        pytest.importorskip(name)
+    (tmp_path / "in").mkdir()
+    kept = tmp_path / "kept"
+    count = (
+        "import sys\nwith open('../runs', 'a+') as file:\n    file.write('x')\n    print(file.tell())\n"
+        "print('not shown', file=sys.stderr)"
+    )
+    for source, runs in [(count, 1), (count, 1), (count + "  # another", 2)]:
+        found = outputs.with_outputs(a_notebook(tmp_path / "in", source), kept)
+        (output,) = found["cells"][0]["outputs"]
+        assert "".join(output["text"]) == f"{runs}\n"
+    assert sorted(file.name for file in kept.iterdir()) == ["one.ipynb"]
+
+
+def test_without_the_package_notebooks_have_no_outputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(outputs, "NEEDED", ("no_such_package",))
+    found = outputs.with_outputs(a_notebook(tmp_path, "print(1)"), tmp_path / "kept")
+    assert found["cells"][0]["outputs"] == []
+    assert capsys.readouterr().out == "one.ipynb has no outputs, because no_such_package is not installed here\n"
 
 
 def test_formulae_become_mathml_and_wrong_ones_are_told() -> None:

@@ -29,7 +29,9 @@ def plain(value: object) -> Plain:
     """Give `value` as JSON has it; entries of mappings that are None are left out."""
     if isinstance(value, HasTable):
         return value.to_dict()
-    if isinstance(value, str | bool) or value is None:
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, Quantity):
         return str(value)
@@ -49,6 +51,15 @@ def plain(value: object) -> Plain:
     raise TypeError(f"a scenario cannot hold a {type(value).__name__}: {value!r}")
 
 
+def whole(text: str) -> str:
+    """Give `text`; :class:`ValueError` if it has half a character (a lone surrogate), which no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"text has half a character at {error.start}: {text[:80]!r}") from None
+    return text
+
+
 def inline(value: object) -> str:
     """Give `value` as TOML writes it in a line."""
     as_plain = plain(value)
@@ -60,7 +71,7 @@ def inline(value: object) -> str:
 def _key(key: object) -> str:
     if not isinstance(key, str):
         raise TypeError(f"keys are text, unlike {key!r}")
-    return key
+    return whole(key)
 
 
 def _time(span: timedelta) -> str:

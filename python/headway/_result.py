@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -60,13 +60,15 @@ class Case:
     Attributes
     ----------
     point : str
-        The point, such as ``"senders=4"``; empty without a sweep.
+        The point, such as ``"senders = 4"``; empty without a sweep.
     held : bool
         Whether the claim holds there.
     numbers : str
         What was compared, for people.
-    first, second : Estimate or None
-        What was compared; `second` for comparisons alone.
+    first : Estimate
+        The value that the claim is about.
+    second : Estimate or None
+        What it was compared with, if the claim compares two.
     published : tuple of Published
         What the source printed for this point, if that is another value at each.
     suspect : bool
@@ -304,12 +306,12 @@ class Result:
         return _html.facts(self.name, rows) + self.summary._repr_html_()
 
 
-def report(results: Sequence[Result | str | os.PathLike[str]], path: str | os.PathLike[str]) -> Path:
+def report(results: Iterable[Result | str | os.PathLike[str]], path: str | os.PathLike[str]) -> Path:
     """Write one report over several results, side by side.
 
     Parameters
     ----------
-    results : sequence of Result or path
+    results : iterable of Result or path
         Results or their folders; at least one.
     path : path
         The file to write.
@@ -326,6 +328,8 @@ def report(results: Sequence[Result | str | os.PathLike[str]], path: str | os.Pa
     """
     if isinstance(results, str | os.PathLike | Result):
         raise TypeError("results is a sequence; a Result has report()")
+    # a temporary result takes its folder with it
+    results = list(results)
     folders = [one.path if isinstance(one, Result) else Path(one) for one in results]
     if not folders:
         raise ValueError("a report is of at least one result")

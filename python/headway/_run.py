@@ -12,11 +12,11 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from headway import _native
-from headway._errors import Interrupted
+from headway._errors import Interrupted, PolicyError
 from headway._own import CongestionControl, Judge, policies
 from headway._progress import Meter, listener
 from headway._result import Result
-from headway._sweep import run_on
+from headway._sweep import place, run_on
 
 # the largest numbers that the native part takes
 _MOST = {"seed": 2**64 - 1, "repeats": 100_000, "threads": 4096}
@@ -34,7 +34,7 @@ def run_scenario(
     own: _native.Policies | None = None,
 ) -> Result:
     """Run `source` into `out`, or into a temporary folder that the result owns."""
-    checked = {name: _number(name, value) for name, value in settings.items()}
+    checked = {name: number(name, value) for name, value in settings.items()}
     told = listener(progress)
     if out is None:
         if resume:
@@ -53,8 +53,8 @@ def run_scenario(
     path = Path(out)
     goes_on = resume and (path / "manifest.json").exists()
     try:
-        place = "resume" if goes_on else "new"
-        return _run(source, place, path, checked, told, verify, own, report=report, owned=None)
+        mode = "resume" if goes_on else "new"
+        return _run(source, mode, path, checked, told, verify, own, report=report, owned=None)
     except KeyboardInterrupt as raised:
         if raised.__cause__ is not None:
             raise  # by a callback, whose place its cause names
@@ -63,7 +63,7 @@ def run_scenario(
 
 def _run(
     source: _native.Source,
-    place: str,
+    mode: str,
     path: Path,
     settings: Mapping[str, int | None],
     told: Meter | Callable[[int, int], object] | None,
@@ -76,7 +76,7 @@ def _run(
     with told if isinstance(told, Meter) else nullcontext():
         folder, failed = _native.run(
             source,
-            place,
+            mode,
             path,
             seed=settings["seed"],
             repeats=settings["repeats"],
@@ -100,49 +100,72 @@ def sweep_scenario(
     progress: bool | Callable[[int, int], object] | None,
     executor: object,
     store: str | os.PathLike[str] | None,
+    resume: bool,
+    verify: bool,
+    report: bool,
     controls: Mapping[str, type[CongestionControl]] | None = None,
     judges: Mapping[str, type[Judge]] | None = None,
 ) -> Result:
     """Run `source` on `executor`, or on threads, with the runs that `store` has taken from there."""
-    checked = {name: _number(name, value) for name, value in settings.items()}
+    checked = {name: number(name, value) for name, value in settings.items()}
     told = listener(progress)
+    # before there is a folder
+    given = None if executor is None else place(executor)
+    if given is not None and checked["threads"] is not None:
+        raise TypeError("threads are of this process; an executor has workers of its own")
+    if out is None and resume:
+        raise TypeError("resume needs the folder of the interrupted run: out")
     classes = policies(controls, judges)
     own = None if classes is None else (dict(controls or {}), dict(judges or {}))
     owned = Path(tempfile.mkdtemp(prefix="headway-")) if out is None else None
     path = Path(out) if owned is None and out is not None else Path(owned or "") / "results"
+    kept = _kept(out, store)
     try:
         session = _native.Session(
             source,
-            "new",
+            "resume" if resume and (path / "manifest.json").exists() else "new",
             path,
             seed=checked["seed"],
             repeats=checked["repeats"],
-            verify=False,
-            report=owned is None,
+            verify=verify,
+            report=report and owned is None,
             store=None if store is None else Path(store),
             command=[],
             own=classes,
         )
         with told if isinstance(told, Meter) else nullcontext():
-            if executor is None:
-                with ThreadPoolExecutor(checked["threads"]) as threads:
-                    whole = run_on(threads, session, told, own)
+            if given is None:
+                with ThreadPoolExecutor(checked["threads"] or len(os.sched_getaffinity(0))) as threads:
+                    whole = run_on(place(threads), session, told, own)
             else:
-                whole = run_on(executor, session, told, own)
+                whole = run_on(given, session, told, own)
         if not whole:
             done, total = session.counts()
-            raise Interrupted(f"interrupted after {done} of {total} runs", done, total, None if owned else path)
+            text = f"interrupted after {done} of {total} runs{f'; {kept}' if kept else ''}"
+            raise Interrupted(text, done, total, None if owned else path)
         folder, failed = session.finish()
-    except BaseException:
+    except BaseException as raised:
         if owned is not None:
             shutil.rmtree(owned, ignore_errors=True)
+        if isinstance(raised, KeyboardInterrupt) and not isinstance(raised.__cause__, PolicyError) and kept:
+            raise KeyboardInterrupt(kept) from None
         raise
     if failed is not None:
         warnings.warn(f"the results are complete, but have no report: {failed}", RuntimeWarning, stacklevel=3)
     return Result(folder, owned=owned)
 
 
-def _number(name: str, value: int | None) -> int | None:
+def _kept(out: str | os.PathLike[str] | None, store: str | os.PathLike[str] | None) -> str | None:
+    """Say where runs are kept of a sweep that is interrupted, if they are."""
+    if out is not None:
+        return f"what is complete is kept in {os.fspath(out)}; resume=True goes on with it"
+    if store is not None:
+        return f"what is complete is kept in {os.fspath(store)}; the same call goes on with it"
+    return None
+
+
+def number(name: str, value: int | None) -> int | None:
+    """Check the setting `name`: a whole number in its range, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not hasattr(value, "__index__"):

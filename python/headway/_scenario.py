@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from headway import _html, _native, records
 from headway._errors import ScenarioError
 from headway._own import CongestionControl, Judge, policies
-from headway._plain import Plain, inline, plain
-from headway._run import run_scenario, sweep_scenario
+from headway._plain import Plain, inline, plain, whole
+from headway._run import number, run_scenario, sweep_scenario
 from headway._topology import Topology
 
 if TYPE_CHECKING:
@@ -49,11 +49,15 @@ class Scenario:
     3
     """
 
-    __slots__ = ("__dict__", "_changes", "_folder", "_name", "_text")
+    __slots__ = ("__dict__", "_changes", "_folder", "_name", "_owner", "_text")
 
-    def __init__(self, text: str, name: str, folder: str, changes: _Changes | None = None) -> None:
+    def __init__(
+        self, text: str, name: str, folder: str, changes: _Changes | None = None, *, owner: object = None
+    ) -> None:
         """Read and check; use :func:`headway.load`, :meth:`parse` or :meth:`build`."""
         self._text = text
+        # removes the folder when nothing holds it any more
+        self._owner = owner
         self._name = name
         self._folder = folder
         self._changes = changes or _Changes()
@@ -83,7 +87,7 @@ class Scenario:
         """
         if not isinstance(text, str):
             raise TypeError(f"a scenario is text, not {type(text).__name__}; headway.load reads files")
-        return cls(text, "<text>", os.fspath(folder))
+        return cls(whole(text), "<text>", os.fspath(folder))
 
     @classmethod
     def build(
@@ -369,6 +373,8 @@ class Scenario:
         ------
         ScenarioError
             If the scenario cannot be run on such hosts.
+        ValueError
+            If there is no such kind.
         """
         return self._with(hosts=kind, kernel=kernel)
 
@@ -404,6 +410,7 @@ class Scenario:
         ScenarioError
             If something cannot work.
         """
+        seed, repeats = number("seed", seed), number("repeats", repeats)
         self._source.check(seed, repeats, policies(controls, judges))
 
     def run(
@@ -478,7 +485,8 @@ class Scenario:
         )
 
     def _with(self, **changes: Any) -> Scenario:
-        return Scenario(self._text, self._name, self._folder, self._changes._replace(**changes))
+        changed = self._changes._replace(**changes)
+        return Scenario(self._text, self._name, self._folder, changed, owner=self._owner)
 
     def __eq__(self, other: object) -> bool:
         return self._toml == other._toml if isinstance(other, Scenario) else NotImplemented
@@ -584,6 +592,9 @@ def sweep(
     repeats: int | None = None,
     threads: int | None = None,
     progress: bool | Callable[[int, int], object] | None = None,
+    resume: bool = False,
+    verify: bool = False,
+    report: bool = True,
     executor: object = None,
     store: str | os.PathLike[str] | None = None,
     controls: Mapping[str, type[CongestionControl]] | None = None,
@@ -598,8 +609,9 @@ def sweep(
     values : mapping of str to sequence or None
         The values of each key, such as ``{"topology.link.delay": ["1us", "5us"]}``, see :meth:`Scenario.with_sweep`;
         None for the scenario's own sweep.
-    out, seed, repeats, threads, progress, controls, judges
-        As of :meth:`Scenario.run`.
+    out, seed, repeats, threads, progress, resume, verify, report, controls, judges
+        As of :meth:`Scenario.run`. `threads` is for sweeps without an executor. A sweep that was interrupted can be
+        resumed another way than it began: on other executors, or on none.
     executor : concurrent.futures.Executor or dask.distributed.Client or None
         Where runs take place: processes, or a cluster whose workers have this version of Headway; None for threads of
         this process. Results do not depend on it.
@@ -616,6 +628,9 @@ def sweep(
     ------
     ScenarioError
         If a key is unknown or a value does not fit; and what :meth:`Scenario.run` raises.
+    Exception
+        Of the executor, such as ``BrokenProcessPool``, if it cannot go on. What is complete is kept in `out` and in
+        `store`.
 
     Examples
     --------
@@ -625,10 +640,21 @@ def sweep(
     >>> sorted(set(result.flows["sweep_delay"]))
     ['1us', '5us']
     """
+    if not isinstance(scenario, Scenario):
+        raise TypeError(f"a sweep is of a Scenario, not of {scenario!r}; headway.load reads one")
     varied = scenario if values is None else scenario.with_sweep(values)
     if executor is None and store is None:
         return varied.run(
-            out, seed=seed, repeats=repeats, threads=threads, progress=progress, controls=controls, judges=judges
+            out,
+            seed=seed,
+            repeats=repeats,
+            threads=threads,
+            progress=progress,
+            resume=resume,
+            verify=verify,
+            report=report,
+            controls=controls,
+            judges=judges,
         )
     settings = {"seed": seed, "repeats": repeats, "threads": threads}
     return sweep_scenario(
@@ -638,6 +664,9 @@ def sweep(
         progress=progress,
         executor=executor,
         store=store,
+        resume=resume,
+        verify=verify,
+        report=report,
         controls=controls,
         judges=judges,
     )

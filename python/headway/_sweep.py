@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from headway import _native
 from headway._errors import Error
@@ -16,7 +18,7 @@ from headway._own import CongestionControl, Judge, policies
 Job = tuple[int, int]
 """A run: its cell and its repeat."""
 
-Work = tuple[str, str, list[tuple[str, bytes, bool]], os.PathLike[str], bool]
+Work = tuple[str, str, list[tuple[str, bytes, bool]], tuple[str, int, tuple[str, str] | None], bool]
 
 Own = tuple[dict[str, type[CongestionControl]], dict[str, type[Judge]]]
 """Controls and judges of the caller, by name: classes are pickled by reference."""
@@ -35,10 +37,12 @@ _workers: OrderedDict[str, tuple[Own | None, _native.Worker]] = OrderedDict()
 _MOST_WORKERS = 4
 
 
-def run_batch(work: Work, jobs: list[Job], own: Own | None = None) -> tuple[float, list[bytes]]:
-    """Do `jobs` here, with the caller's classes: the seconds that they took, and their outcomes."""
+def run_batch(key: str, work: Work, jobs: list[Job], own: Own | None = None) -> tuple[float, list[bytes]]:
+    """Do `jobs` here, with the caller's classes: the seconds that they took, and their outcomes.
+
+    `key` is the same for the same `work`.
+    """
     began = time.monotonic()
-    key = repr(work)
     known, worker = _workers.get(key, (None, None))
     # a class may have been changed under its name
     if worker is None or known != own:
@@ -50,36 +54,52 @@ def run_batch(work: Work, jobs: list[Job], own: Own | None = None) -> tuple[floa
     return time.monotonic() - began, outcomes
 
 
-def _executor(given: Any) -> tuple[Any, int]:
-    """`given` as an executor, and how many batches it has at a time: more than it has workers."""
+class Place(NamedTuple):
+    """Where runs are done."""
+
+    executor: Any
+    """Has ``submit``."""
+
+    most: int
+    """Batches that it has at a time: more than it has workers."""
+
+
+def place(given: Any) -> Place:
+    """`given` as a place for runs; :class:`TypeError` if it is none."""
     if callable(getattr(given, "get_executor", None)):
         cores = sum(given.ncores().values())
         # every batch anew, also one that was given before
-        return given.get_executor(pure=False), 3 * max(cores, 4)
+        return Place(given.get_executor(pure=False), 3 * max(cores, 4))
     if isinstance(given, Executor) or callable(getattr(given, "submit", None)):
         workers = getattr(given, "_max_workers", None) or os.cpu_count() or 1
-        return given, 3 * max(workers, 4)
+        return Place(given, 3 * max(workers, 4))
     raise TypeError(f"executor is a concurrent.futures.Executor or a Dask client, not {type(given).__name__}")
 
 
-def run_on(
-    given: Any, session: _native.Session, told: Callable[[int, int], object] | None, own: Own | None = None
-) -> bool:
-    """Have the runs that `session` lacks done by `given`; tells `told`. False if that said to stop.
+Batch = Future[tuple[float, list[bytes]]]
+"""Runs under way."""
 
-    Whatever a worker's loss takes with it is done again, alone, up to ``TRIES`` times.
+
+def run_on(
+    where: Place, session: _native.Session, told: Callable[[int, int], object] | None, own: Own | None = None
+) -> bool:
+    """Have the runs that `session` lacks done there; tells `told`. False if that said to stop.
+
+    Whatever a worker's loss takes with it is done again, alone, up to ``TRIES`` times. When it is stopped, no further
+    batches begin; `session` gets what was under way, except from Dask, whose futures can always be cancelled.
     """
-    executor, most = _executor(given)
+    executor, most = where
     work = session.work()
+    key = hashlib.sha256(repr(work).encode()).hexdigest()
     waiting: deque[tuple[Job, int]] = deque((job, 1) for job in session.missing())
-    flying: dict[Future[tuple[float, list[bytes]]], tuple[list[Job], int]] = {}
+    flying: dict[Batch, tuple[list[Job], int]] = {}
     size = 1
     goes_on = _tell(told, session)
     try:
         while goes_on and (waiting or flying):
             while waiting and len(flying) < most:
                 jobs, tries = _next(waiting, size)
-                flying[executor.submit(run_batch, work, jobs, own)] = jobs, tries
+                flying[executor.submit(run_batch, key, work, jobs, own)] = jobs, tries
             done, _ = wait(flying, timeout=0.2, return_when=FIRST_COMPLETED)
             for future in done:
                 jobs, tries = flying.pop(future)
@@ -98,10 +118,23 @@ def run_on(
                 size = max(1, min(LARGEST, 2 * size, int(BATCH_S / each)))
             if done:
                 goes_on = _tell(told, session)
-    finally:
-        for future in flying:
-            future.cancel()
+    except BaseException as error:
+        # the error says more than a further one on the way out
+        with suppress(Exception):
+            _land(flying, session, waits=isinstance(error, KeyboardInterrupt))
+        raise
+    _land(flying, session, waits=True)
     return goes_on
+
+
+def _land(flying: dict[Batch, tuple[list[Job], int]], session: _native.Session, *, waits: bool) -> None:
+    """Cancel batches that have not begun; give `session` those that are complete, and with `waits` those under way."""
+    under_way = [future for future in flying if not future.cancel()]
+    done, _ = wait(under_way, timeout=None if waits else 0)
+    for future in done:
+        if not future.cancelled() and future.exception() is None:
+            for outcome in future.result()[1]:
+                session.take(outcome)
 
 
 def _next(waiting: deque[tuple[Job, int]], size: int) -> tuple[list[Job], int]:

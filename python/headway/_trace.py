@@ -16,7 +16,7 @@ from typing import Any
 from headway import _html, _native
 from headway._errors import CaptureError, ResultsError
 from headway._plain import plain
-from headway._scenario import Scenario, load
+from headway._scenario import Scenario
 from headway.units import Quantity
 
 # the largest numbers that the native part takes
@@ -61,16 +61,17 @@ class Trace:
         Returns
         -------
         Scenario
-            To be changed: its network is a guess. Its distributions of sizes are files of the folder, so keep this
-            object, or the folder by `out`, as long as you run it.
+            To be changed: its network is a guess. Its distributions of sizes are files of the folder, which stays as
+            long as the scenario or one made of it by changes is there. A copy in another process, or one made of its
+            text, needs `out`.
 
         Raises
         ------
         CaptureError
             If there are too few flows for one.
         """
-        self._text("scenario.toml")
-        return load(self.path)
+        text = self._text("scenario.toml")
+        return Scenario(text, str(self.path / "scenario.toml"), str(self.path.absolute()), owner=self)
 
     def _text(self, name: str) -> str:
         try:
@@ -107,7 +108,7 @@ def trace(
     files : path or sequence of paths
         Captures: pcap or pcapng, plain or compressed by gzip or zstd, in order of time.
     out : path or None
-        The folder for tables, new or empty; a temporary one, removed with the object, if None.
+        The folder for tables, new or empty; a temporary one, removed with the object and its scenarios, if None.
     idle : time
         A connection that is silent for longer is over.
     short, long : amount
@@ -139,6 +140,8 @@ def trace(
     if not several:
         raise ValueError("name at least one capture")
     for name, number in (("burst", burst), ("max_flows", max_flows)):
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise TypeError(f"{name} is a whole number, not {number!r}")
         if not 1 <= number <= _MOST[name]:
             raise ValueError(f"{name} is from 1 to {_MOST[name]}, unlike {number}")
     paths = [os.fspath(path) for path in several]

@@ -361,7 +361,8 @@ def slowdown(
     Parameters
     ----------
     result : Result
-        The results; flows of all repeats are taken together. Unfinished flows are left out.
+        The results; flows of all repeats are taken together. Unfinished flows count as slower than all others, so a
+        line has a gap where its percentile falls among them.
     ax : matplotlib.axes.Axes or None
         Where to draw.
     traffic : str or None
@@ -390,9 +391,10 @@ def slowdown(
     traffic = _only("traffic", traffic, map(str, flows["traffic"]))
     fixed = _at(result, at)
     rows = _rows_at(flows, fixed) & (np.asarray(flows["traffic"], dtype=object) == traffic)
-    ratios = np.asarray(flows.floats("fct_ps")) / np.asarray(flows.floats("ideal_ps"))
+    ideals = np.asarray(flows.floats("ideal_ps"))
+    ratios = np.asarray(flows.floats("fct_ps")) / ideals
     sizes = np.asarray(flows.floats("bytes")) / 1e3
-    rows &= np.isfinite(ratios) & np.isfinite(sizes)
+    rows &= np.isfinite(ideals) & np.isfinite(sizes)
     if not rows.any():
         raise ValueError(f"no flow of {traffic} has a known slowdown here")
     least, most = sizes[rows].min(), sizes[rows].max()
@@ -408,7 +410,7 @@ def slowdown(
             for number in np.unique(classes):
                 inside = ratios[own][classes == number]
                 places.append(float(np.median(sizes[own][classes == number])))
-                heights.append(float(np.percentile(inside, share)))
+                heights.append(_percentile(inside, share))
             axes.plot(places, heights, linestyle=line, label=label, markersize=4, **style)
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -417,6 +419,16 @@ def slowdown(
     axes.set_title(_title(fixed))
     axes.legend()
     return axes
+
+
+def _percentile(values: NDArray[np.float64], share: float) -> float:
+    """Interpolate linearly, as in summaries; nan counts as larger than all, and is what falls among them."""
+    finished = np.sort(values[np.isfinite(values)])
+    rank = (len(values) - 1) * share / 100
+    low, part = int(rank), rank % 1
+    if low + (part > 0) >= len(finished):
+        return float("nan")
+    return float(finished[low] + (part * (finished[low + 1] - finished[low]) if part else 0))
 
 
 def series(

@@ -35,6 +35,6 @@ def test_examples_in_the_page_run(root: Path, tmp_path: Path, monkeypatch: pytes
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(blocks) >= 10
     monkeypatch.chdir(tmp_path)
-    scope: dict[str, object] = {}
+    scope: dict[str, object] = {"__name__": "__main__"}
     for block in blocks:
         exec(compile(block, "docs/python.md", "exec"), scope)

@@ -94,6 +94,23 @@ def test_slowdown_is_at_least_one(result: Result, axes: Axes) -> None:
     assert len(axes.lines) == 4
 
 
+def test_unfinished_flows_are_slower_than_all_others(axes: Axes) -> None:
+    # by hand: of three flows the slowest is not finished; the median is the second, p99 lies behind it
+    assert headway.plot._percentile(np.asarray([4.0, np.nan, 2.0]), 50) == 4
+    assert headway.plot._percentile(np.asarray([4.0, 1.0, 2.0]), 75) == 3
+    assert np.isnan(headway.plot._percentile(np.asarray([4.0, np.nan, 2.0]), 51))
+    assert np.isnan(headway.plot._percentile(np.asarray([np.nan]), 0))
+    # the run ends while flows wait for time-outs of 200 ms
+    cut = headway.load("example-incast").set({"drain": "400ms", "repeats": 1}).with_policies("tcp").run()
+    rows = cut.flows.to_pandas()
+    unfinished = rows[rows["sweep_buffer"] == "64KB"]["fct_ps"].isna()
+    assert 0.01 < unfinished.mean() < 0.5
+    headway.plot.slowdown(cut, axes, at={"buffer": "64KB"})
+    median, tail = (np.asarray(line.get_ydata(), float) for line in axes.lines)
+    assert np.isfinite(median).all()
+    assert np.isnan(tail).all()
+
+
 def test_series_are_drawn_over_time(result: Result, axes: Axes) -> None:
     headway.plot.series(result, "queue_bytes", axes, most=2, policies=["tcp", "cubic"])
     assert len(axes.lines) == 4

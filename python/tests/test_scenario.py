@@ -176,6 +176,15 @@ def test_keys_are_swept(small: Scenario) -> None:
         small.with_sweep({"topology.bottleneck.rate": "10Mbps"})
 
 
+def test_half_a_character_is_a_value_error(small: Scenario) -> None:
+    with pytest.raises(ValueError, match="half a character"):
+        Scenario.parse("name = '\ud800'")
+    with pytest.raises(ValueError, match="half a character"):
+        small.set("about", "\ud800")
+    with pytest.raises(ValueError, match="half a character"):
+        Scenario.build({"name": "\udc00"})
+
+
 def test_check_finds_what_only_plans_find(small: Scenario) -> None:
     small.check()
     missing = small.set("traffic.bulk.size", {"kind": "cdf", "file": "not-there.csv"})

@@ -49,6 +49,15 @@ def test_a_temporary_folder_goes_with_the_trace() -> None:
     assert not folder.exists()
 
 
+def test_a_scenario_keeps_the_folder_of_its_trace() -> None:
+    scenario = headway.trace(CAPTURE).scenario().set({"repeats": 1, "duration": "50ms"})
+    folder = Path(scenario._folder)
+    assert folder.exists()
+    assert scenario.run().flows.num_rows > 10
+    del scenario
+    assert not folder.exists()
+
+
 def test_what_is_no_capture_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="nowhere"):
         headway.trace(tmp_path / "nowhere.pcap")
@@ -70,6 +79,12 @@ def test_what_is_no_capture_is_an_error(tmp_path: Path) -> None:
 )
 def test_settings_that_do_not_fit_are_value_errors(settings: dict[str, object]) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 # each has a message of its own
+        headway.trace(CAPTURE, **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("settings", [{"burst": "4"}, {"burst": True}, {"max_flows": 1e6}])
+def test_numbers_that_are_none_are_type_errors(settings: dict[str, object]) -> None:
+    with pytest.raises(TypeError, match="whole number"):
         headway.trace(CAPTURE, **settings)  # type: ignore[arg-type]
 
 

@@ -205,7 +205,7 @@ impl Bench {
             arguments[at] = place.display().to_string();
         }
         if ["run", "check"].contains(&command) {
-            arguments[0] = "check".to_owned();
+            "check".clone_into(&mut arguments[0]);
             without_runs(&mut arguments);
         }
         let output = headway(&arguments, self.folder.path());
