@@ -18,7 +18,7 @@ from headway._own import CongestionControl, Judge, policies
 Job = tuple[int, int]
 """A run: its cell and its repeat."""
 
-Work = tuple[str, str, list[tuple[str, bytes, bool]], os.PathLike[str], bool]
+Work = tuple[str, str, list[tuple[str, bytes, bool]], tuple[str, int, tuple[str, str] | None], bool]
 
 Own = tuple[dict[str, type[CongestionControl]], dict[str, type[Judge]]]
 """Controls and judges of the caller, by name: classes are pickled by reference."""

@@ -152,7 +152,7 @@ impl From<headway_experiment::Error> for Failure {
             Error::Scenario(problems) => problems.into(),
             Error::Results(error) => error.into(),
             Error::Image(error) => error.into(),
-            Error::Machine(_) | Error::Write { .. } => Failure::environment(text),
+            Error::Machine(_) | Error::OtherWorker { .. } | Error::Write { .. } => Failure::environment(text),
             Error::VerifyRealTime => {
                 Failure::usage("--verify runs everything twice, and times of namespaces are never the same")
                     .help("leave out --verify, or run with --hosts linux")

@@ -30,6 +30,16 @@ pub enum Error {
     /// Runs in real time are never the same twice.
     #[error("runs cannot be verified: times of namespaces are never the same")]
     VerifyRealTime,
+    /// A worker that is unlike the process that it computes for: its outcomes could be others.
+    #[error("this worker cannot compute for another process: its {what} is {here} here, and {there} there")]
+    OtherWorker {
+        /// The difference.
+        what: String,
+        /// At the worker.
+        here: String,
+        /// At the process that asks.
+        there: String,
+    },
     /// There is nothing to go on with.
     #[error("there is no folder {} to resume", path.display())]
     NoFolder {

@@ -18,6 +18,7 @@ use headway_transport::Traced;
 use crate::cell::{CellPlan, Failure};
 use crate::claims::Claims;
 use crate::error::{RunError, Which};
+use crate::files::Tables;
 use crate::film::FilmPlan;
 use crate::operand::check_ports;
 
@@ -32,6 +33,8 @@ pub struct Experiment {
     /// Without results.
     pub(crate) claims: Claims,
     pub(crate) document: Document,
+    /// The tables that the plans were made of.
+    pub(crate) tables: Tables,
 }
 
 /// How to run.
@@ -83,12 +86,14 @@ impl Experiment {
         let mut plans = Vec::new();
         let mut cells = Vec::new();
         let mut problems = Vec::new();
+        let mut tables = Tables::default();
         for (at, point) in points.iter().enumerate() {
             let scenario = document.scenario(point)?;
             let locate = |fault: PlanError| {
                 let problem = document.locate(fault);
                 if points.len() > 1 { problem.at_point(point) } else { problem }
             };
+            tables.look(&scenario, folder);
             let network = match Network::build(&scenario) {
                 Ok(network) => Arc::new(network),
                 Err(fault) => {
@@ -116,7 +121,7 @@ impl Experiment {
         let claims = Claims::new(&first, document, folder);
         match claims {
             Ok(claims) if problems.is_empty() => {
-                Ok(Experiment { scenario: first, plans, cells, claims, document: document.clone() })
+                Ok(Experiment { scenario: first, plans, cells, claims, document: document.clone(), tables })
             }
             Ok(_) => Err(problems.into_iter().collect()),
             Err(more) => Err(problems.into_iter().chain(more).collect()),

@@ -1,18 +1,13 @@
 //! What the outcome of a run depends on, as the beginning of its key in a store.
 
-use std::collections::BTreeMap;
-use std::fs;
-
 use headway_emulation::Where;
 use headway_results::{Job, Kernel, Key, KeyBuilder};
 use headway_scenario::CellText;
-use headway_scenario::schema::{SizeKind, TrafficRecord};
 
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::files::Files;
 use crate::not_stored::NotStored;
-use crate::source::Source;
 
 /// The epoch of results: raised by one whenever a run of some scenario gives other flows, samples or counters than before,
 /// so that runs kept in stores are not taken for those of this version. `CONTRIBUTING.md` has the rule, and
@@ -51,21 +46,19 @@ impl Experiment {
     /// The fingerprints of all cells. `kernel` is that of kernel hosts, `files` what the scenario names.
     ///
     /// # Errors
-    /// If a file that was there when the scenario was checked cannot be read any more.
+    /// If a table of sizes was changed while the plans were made.
     pub(crate) fn fingerprints(
         &self,
-        source: &Source,
         files: &Files,
         kernel: Option<&Kernel>,
     ) -> Result<Vec<Result<Fingerprint, NotStored>>, Error> {
-        let mut tables = Tables { source, read: BTreeMap::new() };
         let policies = self.scenario.policy.len();
         let mut all = Vec::with_capacity(self.plans.len());
         for (index, point) in self.document.points().iter().enumerate() {
             let record = self.document.scenario(point)?;
             let text = CellText::new(&record);
             let base = KeyBuilder::new().with("epoch", &RESULTS_EPOCH.to_le_bytes());
-            let base = tables.add(base, &record.traffic)?;
+            let base = self.tables.add(base, &record, files)?;
             for policy in 0..policies {
                 let plan = &self.plans[index * policies + policy];
                 let builder = base.clone().with("scenario", text.of(policy).as_bytes());
@@ -90,29 +83,6 @@ impl Experiment {
             }
         }
         Ok(all)
-    }
-}
-
-/// Contents of tables of sizes, each read once.
-struct Tables<'a> {
-    source: &'a Source,
-    read: BTreeMap<String, Vec<u8>>,
-}
-
-impl Tables<'_> {
-    /// Adds what the files of `traffic` hold.
-    fn add(&mut self, mut builder: KeyBuilder, traffic: &[TrafficRecord]) -> Result<KeyBuilder, Error> {
-        for size in traffic.iter().flat_map(TrafficRecord::sizes) {
-            let SizeKind::Cdf(cdf) = size else { continue };
-            let Some(name) = &cdf.file else { continue };
-            if !self.read.contains_key(name) {
-                let path = self.source.folder.join(name);
-                let bytes = fs::read(&path).map_err(|source| Error::Read { path, source })?;
-                self.read.insert(name.clone(), bytes);
-            }
-            builder = builder.with("file", name.as_bytes()).with("content", &self.read[name]);
-        }
-        Ok(builder)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Requirements of kernel hosts, held against the image or machine that they are to run on.
+//! Requirements of kernel hosts, held against the image or machine that they are to run on, or against workers.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,6 +11,7 @@ use headway_results::Warning;
 
 use crate::cell::CellPlan;
 use crate::experiment::Experiment;
+use crate::files::Files;
 
 impl Experiment {
     /// Checks that this machine has all that the scenario asks of kernels. Returns what to know before trusting results.
@@ -35,6 +36,35 @@ impl Experiment {
         }
         let left_out = self.plans.first().and_then(CellPlan::left_out);
         Ok(here.warnings().into_iter().chain(left_out).map(Warning::Machine).collect())
+    }
+
+    /// Whether runs can take place elsewhere.
+    pub(crate) fn check_remote(&self, files: &Files) -> Result<(), Problems> {
+        let alone = || Some("run it without an executor and without a store: all is in this process then".to_owned());
+        let problem = |path: &[&str], message: String| self.document.problem_at(path, message, alone());
+        let mut problems: Vec<Problem> = Vec::new();
+        if self.needs_namespaces() {
+            let message = "runs in namespaces cannot be given to workers: one at a time measures this machine";
+            problems.push(problem(&["host-kind"], message.to_owned()));
+        }
+        if self.needs_kernel() {
+            let mut captured = false;
+            for point in self.document.points() {
+                captured |= !self.document.scenario(&point)?.measure.capture.is_empty();
+            }
+            if captured {
+                let message = "runs with `measure.capture` cannot be given to workers: captures would stay there";
+                problems.push(problem(&["measure", "capture"], message.to_owned()));
+            }
+            problems.extend(files.unknown().map(|name| {
+                let message = format!(
+                    "runs that see the folder {name} cannot be given to workers: it is not below the scenario's folder, has \
+                     more than files and folders, or is larger than 64 MB"
+                );
+                problem(&["files"], message)
+            }));
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems.into_iter().collect()) }
     }
 
     fn requirements(&self) -> impl Iterator<Item = &Requirement> {
@@ -83,5 +113,42 @@ impl Experiment {
             problems.push(self.document.problem_at(&path, message, help));
         }
         if problems.is_empty() { Ok(()) } else { Err(problems.into_iter().collect()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headway_scenario::Overrides;
+
+    use super::*;
+    use crate::source::Source;
+
+    const KERNELS: &str = include_str!("../tests/kernels/small.toml");
+
+    #[test]
+    fn what_workers_cannot_do_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let inner = place.path().join("inner");
+        std::fs::create_dir_all(place.path().join("far")).unwrap();
+        std::fs::create_dir_all(inner.join("near")).unwrap();
+        let refused = |sets: &[&str]| {
+            let source = Source { name: "small.toml".into(), text: KERNELS.into(), folder: inner.clone() };
+            let sets = sets.iter().map(|set| (*set).to_owned()).collect();
+            let scenario = source.scenario(Overrides { sets, ..Overrides::default() });
+            let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}"));
+            let experiment =
+                Experiment::new(scenario.document(), &inner).unwrap_or_else(|problems| panic!("{problems}"));
+            experiment.check_remote(&scenario.files().unwrap()).err().map(|problems| problems.to_string())
+        };
+        assert_eq!(refused(&[]), None);
+        assert_eq!(refused(&["files=\"near\""]), None);
+        for (set, reason) in [
+            ("measure.capture=[\"right-host0\"]", "measure.capture"),
+            ("files=\"../far\"", "../far"),
+            ("host-kind=\"namespaces\"", "namespaces"),
+        ] {
+            let error = refused(&[set]).expect(set);
+            assert!(error.contains(reason) && error.contains("workers"), "{error}");
+        }
     }
 }

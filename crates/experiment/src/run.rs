@@ -7,6 +7,7 @@ use std::sync::Arc;
 use headway_control::own::Registry;
 use headway_kernel::image::Image;
 use headway_lab::MachineInfo;
+use headway_language::Problems;
 use headway_results::{Folder, Job, Kernel, Manifest, Shard, Store, Warning};
 use headway_scenario::Overrides;
 
@@ -188,6 +189,14 @@ impl Planned {
         self.experiment.extent(self.manifest.repeats)
     }
 
+    /// Whether its runs can take place elsewhere, for [`crate::Session::work`].
+    ///
+    /// # Errors
+    /// The reasons against it.
+    pub fn check_remote(&self) -> Result<(), Problems> {
+        self.experiment.check_remote(&self.files)
+    }
+
     /// Makes the folder, or takes the interrupted run up. `unfinished` is told of folders that were passed over since
     /// they hold an interrupted run.
     ///
@@ -242,7 +251,7 @@ impl Planned {
     /// The store at `path`, with the keys of all runs.
     fn keeper(&self, path: PathBuf) -> Result<Keeper, Error> {
         let store = Store::create(path)?;
-        let cells = self.experiment.fingerprints(&self.source, &self.files, self.manifest.kernel.as_ref())?;
+        let cells = self.experiment.fingerprints(&self.files, self.manifest.kernel.as_ref())?;
         let keys = Keys { cells, seed: self.manifest.seed };
         Ok(Keeper::new(store, keys, &self.manifest, !self.verify))
     }
@@ -319,7 +328,7 @@ fn check_machine(experiment: &Experiment, verify: bool) -> Result<Vec<Warning>, 
 }
 
 /// The image in `manifest.json`.
-fn kernel_facts(image: &Image) -> Kernel {
+pub(crate) fn kernel_facts(image: &Image) -> Kernel {
     Kernel {
         name: image.name.clone(),
         version: image.about.version.clone(),

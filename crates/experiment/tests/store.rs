@@ -186,7 +186,7 @@ fn workers_give_what_runs_here_give() {
         planned.unwrap().open(&mut |_| {}).unwrap().begin().unwrap()
     };
     let mut session = begin("there");
-    let work: Work = session.work(place.into());
+    let work: Work = session.work().unwrap();
     let worker = Worker::new(&work, &headway_experiment::own::Registry::default()).unwrap();
     let missing = session.missing();
     assert_eq!(missing.len(), 8);
@@ -209,4 +209,60 @@ fn workers_give_what_runs_here_give() {
     }
     assert!(worker.run(Job { cell: 4, repeat: 0 }).is_err());
     assert!(other.finish().is_err());
+}
+
+/// Files beside the scenario, above it, and with absolute names: a worker has the contents that were sent.
+#[test]
+fn workers_find_files_wherever_they_were() {
+    let place = tempfile::tempdir().unwrap();
+    let inner = place.path().join("inner");
+    std::fs::create_dir_all(&inner).unwrap();
+    let absolute = place.path().join("absolute.cdf");
+    let table = |path: &Path, size: u32| std::fs::write(path, format!("bytes,cumulative\n{size},1\n")).unwrap();
+    let flows = |name: &str, file: &Path| {
+        let size = format!("{{ kind = \"cdf\", file = \"{}\" }}", file.display());
+        format!("[[traffic]]\nname = \"{name}\"\nfrom = \"left\"\nto = \"right\"\nsize = {size}\narrival = \"once\"\n")
+    };
+    let all = [("beside", Path::new("./beside.cdf")), ("above", Path::new("../above.cdf")), ("absolute", &absolute)];
+    for (number, (_, file)) in (1..).zip(all) {
+        table(&inner.join(file), 1000 * number);
+    }
+    let text = format!("{SMALL}\n{}", all.map(|(name, file)| flows(name, file)).concat());
+    run(&text, &inner, "here", &request(None, 1));
+
+    let planned = Planned::new(&source(&text, &inner), Destination::New(inner.join("there")), &request(None, 1));
+    let mut session = planned.unwrap().open(&mut |_| {}).unwrap().begin().unwrap();
+    let work = session.work().unwrap();
+    std::fs::remove_file(inner.join("beside.cdf")).unwrap();
+    std::fs::remove_file(place.path().join("above.cdf")).unwrap();
+    let own = headway_experiment::own::Registry::default();
+    let worker = Worker::new(&work, &own).unwrap();
+    for job in session.missing() {
+        session.take(&Outcome::decode(&worker.run(job).unwrap()).unwrap()).unwrap();
+    }
+    session.finish().unwrap();
+    for file in ["flows.parquet", "summary.csv"] {
+        let [here, there] = ["here", "there"].map(|name| std::fs::read(inner.join(name).join(file)).unwrap());
+        assert!(here == there, "{file}");
+    }
+    table(&absolute, 5000);
+    let error = Worker::new(&work, &own).unwrap_err().to_string();
+    assert!(error.contains("absolute.cdf"), "{error}");
+    std::fs::remove_file(&absolute).unwrap();
+    assert!(Worker::new(&work, &own).is_err());
+}
+
+#[test]
+fn workers_of_other_versions_refuse() {
+    let place = tempfile::tempdir().unwrap();
+    let text = text("\"200ms\"", &["sack"]);
+    let planned =
+        Planned::new(&source(&text, place.path()), Destination::New(place.path().join("there")), &request(None, 1));
+    let work = planned.unwrap().open(&mut |_| {}).unwrap().begin().unwrap().work().unwrap();
+    let own = headway_experiment::own::Registry::default();
+    assert!(Worker::new(&work, &own).is_ok());
+    for other in [Work { epoch: work.epoch + 1, ..work.clone() }, Work { version: "0.0.1".into(), ..work.clone() }] {
+        let error = Worker::new(&other, &own).unwrap_err().to_string();
+        assert!(error.contains("version") && error.contains(&other.version), "{error}");
+    }
 }

@@ -86,6 +86,7 @@ impl From<Error> for Failure {
             Error::OtherScenario { error, .. } => error.into(),
             Error::TooManyFolders { parent, .. } => Failure::Results(text, Some(parent)),
             Error::VerifyRealTime
+            | Error::OtherWorker { .. }
             | Error::NoStore
             | Error::NotStored { .. }
             | Error::NoShards

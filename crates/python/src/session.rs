@@ -13,15 +13,15 @@ use crate::errors::Failure;
 use crate::own::Policies;
 use crate::source::Source;
 
-/// A scenario as it goes to workers: name, text, files (path, content, whether it is a program), folder, verify.
-type Work = (String, String, Vec<(String, Vec<u8>, bool)>, PathBuf, bool);
+/// A scenario as it goes to workers: name, text, files (path, content, whether it is a program), version, epoch and kernel
+/// of who asks, verify.
+type Work = (String, String, Vec<(String, Vec<u8>, bool)>, (String, u32, Option<(String, String)>), bool);
 
 /// A run in a folder, whose outcomes somebody else computes.
 #[pyclass(frozen, module = "headway._native")]
 #[derive(Debug)]
 pub struct Session {
     session: Mutex<Option<headway_experiment::Session>>,
-    folder: PathBuf,
 }
 
 impl Session {
@@ -56,8 +56,8 @@ impl Session {
         own: Option<Bound<'_, Policies>>,
     ) -> PyResult<Session> {
         let destination = match place {
-            "new" => Destination::New(path.clone()),
-            "resume" => Destination::Resume(path.clone()),
+            "new" => Destination::New(path),
+            "resume" => Destination::Resume(path),
             other => return Err(PyValueError::new_err(format!("no such place: {other:?}"))),
         };
         let (overrides, no_report) = (source.overrides.clone(), !report);
@@ -66,9 +66,11 @@ impl Session {
             Request { overrides, seed, repeats, verify, command, no_report, store, own, ..Request::default() };
         let session = py.detach(|| -> Result<_, Failure> {
             let planned = Planned::new(&source.source, destination, &request)?;
+            // Before a folder is made.
+            planned.check_remote()?;
             Ok(planned.open(&mut |_| {})?.begin()?)
         })?;
-        Ok(Session { session: Mutex::new(Some(session)), folder: source.source.folder.clone() })
+        Ok(Session { session: Mutex::new(Some(session)) })
     }
 
     /// Takes what the store has; gives the other runs as (cell, repeat), in the order in which they are best done.
@@ -90,9 +92,8 @@ impl Session {
     /// What workers need.
     fn work(&self) -> PyResult<Work> {
         self.with(|session| {
-            let folder = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
-            let work = session.work(folder);
-            Ok((work.name, work.text, work.files, work.folder, work.verify))
+            let work = session.work()?;
+            Ok((work.name, work.text, work.files, (work.version, work.epoch, work.kernel), work.verify))
         })
     }
 
@@ -126,8 +127,8 @@ impl Worker {
     #[pyo3(signature = (work, own=None))]
     fn new(py: Python<'_>, work: Work, own: Option<Bound<'_, Policies>>) -> PyResult<Worker> {
         let own = own.map_or_else(Default::default, |own| own.get().registry.clone());
-        let (name, text, files, folder, verify) = work;
-        let work = headway_experiment::Work { name, text, files, folder, verify };
+        let (name, text, files, (version, epoch, kernel), verify) = work;
+        let work = headway_experiment::Work { name, text, files, version, epoch, kernel, verify };
         Ok(Worker(py.detach(|| headway_experiment::Worker::new(&work, &own)).map_err(Failure::from)?))
     }
 
