@@ -122,7 +122,9 @@ impl From<ReportError> for Failure {
     fn from(error: ReportError) -> Failure {
         match error {
             ReportError::Results(error) => error.into(),
-            error @ (ReportError::Order { .. } | ReportError::Write { .. }) => Failure::environment(error.to_string()),
+            error @ (ReportError::Order { .. } | ReportError::Steps { .. } | ReportError::Write { .. }) => {
+                Failure::environment(error.to_string())
+            }
         }
     }
 }

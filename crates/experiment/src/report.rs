@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use headway_report::page::{Facts, Group, Kind, MOST_POINTS, Operand, Page, Run, RunBuilder, html};
+use headway_report::page::{Facts, Group, Kind, MOST_POINTS, Operand, Page, Run, RunBuilder, TooManySteps, html};
 use headway_results::{Finished, Folder, Job, Manifest, Metric};
 use headway_scenario::Document;
 use headway_scenario::schema::{OperandRecord, ScenarioRecord, TrafficRecord};
@@ -32,6 +32,14 @@ pub enum ReportError {
     Order {
         /// The table.
         path: PathBuf,
+    },
+    /// A link has more steps than a film can have.
+    #[error("{} is damaged or not ours: {source}", path.display())]
+    Steps {
+        /// The table.
+        path: PathBuf,
+        /// What is too many.
+        source: TooManySteps,
     },
     /// The page cannot be written.
     #[error("cannot write {}: {source}", path.display())]
@@ -157,10 +165,18 @@ fn run(folder: Finished, label: String, most_points: usize) -> Result<Run, Repor
         most_points,
     });
     if let Some(links) = folder.links()? {
-        in_order(&folder, "links.parquet", links, |job, row| builder.add_link(job, &row))?;
+        let path = folder.path.join("links.parquet");
+        let damaged = |source| ReportError::Steps { path: path.clone(), source };
+        in_order(&folder, "links.parquet", links, |job, row| builder.add_link(job, &row).map_err(damaged))?;
     }
-    in_order(&folder, "flows.parquet", folder.flows()?, |job, flow| builder.add_flow(job, &flow))?;
-    in_order(&folder, "series.parquet", folder.series()?, |job, sample| builder.add_sample(job, &sample))?;
+    in_order(&folder, "flows.parquet", folder.flows()?, |job, flow| {
+        builder.add_flow(job, &flow);
+        Ok(())
+    })?;
+    in_order(&folder, "series.parquet", folder.series()?, |job, sample| {
+        builder.add_sample(job, &sample);
+        Ok(())
+    })?;
     Ok(builder.finish())
 }
 
@@ -169,7 +185,7 @@ fn in_order<T>(
     folder: &Finished,
     name: &str,
     rows: impl Iterator<Item = Result<(Job, T), headway_results::Error>>,
-    mut take: impl FnMut(Job, T),
+    mut take: impl FnMut(Job, T) -> Result<(), ReportError>,
 ) -> Result<(), ReportError> {
     let mut last = Job { cell: 0, repeat: 0 };
     for row in rows {
@@ -178,7 +194,7 @@ fn in_order<T>(
             return Err(ReportError::Order { path: folder.path.join(name) });
         }
         last = job;
-        take(job, row);
+        take(job, row)?;
     }
     Ok(())
 }

@@ -180,6 +180,7 @@ addEventListener("beforeprint", () => {
 addEventListener("afterprint", () => {
   appearance.printing = false;
   for (const details of unfoldedForPrint.splice(0)) details.open = false;
+  for (const element of document.querySelectorAll(".player")) element.player.showAgain();
   document.documentElement.dataset.theme = themeName();
   for (const each of painted) if (each.element.isConnected) each instanceof Chart ? each.resize() : each.repaint();
 });

@@ -137,7 +137,13 @@ function merged(runs) {
       });
     }
     for (const name of ["cdf", "slowdown", "series"]) whole[name].push(...run[name].map(move));
-    whole.films.push(...run.films.map((film) => ({ ...move(film), topology: topologies[film.topology] })));
+    whole.films.push(
+      ...run.films.map((film) => ({
+        ...move(film),
+        topology: topologies[film.topology],
+        switched: list(film.switched).map(([time, traffic, sender]) => [time, trafficOf(traffic), sender]),
+      })),
+    );
   });
   return viewOf(whole, styles);
 }

@@ -3,6 +3,8 @@
 // px from the middle line: the two directions of a link run side by side, on the right as seen by frames.
 const SPACING = 3.8;
 const NODE = { host: 6, switch: 11 };
+// Two arrows past each other: flows that this node sends moved to another lane.
+const MOVED = "M-10-4H9M4-9L10-4L4 1M10 5H-9M-4 0L-10 5L-4 10";
 const QUEUE_RADIUS = 11; // px at the largest queue of what is shown
 
 /** A drawing of `topology` `width` px wide. `pick(link)` is called for a click, `tell(link)` gives a tooltip's lines. */
@@ -109,6 +111,7 @@ class NetworkPicture {
 
   drawNodes() {
     const group = s("g", { class: "nodes" });
+    this.moved = [];
     this.nodes.forEach((node, i) => {
       const [x, y] = this.at[i];
       const size = NODE[node.kind] ?? 6;
@@ -131,7 +134,9 @@ class NetworkPicture {
           s("title", {}, name),
         ),
       );
+      this.moved[i] = s("path", { class: "moved", d: MOVED, transform: `translate(${x} ${y})`, visibility: "hidden" });
     });
+    group.append(...this.moved);
     this.svg.append(group);
   }
 
@@ -166,9 +171,13 @@ class NetworkPicture {
     this.svg.addEventListener("pointerleave", () => (bubble.hidden = true));
   }
 
-  /** Shows a step: `states` maps a link's place to `{ sent, queue, drops }`; others are idle. */
-  show(states, picked) {
+  /** Shows a step: `states` maps a link's place to `{ sent, queue, drops }`; others are idle. `senders` are nodes whose flows moved. */
+  show(states, picked, senders) {
     const { idle, queue, alarm, text: ink } = theme();
+    this.moved.forEach((mark, node) => {
+      mark.setAttribute("visibility", senders?.has(node) ? "visible" : "hidden");
+      mark.setAttribute("stroke", ink);
+    });
     this.marks.forEach((mark, index) => {
       const state = states.get(index);
       const share = state?.sent > 0 ? Math.min(1, state.sent / 1000) : 0;

@@ -10,7 +10,7 @@ function playerSection(view, place) {
       place,
       title,
       absent(
-        "No record of links over time is in the results: the run was made without one, its hosts were real kernels in namespaces, or the folder is older.",
+        "No record of links over time is in the results: the run was made without one, its hosts were real kernels in namespaces, the network has more links than films are made of, or the folder is older.",
       ),
     );
   const player = new Player(view, films, place);
@@ -155,11 +155,12 @@ class Player {
         picture,
         byLink: new Map(list(film.links).map((link) => [link.link, link])),
         counts: h("p", { class: "counts" }),
+        told: h("p", { class: "counts link-state" }),
       };
     });
     this.panels.style.setProperty("--columns", columns);
     this.panels.replaceChildren(
-      ...this.pictures.map(({ film, picture, counts }) =>
+      ...this.pictures.map(({ film, picture, counts, told }) =>
         h(
           "figure",
           { class: "panel", "aria-label": this.view.styles[film.policy].name },
@@ -185,6 +186,7 @@ class Player {
           ),
           picture.element,
           counts,
+          told,
         ),
       ),
     );
@@ -208,7 +210,15 @@ class Player {
         return sum + (at < 0 ? 0 : list(film.links).reduce((queues, link) => queues + (link.queue[at] ?? 0), 0));
       }, 0);
     const totals = this.times.map(total);
+    this.stepOnScreen = this.step;
     this.step = Math.max(0, totals.indexOf(Math.max(0, ...totals)));
+  }
+
+  /** After printing the screen shows the step that it showed before. */
+  showAgain() {
+    if (this.stepOnScreen === undefined) return;
+    this.step = this.stepOnScreen;
+    this.stepOnScreen = undefined;
   }
 
   repaint() {
@@ -256,6 +266,18 @@ class Player {
         ),
         " drops",
       ),
+      this.films.some((film) => list(film.switched).length)
+        ? h(
+            "span",
+            {},
+            s(
+              "svg",
+              { width: 24, height: 22, viewBox: "-12 -11 24 22", "aria-hidden": "true" },
+              s("path", { class: "moved", d: MOVED, stroke: theme().text }),
+            ),
+            " flows of this sender moved to another lane",
+          )
+        : null,
       h("span", { class: "small" }, "Frames drive on the right. Click a link for its course."),
     );
   }
@@ -308,13 +330,14 @@ class Player {
     this.clock.textContent = `${quantity(now, "ns")}`;
     this.slider.setAttribute("aria-valuetext", `${quantity(now, "ns")}, step ${this.step + 1} of ${this.times.length}`);
     this.element.dataset.step = this.step;
-    for (const { film, picture, byLink, counts } of this.pictures ?? []) {
+    for (const { film, picture, byLink, counts, told: linkState } of this.pictures ?? []) {
       const states = new Map();
       for (const [index, link] of byLink) {
         const state = this.state(film, link);
         if (state) states.set(index, state);
       }
-      picture.show(states, this.picked);
+      linkState.textContent = this.linkState(film);
+      picture.show(states, this.picked, new Set(this.moves(film).map(([, , sender]) => sender)));
       const told = this.counts(film, states);
       counts.textContent = told;
       picture.svg.setAttribute(
@@ -332,9 +355,29 @@ class Player {
     const flows = active.length
       ? `flows: ${active.map(([name, count]) => `${active.length > 1 || name ? `${text(name)} ` : ""}${decimal(count)}`).join(", ")}`
       : `flows on the busiest link: ${Math.max(0, ...[...states.values()].map((state) => state.flows))}`;
-    const switches = list(film.switched).filter(([time]) => time <= this.times[this.step]).length;
+    const switches = list(film.switched).filter(([time]) => time <= film.t[at]).length;
+    const moves = this.moves(film);
+    const traffics = [...new Set(moves.map(([, traffic]) => traffic))].map(
+      (traffic) => `${this.view.trafficName(traffic)} ${decimal(moves.filter((move) => move[1] === traffic).length)}`,
+    );
+    const moved = moves.length ? `${decimal(moves.length)} (${traffics.join(", ")})` : "0";
     const drops = [...states.values()].reduce((sum, state) => sum + state.drops, 0);
-    return `${flows} · lane switches so far: ${decimal(switches)} · drops in this step: ${decimal(drops)}`;
+    return `${flows} · lane switches in this step: ${moved} · lane switches so far: ${decimal(switches)} · drops in this step: ${decimal(drops)}`;
+  }
+
+  /** The moves to another lane in the film's step at the clock's time. */
+  moves(film) {
+    const at = this.placeIn(film);
+    if (at < 0) return [];
+    const begin = at > 0 ? film.t[at - 1] : -Infinity;
+    return list(film.switched).filter(([time]) => time > begin && time <= film.t[at]);
+  }
+
+  /** The numbers of the link that is picked, for those who do not point at it. */
+  linkState(film) {
+    if (this.picked === null || this.placeIn(film) < 0 || !this.linkName(this.picked, film)) return "";
+    const [name, , ...facts] = this.tell(film, this.picked);
+    return `${name}: ${facts.join(", ")}`;
   }
 
   toggle() {
@@ -368,6 +411,8 @@ class Player {
   key(event) {
     const own = event.target.closest("button, select, summary, input:not([type=range]), pre");
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    // There arrows scroll the table.
+    if (event.target.closest(".scroll")) return;
     if (event.key === " " && (!own || own === this.play)) this.toggle();
     else if (own?.matches("select, input")) return;
     else if (event.key === "ArrowRight") this.go(this.step + 1);

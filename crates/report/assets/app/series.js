@@ -33,6 +33,7 @@ function seriesSection(view, place) {
   const chosen = { point: Math.max(...entries.map((entry) => entry.point)) };
   chosen.repeat = entries.find((entry) => entry.point === chosen.point).repeat;
   const link = `zoom-${(lastLink += 1)}`;
+  const zoom = { start: 0, end: 100 };
   const metrics = [...new Set(entries.map((entry) => text(entry.metric)))];
   const charts = metrics.map(
     (metric) =>
@@ -43,6 +44,7 @@ function seriesSection(view, place) {
         chosen,
         metric,
         link,
+        zoom,
       ),
   );
   const points = present(entries, "point", view.pointName);
@@ -59,20 +61,53 @@ function seriesSection(view, place) {
   return section(
     place,
     title,
-    controls.length ? h("div", { class: "controls" }, controls) : null,
+    h("div", { class: "controls" }, controls, zoomButtons(zoom, charts)),
     h(
       "p",
       { class: "caption" },
-      "Drag the bar below a chart to zoom; all charts of this section follow. Colour is the policy; where several entities are shown, the line's style is the entity.",
+      "Drag the bar below a chart to zoom, or use the buttons; all charts of this section follow. Colour is the policy; where several entities are shown, the line's style is the entity.",
     ),
     charts.map((chart) => chart.element),
   );
 }
 
-/** The chart of one metric, with a choice of entities. */
+const LEAST_ZOOM = 0.01; // per cent of the time
+
+/** What the bar below the charts does, for the keyboard: half or twice the time that is shown, earlier, later, all. */
+function zoomButtons(zoom, charts) {
+  const to = (start, end) => {
+    const wide = Math.min(100, Math.max(LEAST_ZOOM, end - start));
+    zoom.start = Math.min(Math.max(0, start), 100 - wide);
+    zoom.end = zoom.start + wide;
+    charts.forEach((chart) => chart.zoom());
+    const shown = charts.find((chart) => chart.range())?.range();
+    told.textContent = shown ?? "";
+  };
+  const around = (factor) => {
+    const [middle, half] = [(zoom.start + zoom.end) / 2, ((zoom.end - zoom.start) / 2) * factor];
+    to(middle - half, middle + half);
+  };
+  const along = (share) => {
+    const by = (zoom.end - zoom.start) * share;
+    to(zoom.start + by, zoom.end + by);
+  };
+  const told = h("span", { class: "small", role: "status" });
+  return h(
+    "span",
+    { class: "zoom", role: "group", "aria-label": "Time shown in the time series" },
+    button("+", () => around(0.5), { "aria-label": "Zoom in", title: "Zoom in" }),
+    button("−", () => around(2), { "aria-label": "Zoom out", title: "Zoom out" }),
+    button("◀", () => along(-0.5), { "aria-label": "Earlier", title: "Earlier" }),
+    button("▶", () => along(0.5), { "aria-label": "Later", title: "Later" }),
+    button("all", () => to(0, 100), { "aria-label": "All of the time", title: "All of the time" }),
+    told,
+  );
+}
+
+/** The chart of one metric, with a choice of entities. `zoom` is the part of the time that is shown, in per cent. */
 class SeriesChart {
-  constructor(view, place, entries, chosen, metric, link) {
-    Object.assign(this, { view, entries, chosen, metric });
+  constructor(view, place, entries, chosen, metric, link, zoom) {
+    Object.assign(this, { view, entries, chosen, metric, zoomed: zoom });
     this.unit = entries[0].unit;
     const peak = (entry) => entry.v.reduce((most, value) => (value > most ? value : most), -Infinity);
     const peaks = new Map();
@@ -116,6 +151,14 @@ class SeriesChart {
         ),
       }),
       option: () => this.option(),
+      drawn: (instance) => {
+        // The bar and the wheel move it, too.
+        instance.off("datazoom");
+        instance.on("datazoom", (event) => {
+          const { start, end } = event.batch?.[0] ?? event;
+          if (isNumber(start) && isNumber(end)) Object.assign(this.zoomed, { start, end });
+        });
+      },
     });
     this.element = this.chart.element;
     this.paintPicker();
@@ -130,6 +173,20 @@ class SeriesChart {
 
   shown() {
     return this.view.shown(this.matching());
+  }
+
+  zoom() {
+    const { start, end } = this.zoomed;
+    this.chart.instance?.dispatchAction({ type: "dataZoom", start, end }, { silent: true });
+  }
+
+  /** The time that is shown, in words. */
+  range() {
+    const times = this.shown().flatMap((entry) => [entry.t[0], entry.t.at(-1)]);
+    if (!times.length) return "";
+    const [first, last] = [Math.min(...times), Math.max(...times)];
+    const at = (share) => quantity(first + ((last - first) * share) / 100, "s");
+    return `${at(this.zoomed.start)} to ${at(this.zoomed.end)}`;
   }
 
   title() {
@@ -221,9 +278,10 @@ class SeriesChart {
       }),
       yAxis: valueAxis(this.unit, "", "value", { scale: this.metric === "rtt_ns" }),
       dataZoom: [
-        { type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseMove: true, minValueSpan: end / 1e5 },
+        { type: "inside", ...this.zoomed, zoomOnMouseWheel: "ctrl", moveOnMouseMove: true, minValueSpan: end / 1e5 },
         {
           type: "slider",
+          ...this.zoomed,
           height: 22,
           bottom: 8,
           left: 84,

@@ -4,7 +4,9 @@
 //! and `\u0026`, so nothing in it can end the element or begin another, and so are U+2028 and U+2029, which end lines in
 //! scripts of old browsers. The scripts set it as text, never as HTML.
 
-use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use serde::Serialize;
 
 use super::model::Page;
 
@@ -31,25 +33,66 @@ const APP: [&str; 13] = [
 
 /// The data as it stands in the file.
 pub(super) fn json(page: &Page) -> String {
-    escaped(&serde_json::to_string(page).expect("no map with keys other than text"))
+    let mut text = Escaped(Vec::new());
+    write(page, &mut text);
+    String::from_utf8(text.0).expect("characters are escaped whole")
 }
 
-/// How many bytes the value takes in the file.
-pub(super) fn size(value: &impl serde::Serialize) -> usize {
-    escaped(&serde_json::to_string(value).expect("no map with keys other than text")).len()
+/// How many bytes the value takes in the file. It is counted, not made: values are measured again and again.
+pub(super) fn size(value: &impl Serialize) -> usize {
+    let mut counted = Escaped(Count(0));
+    write(value, &mut counted);
+    counted.0.0
 }
 
-fn escaped(json: &str) -> String {
-    let mut text = String::with_capacity(json.len() + json.len() / 50);
-    for c in json.chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                let _ = write!(text, "\\u{:04x}", u32::from(c));
-            }
-            _ => text.push(c),
-        }
+fn write(value: &impl Serialize, to: impl Write) {
+    serde_json::to_writer(to, value).expect("no map with keys other than text, and a writer that takes all");
+}
+
+/// Counts what is written.
+struct Count(usize);
+
+impl Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
     }
-    text
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Escapes JSON on its way. What JSON consists of comes in pieces that end between characters.
+struct Escaped<W>(W);
+
+impl<W: Write> Write for Escaped<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let (mut begun, mut at) = (0, 0);
+        while at < bytes.len() {
+            let (code, length) = match bytes[at..] {
+                [b'<', ..] => (0x3c, 1),
+                [b'>', ..] => (0x3e, 1),
+                [b'&', ..] => (0x26, 1),
+                [0xe2, 0x80, 0xa8, ..] => (0x2028, 3),
+                [0xe2, 0x80, 0xa9, ..] => (0x2029, 3),
+                _ => {
+                    at += 1;
+                    continue;
+                }
+            };
+            self.0.write_all(&bytes[begun..at])?;
+            write!(self.0, "\\u{code:04x}")?;
+            at += length;
+            begun = at;
+        }
+        self.0.write_all(&bytes[begun..])?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// `text` in HTML.
@@ -93,4 +136,21 @@ pub fn html(page: &Page) -> String {
     }
     html.push_str(rest);
     html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_those_of_the_escaped_text() {
+        let hostile = "</script>&amp; a\u{2028}b\u{2029}c \u{2027}\u{202a} \u{e9} \u{1d11e} \"quoted\" \n";
+        let mut text = Escaped(Vec::new());
+        write(&hostile, &mut text);
+        let text = String::from_utf8(text.0).unwrap();
+        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), hostile);
+        assert!(!text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']), "{text}");
+        assert!(text.contains("\\u003c/script\\u003e\\u0026amp; a\\u2028b\\u2029c"), "{text}");
+        assert_eq!(size(&hostile), text.len());
+    }
 }

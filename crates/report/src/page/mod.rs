@@ -28,6 +28,7 @@ mod thinning;
 
 pub use budget::BUDGET;
 pub use claims::Operand;
+pub use film::TooManySteps;
 pub use html::html;
 pub use model::*;
 pub use number::Number;

@@ -381,9 +381,9 @@ pub struct Film {
     pub t: Vec<Number>,
     /// Links that were used.
     pub links: Vec<FilmLink>,
-    /// When flows moved to another lane, ns, and their traffic.
-    pub switched: Vec<(Number, usize)>,
-    /// Of each traffic, a short text and how many flows there were in each step.
+    /// When flows moved to another lane, ns, their traffic, and the place of the node that sends them.
+    pub switched: Vec<(Number, usize, Option<usize>)>,
+    /// Of each traffic, a short text and how many flows there were at the end of each step; of merged steps the most.
     pub active: Vec<(String, Vec<u64>)>,
 }
 
@@ -392,7 +392,7 @@ pub struct Film {
 pub struct FilmLink {
     /// Its place in the topology.
     pub link: usize,
-    /// What it sent, in thousandths of its rate, of each step.
+    /// What it sent, in thousandths of its rate, of each step; of merged steps the most.
     #[serde(serialize_with = "without_last_zeros")]
     pub sent: Vec<u32>,
     /// The most bytes in its queue in the step.

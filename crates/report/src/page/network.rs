@@ -17,6 +17,8 @@ pub(super) struct Drawn {
     pub(super) link: Vec<Option<usize>>,
     /// The links of the network by their names.
     pub(super) by_name: BTreeMap<String, usize>,
+    /// The drawn nodes of the network's hosts and switches by their names.
+    pub(super) node: BTreeMap<String, usize>,
 }
 
 impl Drawn {
@@ -39,6 +41,8 @@ impl Drawn {
                 limit_bytes: members().filter_map(|own| own.limit).map(Bytes::get).max(),
             });
         }
+        let names = network.nodes.iter().map(|node| node.name.clone());
+        let node = names.zip(drawing.node_of.iter().copied()).collect();
         let nodes = drawing.nodes.into_iter().map(|node| model::Node {
             name: node.name,
             kind: if node.kind == NodeKind::Host { "host" } else { "switch" },
@@ -49,7 +53,7 @@ impl Drawn {
         });
         let topology = model::Topology { nodes: nodes.collect(), links };
         let by_name = network.link_names().into_iter().enumerate().map(|(place, name)| (name, place)).collect();
-        Drawn { topology, link, by_name }
+        Drawn { topology, link, by_name, node }
     }
 }
 

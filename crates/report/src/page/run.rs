@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use headway_results::{FlowRecord, Job, LinkRecord, Manifest, Metric, Sample, Summary, Topologies, Verdict};
 
 use super::claims::{Operand, claim, measured, published};
-use super::film::Films;
+use super::film::{Films, TooManySteps};
 use super::flows::Flows;
 use super::grid::{Grid, Traffics};
 use super::metric::{metric, unit};
 use super::model::{Estimate, Kernel, Machine, Run};
 use super::number::Number;
 use super::series::AllSeries;
+use super::thinning;
 
 /// A page of one run has at most so many points of a sweep.
 pub const MOST_POINTS: usize = 512;
@@ -122,8 +123,11 @@ impl RunBuilder {
     }
 
     /// Takes in a step of `links.parquet`, in the order of the file. All of them come before the first flow.
-    pub fn add_link(&mut self, job: Job, row: &LinkRecord) {
-        self.films.add_link(job, row, &self.grid);
+    ///
+    /// # Errors
+    /// If a link has more steps than a film can have.
+    pub fn add_link(&mut self, job: Job, row: &LinkRecord) -> Result<(), TooManySteps> {
+        self.films.add_link(job, row, &self.grid)
     }
 
     /// Takes in a flow of `flows.parquet`, in the order of the file.
@@ -155,6 +159,8 @@ impl RunBuilder {
         (run.topologies, run.films) = (topologies, films);
         run.notes.extend(notes);
         run.traffics = traffics.names;
+        // those of runs without a record of their links
+        thinning::keep_used_networks(&mut run);
         run
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct AllSeries {
     /// Samples of other repeats or points were passed over; entities were left out.
     passed_repeats: bool,
     left_out: u64,
+    /// Some were sampled first when [`FOLLOWED`] others were followed already.
+    too_many: bool,
     seen_points: BTreeSet<usize>,
 }
 
@@ -66,6 +68,7 @@ impl AllSeries {
             kept: Vec::new(),
             passed_repeats: false,
             left_out: 0,
+            too_many: false,
             seen_points: BTreeSet::new(),
         }
     }
@@ -88,7 +91,7 @@ impl AllSeries {
             return;
         }
         if self.following == FOLLOWED {
-            self.left_out += 1;
+            self.too_many = true;
             return;
         }
         self.following += 1;
@@ -140,6 +143,12 @@ impl AllSeries {
             let most = self.most;
             notes.push(format!(
                 "Of each metric, time series are shown of the {most} flows or ports of a cell that vary most."
+            ));
+        }
+        if self.too_many {
+            notes.push(format!(
+                "Some runs have samples of more than {FOLLOWED} flows and ports: those that were sampled later are not \
+                 looked at, however much they vary."
             ));
         }
         let thinned = self.kept.iter().filter(|series| series.of > series.t.len() as u64).count();
@@ -203,6 +212,20 @@ mod tests {
         assert_eq!(series.len(), ENTITIES);
         assert!(series.iter().any(|one| one.entity == "short/99") && !series.iter().any(|one| one.entity == "short/1"));
         assert_eq!(notes.len(), 1, "{notes:?}");
+    }
+
+    /// A late queue with a peak is not among "those that vary most" if nobody looked at it: the page says so.
+    #[test]
+    fn entities_that_are_not_followed_are_told_of() {
+        let grid = grid();
+        let mut all = AllSeries::new(&grid);
+        for flow in 0..=FOLLOWED {
+            let value = if flow == FOLLOWED { 1e9 } else { 1.0 };
+            all.add(Job { cell: 0, repeat: 0 }, &sample(1, &format!("f{flow}"), "rtt_ns", value), &grid);
+        }
+        let (series, notes) = all.finish(&grid);
+        assert!(!series.iter().any(|one| one.entity == format!("f{FOLLOWED}")));
+        assert!(notes.iter().any(|note| note.contains("more than 10000 flows and ports")), "{notes:?}");
     }
 
     #[test]

@@ -105,7 +105,7 @@ fn run(names: [&str; 2], traffic: &str, points: u32, repeats: u32) -> Run {
             let sent = 125 * step.min(2);
             let step = LinkStep { sent, queue: 1000 * step, drops: 1, flows: 2 };
             let time = Time::ZERO + Span::from_nanos(step.queue);
-            builder.add_link(job, &LinkRecord { time, link: names[0].as_str().into(), step });
+            builder.add_link(job, &LinkRecord { time, link: names[0].as_str().into(), step }).unwrap();
         }
     }
     for job in manifest.jobs() {
@@ -182,7 +182,9 @@ fn films_have_rates_in_thousandths_and_flows_with_their_moves() {
     assert_eq!(film.links.len(), 1, "the other direction was not used");
     let link = &film.links[0];
     assert_eq!((link.sent.as_slice(), link.queue[3], link.drops[0]), (&[1000, 1000, 1000, 1000][..], 4000, 1));
-    assert_eq!(film.switched, [(Number::new(2500.0), 0)]);
+    let sender = run.topologies[0].nodes.iter().position(|node| node.name == "a");
+    assert_eq!(film.switched, [(Number::new(2500.0), 0, sender)]);
+    assert!(sender.is_some());
     // flows end at 1, 2 and 3 us, and one does not
     assert_eq!(film.active, [("short".to_owned(), vec![3, 2, 1, 1])]);
 }
@@ -257,6 +259,141 @@ fn a_small_page_is_not_thinned() {
     assert_eq!(page(Kind::Run, vec![run.clone()]).runs[0], run);
 }
 
+/// A network of `nodes` hosts with a link between any two of them, as the page has it.
+fn mesh(nodes: usize) -> super::Topology {
+    let node = |i: usize| {
+        let (x, y) = (Number::new(i as f64 / nodes as f64), Number::new(0.5));
+        Node { name: format!("host{i}"), kind: "host", tier: 0, x, y, count: 1 }
+    };
+    let link = |from: usize, to: usize| super::Link { from, to, rate_bps: 1, delay_ns: 1, limit_bytes: None };
+    let ends = (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))).filter(|(from, to)| from != to);
+    super::Topology { nodes: (0..nodes).map(node).collect(), links: ends.map(|(from, to)| link(from, to)).collect() }
+}
+
+/// Networks alone can be larger than a page: they go with their films, and the rest stays.
+#[test]
+fn large_networks_take_their_share_and_no_more() {
+    let mut large = run(["a", "b"], "short", 2, 1);
+    large.topologies = vec![mesh(200)];
+    assert!(html::size(&large.topologies) > 3 * BUDGET);
+    let runs = (0..10).map(|i| Run { label: i.to_string(), ..large.clone() });
+    let page = page(Kind::Comparison, runs.collect());
+    assert!(page.json().len() <= BUDGET, "{}", page.json().len());
+    for run in &page.runs {
+        assert!(run.films.is_empty() && run.topologies.is_empty());
+        assert!(!run.summary.is_empty() && !run.cdf.is_empty() && !run.claims.is_empty() && !run.toml.is_empty());
+        assert!(run.notes.iter().any(|note| note.contains("links over time are shown of 0 of 4 runs")));
+    }
+}
+
+/// With fewer points their networks go, too, and films find theirs at its new place.
+#[test]
+fn networks_without_films_are_left_out() {
+    let mut own = run(["a", "b"], "short", 2, 1);
+    own.topologies = vec![mesh(2), mesh(30), mesh(3)];
+    own.films.iter_mut().for_each(|film| film.topology = if film.point == 0 { 0 } else { 2 });
+    super::thinning::keep_used_networks(&mut own);
+    assert_eq!(own.topologies.iter().map(|topology| topology.nodes.len()).collect::<Vec<_>>(), [2, 3]);
+    assert!(own.films.iter().all(|film| film.topology == film.point));
+}
+
+/// Whatever is large: texts of a damaged or hostile folder are in no table.
+#[test]
+fn the_budget_holds_for_everything() {
+    let long = "<".repeat(200_000);
+    let changes: [fn(&mut Run, &str); 9] = [
+        |run, long| run.about = long.to_owned(),
+        |run, long| run.warnings = vec![long.to_owned(); 3],
+        |run, long| run.left_out = vec![long[..300].to_owned(); 10_000],
+        |run, long| run.claims[0].text = long.to_owned(),
+        |run, long| run.claims = vec![Claim { text: long[..100].to_owned(), ..run.claims[0].clone() }; 10_000],
+        |run, long| run.points[0].text = long.to_owned(),
+        |run, long| run.policies[0] = long.to_owned(),
+        |run, long| run.label = long.to_owned(),
+        |run, long| run.published[0].label = long.to_owned(),
+    ];
+    for (place, change) in changes.iter().enumerate() {
+        let mut own = run(["a", "b"], "short", 2, 1);
+        change(&mut own, &long);
+        let page = page(Kind::Run, vec![own]);
+        assert!(page.json().len() <= BUDGET, "{place}: {}", page.json().len());
+        let bare = page.runs[0].summary.is_empty();
+        // there is room for the rest, if only one section is too large
+        assert_eq!(bare, (5..8).contains(&place), "{place}");
+        assert!(!page.runs[0].notes.is_empty() && page.runs[0].notes.iter().all(|note| note.len() < 1000), "{place}");
+    }
+    let many = vec![run(["a", "b"], "short", 1, 1); 1200];
+    let page = page(Kind::Reproduction, many);
+    assert!(page.json().len() <= BUDGET && page.runs.len() >= 300, "{}", page.runs.len());
+}
+
+/// A queue's or a link's peak in one step of ten thousand is that of the step of the page that it is merged into.
+#[test]
+fn merged_steps_keep_the_most_of_use_queue_and_flows() {
+    let mut peaks = run(["a", "b"], "short", 1, 1);
+    let film = &mut peaks.films[0];
+    let steps = 3000;
+    film.t = (1..=steps).map(|step| Number::new(f64::from(step))).collect();
+    let peak = |value: u64| (0..steps).map(|step| if step == 1234 { value } else { 0 }).collect::<Vec<_>>();
+    film.links[0].sent = peak(1000).into_iter().map(|sent| sent as u32).collect();
+    (film.links[0].queue, film.links[0].drops, film.links[0].flows) = (peak(9), peak(7), peak(5));
+    film.active = vec![("short".to_owned(), peak(3))];
+    super::thinning::films(&mut peaks, 4000);
+    let film = &peaks.films[0];
+    assert!(film.t.len() <= 150, "{}", film.t.len());
+    let link = &film.links[0];
+    let most = |values: &[u64]| values.iter().copied().max();
+    assert_eq!(link.sent.iter().max(), Some(&1000));
+    assert_eq!([&link.queue, &link.drops, &link.flows, &film.active[0].1].map(|v| most(v)), [9, 7, 5, 3].map(Some));
+}
+
+/// The same where a folder has more steps than a film of a page, and a link cannot have more than a scenario can ask for.
+#[test]
+fn steps_of_a_folder_are_merged_with_their_peaks_and_bounded() {
+    let cell = Cell { index: 0, policy: "a".into(), sweep: SweepPoint::new() };
+    let manifest = Manifest::new("s", "", 1, 1, "0", vec![cell]);
+    let (summary, mut topologies) = (Summary::default(), topologies(&manifest, "sender"));
+    // networks of no run are not drawn
+    topologies.networks.push(topologies.networks[0].clone());
+    let mut builder = RunBuilder::new(Facts {
+        label: String::new(),
+        manifest: &manifest,
+        summary: &summary,
+        topologies: &topologies,
+        about: String::new(),
+        source: None,
+        toml: String::new(),
+        operands: Vec::new(),
+        notes: Vec::new(),
+        most_points: 1,
+    });
+    let job = Job { cell: 0, repeat: 0 };
+    let mut add = |step: u64| {
+        // 125 B in 1 µs are 1 Gb/s
+        let sent = if step == 5000 { 125 } else { 0 };
+        let time = Time::ZERO + Span::from_nanos(1000 * step);
+        let step = LinkStep { sent, queue: u64::MAX, drops: u32::MAX, flows: u32::MAX };
+        builder.add_link(job, &LinkRecord { time, link: "sender>receiver".into(), step })
+    };
+    (1..=10_000).for_each(|step| add(step).unwrap());
+    assert_eq!(add(10_001), Err(TooManySteps));
+    // there from 4,999.5 µs to 5,000.5 µs: at the end of one step in 10,000
+    let start = Time::ZERO + Span::from_nanos(4_999_500);
+    let short = FlowRecord { start, end: Some(start + Span::from_nanos(1000)), ..flow(0, "t", 1, None) };
+    builder.add_flow(job, &short);
+    // a move to another lane is that of the host that sends
+    let moved = FlowRecord { source: "sender".into(), id: 1, ..flow(1, "t", 1, Some(9)) };
+    builder.add_flow(job, &FlowRecord { start: Time::ZERO + Span::from_nanos(20_000_000), end: None, ..moved });
+    let run = builder.finish();
+    let sender = run.topologies[0].nodes.iter().position(|node| node.name == "sender");
+    assert_eq!(run.films[0].switched, [(Number::new(2500.0), 0, sender)]);
+    assert_eq!((run.topologies.len(), run.films.len()), (1, 1));
+    let film = &run.films[0];
+    assert!(film.t.len() <= 300, "{}", film.t.len());
+    assert_eq!(film.links[0].sent.iter().filter(|sent| **sent == 1000).count(), 1);
+    assert_eq!(film.active[0].1.iter().sum::<u64>(), 1, "{:?}", film.active);
+}
+
 /// Much text in places that are no tables.
 #[test]
 fn long_texts_are_cut() {
@@ -269,6 +406,15 @@ fn long_texts_are_cut() {
     let own = &page.runs[0];
     assert!(own.toml.ends_with("the rest is in scenario.toml\n") && own.toml.len() > 1000, "{}", own.toml.len());
     assert!(!own.claims[0].lines.is_empty() && own.notes.len() >= 2, "{:?}", own.notes);
+}
+
+#[test]
+fn a_scenario_with_no_room_at_all_is_left_out() {
+    let mut own = run(["a", "b"], "short", 1, 1);
+    own.toml = "name = 'x'\n".repeat(100);
+    super::thinning::toml(&mut own, 20);
+    assert!(html::size(&own.toml) <= 20, "{}", own.toml);
+    assert!(own.notes.last().unwrap().contains("left out"), "{:?}", own.notes);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::grid::spread;
 use super::html::size;
-use super::model::{Claim, Film, Run};
+use super::model::{Claim, Estimate, Film, Held, Run};
 use super::number::Number;
 use super::thin::thinned;
 
@@ -28,6 +28,31 @@ pub(super) fn claims(run: &mut Run, room: usize) {
     }
     if !fits {
         run.notes.push("Points of claims are not listed; manifest.json has them.".to_owned());
+        fewer_claims(run, room);
+    }
+}
+
+/// Cuts the texts of claims, then keeps fewer of them, those that do not hold longest.
+fn fewer_claims(run: &mut Run, room: usize) {
+    for longest in [1000, 300, 100] {
+        if size(&run.claims) <= room {
+            return;
+        }
+        for claim in &mut run.claims {
+            cut(&mut claim.text, longest);
+            claim.known.iter_mut().chain(&mut claim.published).for_each(|text| cut(text, longest));
+            claim.published.truncate(longest / 10);
+        }
+    }
+    let of = run.claims.len();
+    while size(&run.claims) > room && !run.claims.is_empty() {
+        let (failing, others): (Vec<usize>, Vec<usize>) =
+            (0..run.claims.len()).partition(|place| matches!(run.claims[*place].verdict, Held::NotHeld | Held::Known));
+        let kept: BTreeSet<usize> = failing.into_iter().chain(others).take(run.claims.len() / 2).collect();
+        retain_places(&mut run.claims, &kept);
+    }
+    if run.claims.len() < of {
+        run.notes.push(format!("{} of {of} claims are shown; manifest.json has all.", run.claims.len()));
     }
 }
 
@@ -65,12 +90,30 @@ pub(super) fn summary(run: &mut Run, room: usize) {
     };
     let mut metrics: Vec<usize> = (0..run.metrics.len()).collect();
     metrics.sort_by_key(by_priority);
-    while size(&run.summary) > room && metrics.len() > 2 {
-        let dropped = metrics.pop();
-        run.summary.retain(|row| Some(row.3) != dropped);
+    // Each row with its comma: they are written once, however many metrics and points are left out.
+    let mut rows: Vec<(Estimate, usize)> = run.summary.iter().map(|row| (*row, size(row) + 1)).collect();
+    let mut by_metric = vec![0; run.metrics.len()];
+    for (row, bytes) in &rows {
+        by_metric[row.3] += bytes;
     }
+    let mut total = 2 + by_metric.iter().sum::<usize>();
+    while total > room && metrics.len() > 2 {
+        total -= metrics.pop().map_or(0, |dropped| by_metric[dropped]);
+    }
+    rows.retain(|(row, _)| metrics.contains(&row.3));
     let of = run.points.len();
-    let shown = fewer_points(run, room, |run| &mut run.summary, |row| row.1);
+    let mut shown = of;
+    while total > room && shown > 1 {
+        shown /= 2;
+        let kept = spread(&run.points, &run.sweep, shown);
+        rows.retain(|(row, _)| kept.contains(&row.1));
+        total = 2 + rows.iter().map(|(_, bytes)| bytes).sum::<usize>();
+    }
+    if total > room {
+        rows.clear();
+        shown = 0;
+    }
+    run.summary = rows.into_iter().map(|(row, _)| row).collect();
     let kept: Vec<&str> = metrics.iter().map(|place| run.metrics[*place].name.as_str()).collect();
     let points = if shown < of { format!(" at {shown} of {of} points of the sweep") } else { String::new() };
     run.notes.push(format!("The summary shows {}{points}; summary.csv has all.", kept.join(", ")));
@@ -98,19 +141,87 @@ fn fewer_points<T: serde::Serialize>(
     }
 }
 
-/// Cut at the end of a line.
+/// Cut at the end of a line; left out where nothing of it fits.
 pub(super) fn toml(run: &mut Run, room: usize) {
     let note = "# … the rest is in scenario.toml\n";
     // in the worst case every character takes six bytes
     let mut most = room.saturating_sub(note.len() + 2);
     while most > 0 && size(&run.toml) > room {
-        let end = (0..=most.min(run.toml.len())).rev().find(|end| run.toml.is_char_boundary(*end)).unwrap_or(0);
+        let end = boundary(&run.toml, most);
         let end = run.toml[..end].rfind('\n').map_or(0, |end| end + 1);
         run.toml.truncate(end);
         run.toml.push_str(note);
         most = most * 9 / 10;
     }
-    run.notes.push("The scenario is cut; scenario.toml has all of it.".to_owned());
+    if size(&run.toml) > room {
+        run.toml.clear();
+        run.notes.push("The scenario is left out; scenario.toml has it.".to_owned());
+    } else {
+        run.notes.push("The scenario is cut; scenario.toml has all of it.".to_owned());
+    }
+}
+
+/// How many bytes texts take that are in no table.
+pub(super) fn texts_size(run: &Run) -> usize {
+    let texts = [&run.about, &run.command].into_iter().map(size);
+    let lists = [&run.warnings, &run.left_out, &run.notes].into_iter().map(size);
+    texts.chain(lists).sum()
+}
+
+/// Each text cut, then fewer in each list: what is about the run and needs no more than some lines as a rule.
+pub(super) fn texts(run: &mut Run, room: usize) {
+    let own = texts_size;
+    let before = own(run);
+    for (most, longest) in [(1000, 1000), (1000, 300), (100, 300), (50, 200), (20, 100), (5, 60)] {
+        if own(run) <= room {
+            break;
+        }
+        cut(&mut run.about, longest);
+        cut(&mut run.command, longest);
+        for list in [&mut run.warnings, &mut run.left_out, &mut run.notes] {
+            list.truncate(most);
+            for text in list {
+                cut(text, longest);
+            }
+        }
+    }
+    if own(run) > room {
+        [&mut run.about, &mut run.command].into_iter().for_each(String::clear);
+        [&mut run.warnings, &mut run.left_out, &mut run.notes].into_iter().for_each(Vec::clear);
+    }
+    if own(run) < before {
+        run.notes.push("Warnings and other texts are cut or left out; manifest.json has all.".to_owned());
+    }
+}
+
+/// Makes a text at most `most` bytes long.
+pub(super) fn cut(text: &mut String, most: usize) {
+    if text.len() > most {
+        text.truncate(boundary(text, most.saturating_sub('…'.len_utf8())));
+        text.push('…');
+    }
+}
+
+/// The last end of a character at or before `most`.
+fn boundary(text: &str, most: usize) -> usize {
+    (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0)
+}
+
+/// Points of the sweep; then none at all.
+pub(super) fn published(run: &mut Run, room: usize) {
+    let of = run.points.len();
+    let mut most = of;
+    while size(&run.published) > room && most > 1 {
+        most /= 2;
+        let kept = spread(&run.points, &run.sweep, most);
+        run.published.iter_mut().for_each(|own| own.points.retain(|(point, _)| kept.contains(point)));
+        run.published.retain(|own| !own.points.is_empty());
+    }
+    if size(&run.published) > room {
+        run.published.clear();
+        most = 0;
+    }
+    run.notes.push(format!("Published values are drawn at {most} of {of} points of the sweep."));
 }
 
 /// Steps first, then points of the sweep.
@@ -218,7 +329,7 @@ pub(super) fn films(run: &mut Run, room: usize) {
     let (of, links) = (run.films.len(), run.films.iter().map(|film| film.links.len()).sum::<usize>());
     let before = run.films.iter().map(|film| film.t.len()).max().unwrap_or(0);
     for fewer in LADDER {
-        if size(&run.films) <= room {
+        if films_size(run) <= room {
             break;
         }
         match fewer {
@@ -227,17 +338,18 @@ pub(super) fn films(run: &mut Run, room: usize) {
             Fewer::Links(links) => keep_links(run, links),
         }
     }
-    if size(&run.films) > room {
+    if films_size(run) > room {
         keep_points(run, 1);
     }
-    if size(&run.films) > room {
+    if films_size(run) > room {
         run.films.clear();
+        run.topologies.clear();
     }
     let left: usize = run.films.iter().map(|film| film.links.len()).sum();
     let steps = run.films.iter().map(|film| film.t.len()).max().unwrap_or(0);
     run.notes.push(format!(
         "To keep the page small, links over time are shown of {} of {of} runs, with {steps} of {before} steps and {left} \
-         of {links} records of links; of merged steps the largest queue and all drops are kept.",
+         of {links} records of links; of merged steps the largest use and queue, most flows and all drops are kept.",
         run.films.len()
     ));
 }
@@ -248,6 +360,20 @@ fn keep_points(run: &mut Run, points: usize) {
     let all: Vec<usize> = all.into_iter().collect();
     let kept: BTreeSet<usize> = evenly(&all, points).collect();
     run.films.retain(|film| kept.contains(&film.point));
+    keep_used_networks(run);
+}
+
+/// How many bytes films and their networks take.
+pub(super) fn films_size(run: &Run) -> usize {
+    size(&run.films) + size(&run.topologies)
+}
+
+/// Leaves out networks that no film is of.
+pub(super) fn keep_used_networks(run: &mut Run) {
+    let used: BTreeSet<usize> = run.films.iter().map(|film| film.topology).collect();
+    let new: BTreeMap<usize, usize> = used.iter().enumerate().map(|(new, old)| (*old, new)).collect();
+    retain_places(&mut run.topologies, &used);
+    run.films.iter_mut().for_each(|film| film.topology = new[&film.topology]);
 }
 
 /// Makes the steps of a film at most `most`.
@@ -258,15 +384,13 @@ fn merge_steps(film: &mut Film, most: usize) {
     }
     let largest = |values: &[u64]| values.chunks(group).filter_map(|steps| steps.iter().copied().max()).collect();
     for link in &mut film.links {
-        // all steps are as long as each other but the last
-        let mean = |steps: &[u32]| steps.iter().sum::<u32>() / steps.len() as u32;
-        link.sent = link.sent.chunks(group).map(mean).collect();
+        link.sent = link.sent.chunks(group).filter_map(|steps| steps.iter().copied().max()).collect();
         link.queue = largest(&link.queue);
-        link.drops = link.drops.chunks(group).map(|steps| steps.iter().sum()).collect();
+        let sum = |steps: &[u64]| steps.iter().fold(0, |sum: u64, drops| sum.saturating_add(*drops));
+        link.drops = link.drops.chunks(group).map(sum).collect();
         link.flows = largest(&link.flows);
     }
-    let last = |steps: &[u64]| steps.last().copied();
-    film.active.iter_mut().for_each(|(_, counts)| *counts = counts.chunks(group).filter_map(last).collect());
+    film.active.iter_mut().for_each(|(_, counts)| *counts = largest(counts));
     film.t = film.t.chunks(group).filter_map(|steps| steps.last().copied()).collect();
 }
 
@@ -277,7 +401,7 @@ fn keep_links(run: &mut Run, most: usize) {
         for link in &film.links {
             let own = weights.entry((film.topology, link.link)).or_default();
             own.0 = own.0.max(link.queue.iter().copied().max().unwrap_or(0));
-            own.1 = own.1.max(link.drops.iter().sum());
+            own.1 = own.1.max(link.drops.iter().fold(0, |sum: u64, drops| sum.saturating_add(*drops)));
             own.2 = own.2.max(link.sent.iter().map(|sent| u64::from(*sent)).sum());
         }
     }

@@ -60,7 +60,7 @@ def film(policy, point, topology, seed, steps=120):
             drops.append(draw.randint(1, 9) if queue[-1] > 110_000 else 0)
             flows.append(round(8 * wave))
         links.append({"link": index, "sent": sent, "queue": queue, "drops": drops, "flows": flows})
-    switched = [[1_000_000 * step, 0] for step in range(20, 60, 3)] if policy >= 2 else []
+    switched = [[1_000_000 * step, 0, 4] for step in range(20, 60, 3)] if policy >= 2 else []
     active = [["query", [round(6 + 5 * math.sin(step / 9)) for step in range(steps)]], ["bulk", [2] * steps]]
     return {
         "policy": policy, "point": point, "repeat": 0, "topology": 0, "t": [(step + 1) * 500_000 for step in range(steps)],

@@ -155,3 +155,37 @@ def test_the_data_of_a_chart_is_a_table_for_who_cannot_see_it(open_report):
     assert chart.locator("tbody tr").count() == 300 and "further row" in chart.locator(".data").inner_text()
     label = chart.locator(".chart").get_attribute("aria-label")
     assert label.startswith("tcp: median") and "p99" in label
+
+
+def test_time_series_zoom_by_keyboard(open_report):
+    report = open_report("full")
+    report.scroll_through()
+    page = report.page
+    charts = page.locator("section", has=page.locator("h2", has_text="Time series")).locator("figure.figure")
+    before = [drawing(chart) for chart in charts.all()]
+    assert len(before) == 3
+    zoom = page.get_by_role("group", name="Time shown in the time series")
+    said = zoom.get_by_role("status")
+
+    def press(name):
+        zoom.get_by_role("button", name=name, exact=True).focus()
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(300)
+        return said.inner_text()
+
+    # 400 samples, 0.1 ms apart: from 0 to 39.9 ms
+    assert press("Zoom in") == "9.98 ms to 29.9 ms"
+    closer = [drawing(chart) for chart in charts.all()]
+    assert all(a != b for a, b in zip(before, closer)), "all charts of the section"
+    assert press("Later") == "20.0 ms to 39.9 ms"
+    assert press("Later") == "20.0 ms to 39.9 ms", "there is nothing later"
+    assert press("Earlier") == "9.98 ms to 29.9 ms"
+    assert [drawing(chart) for chart in charts.all()] == closer
+    # what is picked does not undo it
+    charts.first.get_by_role("checkbox").first.click()
+    page.wait_for_timeout(100)
+    bounds = "it => it.closest('figure').chart.instance.getOption().dataZoom.map(each => [each.start, each.end])"
+    assert charts.first.locator(".chart").evaluate(bounds) == [[25, 75], [25, 75]]
+    press("Zoom out")
+    press("All of the time")
+    assert charts.first.locator(".chart").evaluate(bounds) == [[0, 100], [0, 100]]

@@ -1,6 +1,8 @@
 """The topology player plays, obeys the keyboard, and says what it shows."""
 
+import fixtures
 import pytest
+from page import assemble
 
 STROKES = "[...document.querySelectorAll('.network')].map(svg => [...svg.querySelectorAll('line:not(.hit, .halo)')].map(it => it.getAttribute('stroke')).join())"
 
@@ -93,7 +95,7 @@ def test_what_is_shown_is_told_in_words(player):
     page = player.page
     page.get_by_role("button", name="One step on").focus()
     page.keyboard.press("End")
-    told = page.locator(".counts").all_inner_texts()
+    told = page.locator(".counts:not(.link-state)").all_inner_texts()
     assert "lane switches so far: 0" in told[0] and "lane switches so far: 14" in told[2]
     assert "query" in told[0] and "bulk 2" in told[0]
     assert page.get_by_role("slider").get_attribute("aria-valuetext") == "60 ms, step 120 of 120"
@@ -114,6 +116,94 @@ def test_a_link_shows_its_course_with_a_cursor_that_follows(player):
     page.locator(".player").get_by_role("combobox", name="Link", exact=True).select_option("leaf1 → h7")
     assert name.inner_text() == "Link leaf1 → h7 over time"
     assert page.locator(".player select").last.evaluate("it => it === document.activeElement")
+
+
+def test_a_move_to_another_lane_is_marked_at_its_sender(player):
+    page = player.page
+    shown = "[...document.querySelectorAll('.network')].map(svg => [...svg.querySelectorAll('.moved')].map(it => it.getAttribute('visibility')).join())"
+    nobody = page.evaluate(shown)
+    assert all("visible" not in each for each in nobody)
+    # flows of h0 move at 20 ms, which is the end of step 40, and again at 23 ms
+    page.evaluate("document.querySelector('.player').player.go(39)")
+    tcp, _, lanes = page.evaluate(shown)
+    assert "visible" not in tcp
+    assert [i for i, mark in enumerate(lanes.split(",")) if mark == "visible"] == [4], "the fifth node is h0"
+    told = page.locator(".counts:not(.link-state)").all_inner_texts()
+    assert "lane switches in this step: 1 (query 1)" in told[2] and "lane switches in this step: 0" in told[0]
+    player.screenshot("player-moved")
+    page.evaluate("document.querySelector('.player').player.go(40)")
+    assert page.evaluate(shown) == nobody
+
+
+def test_the_numbers_of_a_picked_link_are_told_without_a_pointer(player):
+    page = player.page
+    chosen = page.locator(".player").get_by_role("combobox", name="Link", exact=True)
+    chosen.select_option("leaf1 → h7")
+    before = page.locator(".link-state").all_inner_texts()
+    assert len(before) == 3 and all(text.startswith("leaf1 → h7: ") for text in before)
+    page.get_by_role("slider").focus()
+    page.keyboard.press("End")
+    after = page.locator(".link-state").all_inner_texts()
+    assert after != before and "utilisation 100 %, queue at most" in after[0] and "flow" in after[0]
+
+
+def test_arrows_scroll_a_table_and_leave_the_player_alone(player):
+    page = player.page
+    page.get_by_role("button", name="One step on").click()
+    page.locator(".player details.data summary").click()
+    table = page.locator(".player details.data .scroll")
+    table.evaluate("it => { it.tabIndex = 0; it.focus(); }")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("End")
+    assert step(page) == 1
+
+
+def test_after_printing_the_screen_shows_its_step_again(player):
+    page = player.page
+    assert step(page) == 0
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert step(page) > 0, "the busiest step is printed"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert step(page) == 0
+    assert page.get_by_role("slider").input_value() == "0"
+
+
+def test_names_of_hosts_stand_upright_at_the_top_and_at_the_bottom(browser, tmp_path, open_report):
+    data = fixtures.full()
+    topology = data["runs"][0]["topologies"][0]
+    leaves = [i for i, node in enumerate(topology["nodes"]) if node["tier"] == 1]
+    for i in range(10):
+        topology["nodes"].append(
+            {"name": f"long-generator{i}", "kind": "host", "tier": 0, "x": (i + 0.5) / 10, "y": 0, "count": 1}
+        )
+        end = len(topology["nodes"]) - 1
+        topology["links"].append(
+            {"from": end, "to": leaves[i % 2], "rate_bps": 10**9, "delay_ns": 1, "limit_bytes": None}
+        )
+    for node in topology["nodes"]:
+        if node["kind"] == "switch":
+            node["y"] = 0.33 if node["tier"] == 2 else 0.66
+        elif node["name"].startswith("h"):
+            node["name"] = f"pod0-host{node['name'][1:]}"
+    path = tmp_path / "top.html"
+    path.write_text(assemble(data), "utf-8")
+    for width in (1280, 700, 400):
+        report = open_report(path, viewport={"width": width, "height": 900})
+        page = report.page
+        page.locator(".player").scroll_into_view_if_needed()
+        page.locator(".network").first.wait_for()
+        names = page.locator(".network").first.locator("text:not(.inside)").evaluate_all(
+            "all => all.map(it => { const box = it.getBoundingClientRect(); return [it.textContent, box.left, box.right, box.top, box.bottom]; })")  # fmt: skip
+        picture = page.locator(".network").first.bounding_box()
+        hosts = [each for each in names if "host" in each[0] or "generator" in each[0]]
+        assert len(hosts) == 18, width
+        for name, left, right, top, bottom in hosts:
+            assert bottom - top > right - left, f"{name} lies at {width}"
+            assert top >= picture["y"] - 1 and bottom <= picture["y"] + picture["height"] + 1, f"{name} is cut at {width}"
+        for row in ("host", "generator"):
+            sides = sorted(each[1:3] for each in hosts if row in each[0])
+            assert all(a[1] <= b[0] + 1 for a, b in zip(sides, sides[1:])), f"names overlap at {width}"
+        report.screenshot(f"player-top-row-{width}")
 
 
 def test_pointing_at_a_link_tells_its_state(player):
