@@ -16,7 +16,7 @@ from headway._errors import Interrupted, PolicyError
 from headway._own import CongestionControl, Judge, policies
 from headway._progress import Meter, listener
 from headway._result import Result
-from headway._sweep import place, run_on
+from headway._sweep import Held, place, run_on
 
 # the largest numbers that the native part takes
 _MOST = {"seed": 2**64 - 1, "repeats": 100_000, "threads": 4096}
@@ -120,31 +120,36 @@ def sweep_scenario(
     owned = Path(tempfile.mkdtemp(prefix="headway-")) if out is None else None
     path = Path(out) if owned is None and out is not None else Path(owned or "") / "results"
     kept = _kept(out, store)
+    held: Held | None = None
     try:
-        session = _native.Session(
-            source,
-            "resume" if resume and (path / "manifest.json").exists() else "new",
-            path,
-            seed=checked["seed"],
-            repeats=checked["repeats"],
-            verify=verify,
-            report=report and owned is None,
-            store=None if store is None else Path(store),
-            command=[],
-            own=classes,
+        held = Held(
+            _native.Session(
+                source,
+                "resume" if resume and (path / "manifest.json").exists() else "new",
+                path,
+                seed=checked["seed"],
+                repeats=checked["repeats"],
+                verify=verify,
+                report=report and owned is None,
+                store=None if store is None else Path(store),
+                command=[],
+                own=classes,
+            )
         )
         with told if isinstance(told, Meter) else nullcontext():
             if given is None:
                 with ThreadPoolExecutor(checked["threads"] or len(os.sched_getaffinity(0))) as threads:
-                    whole = run_on(place(threads), session, told, own)
+                    whole = run_on(place(threads), held, told, own)
             else:
-                whole = run_on(given, session, told, own)
+                whole = run_on(given, held, told, own)
         if not whole:
-            done, total = session.counts()
+            done, total = held.session.counts()
             text = f"interrupted after {done} of {total} runs{f'; {kept}' if kept else ''}"
             raise Interrupted(text, done, total, None if owned else path)
-        folder, failed = session.finish()
+        folder, failed = held.session.finish()
     except BaseException as raised:
+        if held is not None:
+            held.let_go()
         if owned is not None:
             shutil.rmtree(owned, ignore_errors=True)
         if isinstance(raised, KeyboardInterrupt) and not isinstance(raised.__cause__, PolicyError) and kept:

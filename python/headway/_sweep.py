@@ -76,25 +76,37 @@ def place(given: Any) -> Place:
     raise TypeError(f"executor is a concurrent.futures.Executor or a Dask client, not {type(given).__name__}")
 
 
+class Held:
+    """A session that can be let go.
+
+    Its folder is in use as long as it is there, and the frames of an exception would keep it.
+    """
+
+    def __init__(self, session: _native.Session) -> None:
+        self.session = session
+
+    def let_go(self) -> None:
+        """Close the folder, which keeps what is complete."""
+        del self.session
+
+
 Batch = Future[tuple[float, list[bytes]]]
 """Runs under way."""
 
 
-def run_on(
-    where: Place, session: _native.Session, told: Callable[[int, int], object] | None, own: Own | None = None
-) -> bool:
-    """Have the runs that `session` lacks done there; tells `told`. False if that said to stop.
+def run_on(where: Place, held: Held, told: Callable[[int, int], object] | None, own: Own | None = None) -> bool:
+    """Have the runs that `held` lacks done there; tells `told`. False if that said to stop.
 
     Whatever a worker's loss takes with it is done again, alone, up to ``TRIES`` times. When it is stopped, no further
-    batches begin; `session` gets what was under way, except from Dask, whose futures can always be cancelled.
+    batches begin; `held` gets what was under way, except from Dask, whose futures can always be cancelled.
     """
     executor, most = where
-    work = session.work()
+    work = held.session.work()
     key = hashlib.sha256(repr(work).encode()).hexdigest()
-    waiting: deque[tuple[Job, int]] = deque((job, 1) for job in session.missing())
+    waiting: deque[tuple[Job, int]] = deque((job, 1) for job in held.session.missing())
     flying: dict[Batch, tuple[list[Job], int]] = {}
     size = 1
-    goes_on = _tell(told, session)
+    goes_on = _tell(told, held)
     try:
         while goes_on and (waiting or flying):
             while waiting and len(flying) < most:
@@ -113,28 +125,28 @@ def run_on(
                     waiting.extendleft((job, tries + 1) for job in reversed(jobs))
                     continue
                 for outcome in outcomes:
-                    session.take(outcome)
+                    held.session.take(outcome)
                 each = max(seconds / len(jobs), 1e-6)
                 size = max(1, min(LARGEST, 2 * size, int(BATCH_S / each)))
             if done:
-                goes_on = _tell(told, session)
+                goes_on = _tell(told, held)
     except BaseException as error:
         # the error says more than a further one on the way out
         with suppress(Exception):
-            _land(flying, session, waits=isinstance(error, KeyboardInterrupt))
+            _land(flying, held, waits=isinstance(error, KeyboardInterrupt))
         raise
-    _land(flying, session, waits=True)
+    _land(flying, held, waits=True)
     return goes_on
 
 
-def _land(flying: dict[Batch, tuple[list[Job], int]], session: _native.Session, *, waits: bool) -> None:
-    """Cancel batches that have not begun; give `session` those that are complete, and with `waits` those under way."""
+def _land(flying: dict[Batch, tuple[list[Job], int]], held: Held, *, waits: bool) -> None:
+    """Cancel batches that have not begun; give `held` those that are complete, and with `waits` those under way."""
     under_way = [future for future in flying if not future.cancel()]
     done, _ = wait(under_way, timeout=None if waits else 0)
     for future in done:
         if not future.cancelled() and future.exception() is None:
             for outcome in future.result()[1]:
-                session.take(outcome)
+                held.session.take(outcome)
 
 
 def _next(waiting: deque[tuple[Job, int]], size: int) -> tuple[list[Job], int]:
@@ -152,5 +164,5 @@ def _is_loss(error: BaseException) -> bool:
     return bool(names & {"CancelledError", "KilledWorker", "CommClosedError", "FutureCancelledError"})
 
 
-def _tell(told: Callable[[int, int], object] | None, session: _native.Session) -> bool:
-    return told is None or told(*session.counts()) is not False
+def _tell(told: Callable[[int, int], object] | None, held: Held) -> bool:
+    return told is None or told(*held.session.counts()) is not False
