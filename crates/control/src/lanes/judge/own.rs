@@ -183,35 +183,44 @@ impl Own {
     }
 }
 
+// Cold, so that what asks built-in judges stays as small as it is without own ones.
 impl Rule for Own {
+    #[cold]
     fn validate(&self) -> Result<(), ParameterError> {
         Ok(())
     }
 
+    #[cold]
     fn deadline(&self) -> Span {
         self.0.needs.age.unwrap_or(Span::MAX)
     }
 
+    #[cold]
     fn only_age(&self) -> bool {
         self.0.needs.only_age
     }
 
+    #[cold]
     fn counts_bytes(&self) -> bool {
         self.0.needs.counts_bytes || self.0.needs.window.is_some()
     }
 
+    #[cold]
     fn compares_lanes(&self) -> bool {
         self.0.needs.compares_lanes
     }
 
+    #[cold]
     fn window(&self) -> Option<Span> {
         self.0.needs.window
     }
 
+    #[cold]
     fn common_base(&self) -> bool {
         self.0.needs.common_base
     }
 
+    #[cold]
     fn congestion(&self, before: Option<f64>, delay: Span) -> f64 {
         if !self.0.needs.compares_lanes {
             return 0.0;
@@ -223,6 +232,7 @@ impl Rule for Own {
             .unwrap_or(0.0)
     }
 
+    #[cold]
     fn cost(&self, role: Role, congestion: f64, age: Span) -> Option<f64> {
         if !self.0.needs.compares_lanes {
             return None;
@@ -230,6 +240,7 @@ impl Rule for Own {
         self.asked().slot.ask("cost", None, |own| finite("the cost", own.cost(role, congestion, age)?))
     }
 
+    #[cold]
     fn is_long(&self, age: Span, seen: &Seen) -> bool {
         let mut asked = self.asked();
         if let Some((before, view, answer)) = &asked.last
