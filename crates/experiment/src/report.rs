@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use headway_report::page::{Facts, Group, Kind, MOST_POINTS, Operand, Page, Run, RunBuilder, TooManySteps, html};
 use headway_results::{Finished, Folder, Job, Manifest, Metric};
 use headway_scenario::Document;
-use headway_scenario::schema::{OperandRecord, ScenarioRecord, TrafficRecord};
+use headway_scenario::schema::{FilmPoints, FilmRecord, OperandRecord, ScenarioRecord, TrafficRecord};
 use thiserror::Error;
 
 /// The report's name in a folder of results.
@@ -150,8 +150,11 @@ fn distinct(names: Vec<String>) -> Vec<String> {
 
 /// The run in a finished folder.
 fn run(folder: Finished, label: String, most_points: usize) -> Result<Run, ReportError> {
-    let scene = Scene::of(&folder);
+    let mut scene = Scene::of(&folder);
     let topologies = folder.topologies()?;
+    if topologies.runs.is_empty() {
+        scene.notes.extend(scene.film.as_ref().and_then(without_film));
+    }
     let mut builder = RunBuilder::new(Facts {
         label,
         manifest: &folder.manifest,
@@ -208,6 +211,20 @@ struct Scene {
     /// The values that each claim is about.
     operands: Vec<Vec<Option<Operand>>>,
     notes: Vec<String>,
+    /// `measure.film`, where the scenario can be read.
+    film: Option<FilmRecord>,
+}
+
+/// Why a film that the scenario asks for is not there; nothing, if it asks for none, or leaves it at the default.
+fn without_film(film: &FilmRecord) -> Option<String> {
+    let asks = film.points != FilmPoints::None && *film != FilmRecord::default();
+    let (steps, most) = (film.steps, FilmRecord::MAX_VALUES / u64::from(film.steps.max(1)));
+    asks.then(|| {
+        format!(
+            "The scenario asks for a film of its links (measure.film), and there is none: one of {steps} steps needs a \
+             network of at most {most} links, each direction one, and hosts that are not namespaces."
+        )
+    })
 }
 
 impl Scene {
@@ -231,7 +248,8 @@ impl Scene {
             return Scene { toml: text, notes: vec![note.to_owned()], ..Scene::default() };
         };
         let operands = operands(&record, &folder.manifest);
-        Scene { about: record.about, source: record.source, toml: shown, operands, notes: Vec::new() }
+        let (notes, film) = (Vec::new(), Some(record.measure.film));
+        Scene { about: record.about, source: record.source, toml: shown, operands, notes, film }
     }
 }
 
@@ -275,5 +293,14 @@ mod tests {
         assert_eq!(labels(&folders), ["a/x", "b/x", "c/y", "c/y (2)"]);
         assert_eq!(labels(&["a/x", "c/y"].map(PathBuf::from)), ["x", "y"]);
         assert_eq!(distinct(vec!["n".into(), "n (2)".into(), "n".into()]), ["n", "n (2)", "n (3)"]);
+    }
+
+    #[test]
+    fn a_film_that_is_asked_for_and_left_out_is_told_of() {
+        let film = FilmRecord { points: FilmPoints::All, steps: 10_000 };
+        let note = without_film(&film).unwrap();
+        assert!(note.contains("one of 10000 steps needs a network of at most 200 links"), "{note}");
+        assert_eq!(without_film(&FilmRecord::default()), None);
+        assert_eq!(without_film(&FilmRecord { points: FilmPoints::None, ..film }), None);
     }
 }
