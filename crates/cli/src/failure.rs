@@ -168,7 +168,7 @@ impl From<headway_experiment::Error> for Failure {
                 let next = like(command, folder, missing[0], of);
                 Failure::usage(text).help(format!("run what is missing, first: {next}"))
             }
-            Error::ShardUnfinished { ref path, .. } => {
+            Error::ShardUnfinished { ref path, .. } | Error::ShardDamaged { ref path, .. } => {
                 Failure::usage(text).help(format!("go on with: {}", resume_command(path)))
             }
             Error::NotAShard { .. } => {
@@ -177,6 +177,7 @@ impl From<headway_experiment::Error> for Failure {
             Error::NoStore
             | Error::NoShards
             | Error::OtherShard { .. }
+            | Error::OtherShardFile { .. }
             | Error::ShardTwice { .. }
             | Error::NoFolder { .. }
             | Error::OtherFile { .. }

@@ -122,6 +122,24 @@ pub enum Error {
         /// The shard.
         shard: Shard,
     },
+    /// A shard that was run with another file.
+    #[error("{} and {} are not shards of the same: their files {name} differ", folders[0].display(), folders[1].display())]
+    OtherShardFile {
+        /// Two shards.
+        folders: Box<[PathBuf; 2]>,
+        /// The file.
+        name: String,
+    },
+    /// A run of a shard that cannot be read.
+    #[error("shard {shard} in {} cannot be merged: {error}", path.display())]
+    ShardDamaged {
+        /// Its folder.
+        path: PathBuf,
+        /// The shard.
+        shard: Shard,
+        /// The reason.
+        error: headway_results::Error,
+    },
     /// Shards that are not there.
     #[error("of {of} shards {} missing: {}", if missing.len() == 1 { "one is" } else { "some are" }, list(missing))]
     ShardsMissing {

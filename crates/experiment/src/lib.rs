@@ -35,6 +35,7 @@ mod film;
 mod fingerprint;
 mod gathered;
 mod keeper;
+mod kept;
 mod merge;
 mod not_stored;
 mod opened;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use headway_results::{Folder, Kernel, Manifest, Shard, Unfinished};
 
 use crate::error::Error;
+use crate::fingerprint::RESULTS_EPOCH;
 use crate::opened::Session;
 use crate::origin::Origin;
 use crate::run::{Destination, Joined, Planned, Request, VERSION};
@@ -20,7 +21,8 @@ const CAPTURES: &str = "captures";
 /// With `no_report` there is no report.
 ///
 /// # Errors
-/// If something is missing or does not belong together: then nothing was written; or if the folder cannot be written.
+/// If something is missing or does not belong together: then nothing was written. If a run cannot be read or the folder not be
+/// written: then the same call goes on with what is in the folder.
 pub fn merge(
     folders: &[PathBuf],
     destination: &Destination,
@@ -31,6 +33,9 @@ pub fn merge(
     check(&shards)?;
     let first = &shards[0].1;
     let origin = Origin::read(&first.path)?;
+    for (_, other) in &shards[1..] {
+        check_outside(&origin, (&first.path, &other.path))?;
+    }
     let mut warnings: Vec<String> = Vec::new();
     for text in shards.iter().flat_map(|(_, own)| &own.manifest.warnings) {
         if !warnings.contains(text) {
@@ -40,17 +45,30 @@ pub fn merge(
     let started = shards.iter().map(|(_, own)| &own.manifest.started).min().cloned().unwrap_or_default();
     let wall_s = shards.iter().map(|(_, own)| own.manifest.wall_s).sum();
     let joined = Joined { kernel: first.manifest.kernel.clone(), warnings, started, wall_s };
-    let planned = planned(&origin, &first.path, destination, (command, no_report), joined)?;
+    let planned = planned(&origin, &first.path, &unfinished(destination), (command, no_report), joined)?;
     let expected = &planned.manifest().scenario_sha256;
     if *expected != first.manifest.scenario_sha256 {
         let (found, expected) = (first.manifest.scenario_sha256.clone(), expected.clone());
         let what = "scenario hash".to_owned();
         return Err(headway_results::Error::Mismatch { path: first.path.clone(), what, found, expected }.into());
     }
-    let mut session = planned.open(&mut |_| {})?.begin_empty();
     for (_, own) in &shards {
+        planned.check_files(&own.path).map_err(|error| match error {
+            Error::OtherFile { path, name } => {
+                Error::OtherShardFile { folders: Box::new([first.path.clone(), path]), name }
+            }
+            other => other,
+        })?;
+    }
+    let mut session = planned.open(&mut |_| {})?.take_up()?;
+    for (shard, own) in &shards {
         for &job in &own.completed {
-            session.take_from(own, job)?;
+            session.take_from(own, job).map_err(|error| match error {
+                headway_results::Error::Damaged { ref path, .. } if path.starts_with(&own.path) => {
+                    Error::ShardDamaged { path: own.path.clone(), shard: *shard, error }
+                }
+                other => other.into(),
+            })?;
         }
         let captures = own.path.join(CAPTURES);
         if captures.is_dir() {
@@ -58,6 +76,33 @@ pub fn merge(
         }
     }
     Ok(session)
+}
+
+/// `destination`, or the merging there that did not come to its end.
+fn unfinished(destination: &Destination) -> Destination {
+    match destination {
+        Destination::New(path) if Folder::look(path).is_ok_and(|there| is_unfinished(&there.manifest)) => {
+            Destination::Resume(path.clone())
+        }
+        other => other.clone(),
+    }
+}
+
+fn is_unfinished(manifest: &Manifest) -> bool {
+    !manifest.complete && manifest.shard.is_none()
+}
+
+/// Whether two shards were run with the same files from outside their scenario's folder.
+fn check_outside(origin: &Origin, (first, second): (&Path, &Path)) -> Result<(), Error> {
+    let other = Origin::read(second)?;
+    let mut names = origin.outside.keys().chain(other.outside.keys());
+    match names.find(|name| origin.outside.get(*name) != other.outside.get(*name)) {
+        None => Ok(()),
+        Some(name) => {
+            let folders = Box::new([first.to_path_buf(), second.to_path_buf()]);
+            Err(Error::OtherShardFile { folders, name: name.clone() })
+        }
+    }
 }
 
 /// The scenario of the shards, whose files are beside the first of them, or where it came from.
@@ -89,10 +134,15 @@ fn look(path: &Path) -> Result<(Shard, Unfinished), Error> {
 /// Whether these are all shards of one run, each once and complete.
 fn check(shards: &[(Shard, Unfinished)]) -> Result<(), Error> {
     let Some((shard, first)) = shards.first() else { return Err(Error::NoShards) };
-    if first.manifest.version != VERSION {
-        let (found, expected) = (first.manifest.version.clone(), VERSION.to_owned());
-        let what = "version".to_owned();
-        return Err(headway_results::Error::Mismatch { path: first.path.clone(), what, found, expected }.into());
+    let own = &first.manifest;
+    for (what, found, expected) in [
+        ("version", own.version.clone(), VERSION.to_owned()),
+        ("epoch of results", own.results_epoch.to_string(), RESULTS_EPOCH.to_string()),
+    ] {
+        if found != expected {
+            let (path, what) = (first.path.clone(), what.to_owned());
+            return Err(headway_results::Error::Mismatch { path, what, found, expected }.into());
+        }
     }
     for (_, other) in &shards[1..] {
         if let Some((what, values)) = difference(&first.manifest, &other.manifest) {
@@ -126,6 +176,7 @@ fn difference(one: &Manifest, other: &Manifest) -> Option<(&'static str, [String
     let values = |manifest: &Manifest| {
         [
             ("the version", manifest.version.clone()),
+            ("the epoch of results", manifest.results_epoch.to_string()),
             ("the scenario's hash", manifest.scenario_sha256.clone()),
             ("the seed", manifest.seed.to_string()),
             ("the number of repeats", manifest.repeats.to_string()),

@@ -72,8 +72,10 @@ pub struct Opened {
     pub(crate) left_out_claims: Vec<String>,
     pub(crate) threads: usize,
     pub(crate) verify: bool,
-    /// Seconds that runs took before, elsewhere.
+    /// Seconds that runs took before.
     pub(crate) earlier_s: f64,
+    /// The manifest of runs that are there and were ended before.
+    pub(crate) ended: Option<Manifest>,
     pub(crate) no_report: bool,
     /// None if the store is all that is filled.
     pub(crate) folder: Option<Folder>,
@@ -156,6 +158,11 @@ impl Opened {
     /// # Errors
     /// If a run that was complete cannot be read.
     pub fn begin(self) -> Result<Session, RunError> {
+        Ok(self.take_up()?)
+    }
+
+    /// As [`Opened::begin`].
+    pub(crate) fn take_up(self) -> Result<Session, headway_results::Error> {
         let began = Instant::now();
         let mut gathered = Gathered::new(&self.experiment);
         if let Some(folder) = self.folder.as_ref().filter(|_| self.gives_results()) {
@@ -166,13 +173,6 @@ impl Opened {
         let done = self.completed.clone();
         let total = self.manifest.own_jobs().count();
         Ok(Session { opened: self, gathered, done, total, computed: 0, began })
-    }
-
-    /// A session of a new folder.
-    pub(crate) fn begin_empty(self) -> Session {
-        assert!(self.completed.is_empty(), "it goes on with something");
-        let (gathered, total) = (Gathered::new(&self.experiment), self.manifest.own_jobs().count());
-        Session { opened: self, gathered, done: BTreeSet::new(), total, computed: 0, began: Instant::now() }
     }
 
     /// Runs all that is not complete yet and finishes the folder, telling `progress`, until done or interrupted.
@@ -275,6 +275,9 @@ impl Session {
 
     /// Takes an outcome that another folder has.
     pub(crate) fn take_from(&mut self, other: &Unfinished, job: Job) -> Result<(), headway_results::Error> {
+        if self.done.contains(&job) {
+            return Ok(());
+        }
         let outcome = other.load(job)?;
         if let Some(folder) = &self.opened.folder {
             folder.put_from(other, job)?;
@@ -367,14 +370,18 @@ impl Session {
             return Err(RunError::Interrupted { done: done.len(), total });
         }
         let stored = opened.stored();
-        let Opened { mut manifest, mut folder, warnings, text, .. } = opened;
+        let Opened { mut manifest, mut folder, warnings, text, earlier_s, completed, ended, .. } = opened;
+        let path = folder.as_ref().map(|folder| folder.path().to_path_buf());
+        // Nothing was left to do: that is no other end.
+        if let Some(manifest) = ended.filter(|_| completed.len() == total) {
+            return Ok(Ran { manifest, path, runs: total, computed, took: began.elapsed(), stored });
+        }
         manifest.finished = Some(clock::now());
-        manifest.wall_s = began.elapsed().as_secs_f64();
+        manifest.wall_s = earlier_s + began.elapsed().as_secs_f64();
         manifest.warnings = warnings.iter().map(headway_report::warning).collect();
         if let Some(folder) = &mut folder {
             folder.adopt(&manifest, &text)?;
         }
-        let path = folder.map(|folder| folder.path().to_path_buf());
         Ok(Ran { manifest, path, runs: total, computed, took: began.elapsed(), stored })
     }
 }

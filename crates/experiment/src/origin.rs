@@ -1,5 +1,6 @@
 //! Where the runs of a shard come from, so that results of all shards are those of one call.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,7 @@ use crate::source::Source;
 
 /// Its name in the folder of a shard.
 const FILE: &str = "shard.json";
+const TEMPORARY: &str = "shard.json.tmp";
 
 /// The text of a scenario before it was changed, and the changes.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,17 +22,24 @@ pub(crate) struct Origin {
     pub overrides: Overrides,
     pub seed: u64,
     pub repeats: u32,
+    /// Hashes of files that are not kept beside the shard, by name.
+    pub outside: BTreeMap<String, String>,
 }
 
 impl Origin {
-    pub fn new(source: &Source, overrides: &Overrides, seed: u64, repeats: u32) -> Origin {
+    pub fn new(
+        source: &Source,
+        overrides: &Overrides,
+        (seed, repeats): (u64, u32),
+        outside: BTreeMap<String, String>,
+    ) -> Origin {
         let folder = std::path::absolute(&source.folder).unwrap_or_else(|_| source.folder.clone());
-        Origin { source: Source { folder, ..source.clone() }, overrides: overrides.clone(), seed, repeats }
+        Origin { source: Source { folder, ..source.clone() }, overrides: overrides.clone(), seed, repeats, outside }
     }
 
     /// Writes it into `folder`, over what is there.
     pub fn write(&self, folder: &Path) -> Result<(), Error> {
-        let Origin { source, overrides, seed, repeats } = self;
+        let Origin { source, overrides, seed, repeats, outside } = self;
         let text = json!({
             "name": source.name,
             "folder": source.folder.to_string_lossy(),
@@ -42,9 +51,11 @@ impl Origin {
             "quick": overrides.quick,
             "seed": seed,
             "repeats": repeats,
+            "outside": outside,
         });
-        let path = folder.join(FILE);
-        fs::write(&path, format!("{text:#}\n")).map_err(|source| Error::Write { path, source })
+        let (path, temporary) = (folder.join(FILE), folder.join(TEMPORARY));
+        let written = fs::write(&temporary, format!("{text:#}\n")).and_then(|()| fs::rename(&temporary, &path));
+        written.map_err(|source| Error::Write { path, source })
     }
 
     /// Reads that of `folder`.
@@ -73,7 +84,12 @@ impl Origin {
             Value::Null => None,
             name => Some(name.as_str()?.to_owned()),
         };
+        let outside = || -> Option<BTreeMap<String, String>> {
+            let all = value.get("outside")?.as_object()?.iter();
+            all.map(|(name, hash)| Some((name.clone(), hash.as_str()?.to_owned()))).collect()
+        };
         Some(Origin {
+            outside: outside()?,
             source: Source { name: text("name")?, text: text("text")?, folder: PathBuf::from(text("folder")?) },
             overrides: Overrides {
                 sets: texts("sets")?,
@@ -103,8 +119,9 @@ mod tests {
             kernel: Some("linux-6.12".into()),
             quick: true,
         };
+        let outside = BTreeMap::from([("../x.cdf".to_owned(), "ab".to_owned())]);
         for overrides in [Overrides::default(), some] {
-            let origin = Origin::new(&source, &overrides, u64::MAX, 7);
+            let origin = Origin::new(&source, &overrides, (u64::MAX, 7), outside.clone());
             origin.write(folder.path()).unwrap();
             assert_eq!(Origin::read(folder.path()).unwrap(), origin);
         }

@@ -15,8 +15,9 @@ use crate::clock;
 use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::files::Files;
-use crate::fingerprint::Keys;
+use crate::fingerprint::{Keys, RESULTS_EPOCH};
 use crate::keeper::Keeper;
+use crate::kept;
 use crate::opened::{Extent, Opened};
 use crate::origin::Origin;
 use crate::source::Source;
@@ -150,6 +151,7 @@ impl Planned {
             let name = scenario.record.name.as_str();
             let mut manifest = Manifest::new(name, text, seed, repeats, VERSION, experiment.cells().to_vec());
             let kernel = joined.as_ref().and_then(|joined| joined.kernel.clone());
+            manifest.results_epoch = RESULTS_EPOCH;
             manifest.kernel = image.as_deref().map(kernel_facts).or(kernel);
             manifest.quick = quick;
             manifest.shard = shard;
@@ -206,14 +208,20 @@ impl Planned {
         self.manifest.started = self.joined.as_ref().map_or_else(clock::now, |joined| joined.started.clone());
         // Before a folder is made: a store that cannot be had is no reason to leave one behind.
         let keeper = self.store.clone().map(|path| self.keeper(path)).transpose()?;
+        let (mut earlier_s, mut ended) = (0.0, None);
         let (folder, completed) = match &self.destination {
             Destination::Resume(path) => {
                 let Some((there, theirs)) = &self.interrupted else { unreachable!("read when it was planned") };
                 let (mut folder, completed) = resume(path, there, theirs, &self.files)?;
                 self.manifest.started.clone_from(&there.started);
+                earlier_s = there.wall_s;
+                // Whatever was done when a process died here: it is written before the manifest that it belongs to.
+                self.keep_origin(path, true)?;
                 if self.text != self.interrupted_text {
+                    self.manifest.wall_s = there.wall_s;
                     folder.adopt(&self.manifest, &self.text)?;
-                    self.keep_origin(path)?;
+                } else if there.finished.is_some() {
+                    ended = Some(there.clone());
                 }
                 (Some(folder), completed)
             }
@@ -227,7 +235,7 @@ impl Planned {
                 (None, BTreeSet::new())
             }
         };
-        let earlier_s = self.joined.as_ref().map_or(0.0, |joined| joined.wall_s);
+        let earlier_s = self.joined.as_ref().map_or(earlier_s, |joined| joined.wall_s);
         let (verify, no_report) = (self.verify, self.no_report);
         let Planned { experiment, left_out_claims, text, manifest, files, image, warnings, threads, .. } = self;
         Ok(Opened {
@@ -241,6 +249,7 @@ impl Planned {
             threads,
             verify,
             earlier_s,
+            ended,
             no_report,
             folder,
             completed,
@@ -257,18 +266,37 @@ impl Planned {
     }
 
     fn create(&self, path: &Path) -> Result<Folder, Error> {
-        let folder = Folder::create(path, &self.manifest, &self.text)?;
-        self.files.keep_in(path)?;
-        self.keep_origin(path)?;
-        Ok(folder)
+        Folder::create_with(path, &self.manifest, &self.text, |path, staging| {
+            kept::keep(&self.files, path, staging)?;
+            self.keep_origin(path, false)
+        })
     }
 
-    /// Writes where a shard comes from into its folder.
-    fn keep_origin(&self, path: &Path) -> Result<(), Error> {
+    /// Writes where a shard comes from into its folder. If it is `resumed`, the folder may be all that is known of its
+    /// scenario: what it says of that stays.
+    fn keep_origin(&self, path: &Path, resumed: bool) -> Result<(), Error> {
         if self.manifest.shard.is_none() {
             return Ok(());
         }
-        Origin::new(&self.source, &self.overrides, self.manifest.seed, self.manifest.repeats).write(path)
+        let numbers = (self.manifest.seed, self.manifest.repeats);
+        let outside = || kept::outside(&self.experiment, &self.files, &self.source.folder);
+        let there = if resumed { Origin::read(path).ok() } else { None };
+        let Some(there) = there else {
+            return Origin::new(&self.source, &self.overrides, numbers, outside()?).write(path);
+        };
+        // Beside the shard itself there is nothing that could differ.
+        if !there.outside.is_empty() && self.source.folder != path {
+            let outside = outside()?;
+            if let Some((name, _)) = there.outside.iter().find(|(name, hash)| outside.get(*name) != Some(hash)) {
+                return Err(Error::OtherFile { path: path.to_path_buf(), name: name.clone() });
+            }
+        }
+        Origin { repeats: numbers.1, ..there }.write(path)
+    }
+
+    /// Whether the folder at `path` has the files of the scenario, as far as they are kept.
+    pub(crate) fn check_files(&self, path: &Path) -> Result<(), Error> {
+        self.files.check_in(path)
     }
 
     /// A folder in `parent` that nothing is in yet.
@@ -371,6 +399,7 @@ fn resume(path: &Path, there: &Manifest, manifest: &Manifest, files: &Files) -> 
     // The text holds the seed, and its defaults are the version's: told before the hashes are found to differ.
     for (what, found, expected) in [
         ("version", there.version.clone(), manifest.version.clone()),
+        ("epoch of results", there.results_epoch.to_string(), manifest.results_epoch.to_string()),
         ("seed", there.seed.to_string(), manifest.seed.to_string()),
     ] {
         if found != expected {

@@ -82,6 +82,7 @@ impl From<Error> for Failure {
             | Error::OtherFile { path, .. }
             | Error::NotAShard { path }
             | Error::ShardUnfinished { path, .. }
+            | Error::ShardDamaged { path, .. }
             | Error::Write { path, .. } => Failure::Results(text, Some(path)),
             Error::OtherScenario { error, .. } => error.into(),
             Error::TooManyFolders { parent, .. } => Failure::Results(text, Some(parent)),
@@ -91,6 +92,7 @@ impl From<Error> for Failure {
             | Error::NotStored { .. }
             | Error::NoShards
             | Error::OtherShard { .. }
+            | Error::OtherShardFile { .. }
             | Error::ShardTwice { .. }
             | Error::ShardsMissing { .. } => Failure::Other(text),
         }

@@ -64,7 +64,7 @@ pub enum Error {
     Mismatch {
         /// The folder.
         path: PathBuf,
-        /// What differs: `scenario hash`, `seed`, `shard`, `version`, or `cell` with its number.
+        /// What differs: `scenario hash`, `seed`, `shard`, `version`, `epoch of results`, or `cell` with its number.
         what: String,
         /// What the folder holds.
         found: String,

@@ -36,6 +36,9 @@ const PARTS: &str = "parts";
 const LOCK: &str = "lock";
 const PART: &str = "part";
 
+/// In `parts/`, a place for the caller's files before the folder is there.
+const OWN: &str = "files";
+
 /// Less than this is not worth starting with; a run of any size can still fill the disk.
 const MIN_SPACE: Bytes = Bytes::new(64 << 20);
 
@@ -70,40 +73,56 @@ pub struct Finished {
 }
 
 impl Folder {
-    /// Starts a folder at `path`, which must be new or empty (parents are made), for the runs of `manifest`.
+    /// As [`Folder::create_with`], with no files of the caller's.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn create(path: impl Into<PathBuf>, manifest: &Manifest, scenario_text: &str) -> Result<Folder, Error> {
+        Folder::create_with(path, manifest, scenario_text, |_, _| Ok(()))
+    }
+
+    /// Starts a folder at `path`, which must be new or empty (parents are made), for the runs of `manifest`. `files` puts
+    /// further files into the folder, its first argument; its second is a place within for a folder of its own, which is not
+    /// there and need not last.
+    ///
+    /// The manifest is written last, and makes it a folder of results. So a process that dies before leaves a folder with
+    /// `parts/` and no manifest, which is taken for a new one; files of `files` may be there already then.
     ///
     /// # Errors
     /// If something is there already, the place cannot be written, or less than 64 MiB are free.
     ///
     /// # Panics
     /// If the manifest is of another text than `scenario_text`.
-    pub fn create(path: impl Into<PathBuf>, manifest: &Manifest, scenario_text: &str) -> Result<Folder, Error> {
+    pub fn create_with<E: From<Error>>(
+        path: impl Into<PathBuf>,
+        manifest: &Manifest,
+        scenario_text: &str,
+        files: impl FnOnce(&Path, &Path) -> Result<(), E>,
+    ) -> Result<Folder, E> {
         assert_eq!(manifest.scenario_sha256, sha256(scenario_text), "the manifest is of another scenario");
         let path = path.into();
         fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
-        if path.join(MANIFEST).exists() {
-            let there = Manifest::read(&path.join(MANIFEST))?;
-            if let Some(shard) = there.shard {
-                return Err(Error::Shard { path, shard });
-            }
-            return Err(if there.complete { Error::Complete { path } } else { Error::Interrupted { path } });
-        }
-        if fs::read_dir(&path).map_err(Error::io("read", &path))?.next().is_some() {
-            return Err(Error::NotOurs { path });
+        check_no_results(&path)?;
+        if !was_begun(&path) && fs::read_dir(&path).map_err(Error::io("read", &path))?.next().is_some() {
+            return Err(Error::NotOurs { path }.into());
         }
         // Where the system does not tell, the run itself will.
         check_space(&path, fs4::available_space(&path).map_or(Bytes::MAX, Bytes::new))?;
         let lock = lock(&path)?;
+        // Another process may have begun it in the meantime.
+        check_no_results(&path)?;
         let mut manifest = manifest.clone();
         manifest.complete = false;
-        let written = write_file(&path.join(SCENARIO), |file| file.write_all(scenario_text.as_bytes()))
-            .and_then(|()| write_file(&path.join(MANIFEST), |file| file.write_all(manifest.to_text().as_bytes())));
-        if let Err(error) = written {
-            // Or the next attempt would find a folder that is not empty and has no manifest.
-            let _ = fs::remove_dir_all(path.join(PARTS));
-            let _ = fs::remove_file(path.join(SCENARIO));
-            return Err(error);
+        write_file(&path.join(SCENARIO), |file| file.write_all(scenario_text.as_bytes()))?;
+        let own = path.join(PARTS).join(OWN);
+        if own.exists() {
+            fs::remove_dir_all(&own).map_err(Error::io("remove", &own))?;
         }
+        files(&path, &own)?;
+        write_file(&path.join(MANIFEST), |file| file.write_all(manifest.to_text().as_bytes()))?;
         Ok(Folder { path, manifest, lock })
     }
 
@@ -386,12 +405,13 @@ impl Films {
 
 /// The first thing that keeps a run from being continued as another: what it is, as it was, as it is now.
 fn difference(there: &Manifest, here: &Manifest) -> Option<(String, String, String)> {
-    let values = |manifest: &Manifest| -> [(&str, String); 5] {
+    let values = |manifest: &Manifest| -> [(&str, String); 6] {
         [
             ("scenario hash", manifest.scenario_sha256.clone()),
             ("seed", manifest.seed.to_string()),
             ("shard", manifest.shard.map_or_else(|| "all runs".to_owned(), |shard| shard.to_string())),
             ("version", manifest.version.clone()),
+            ("epoch of results", manifest.results_epoch.to_string()),
             ("kernel", manifest.kernel.as_ref().map_or_else(|| "none".to_owned(), Kernel::identity)),
         ]
     };
@@ -416,6 +436,35 @@ fn read_manifest(path: &Path) -> Result<Manifest, Error> {
         return Err(Error::NoManifest { path: path.to_path_buf() });
     }
     Manifest::read(&file)
+}
+
+/// That there is no manifest in `path`.
+fn check_no_results(path: &Path) -> Result<(), Error> {
+    if !path.join(MANIFEST).exists() {
+        return Ok(());
+    }
+    let (there, path) = (Manifest::read(&path.join(MANIFEST))?, path.to_path_buf());
+    Err(match there.shard {
+        Some(shard) => Error::Shard { path, shard },
+        None if there.complete => Error::Complete { path },
+        None => Error::Interrupted { path },
+    })
+}
+
+/// Whether a process died in the folder `path` before it wrote the manifest.
+fn was_begun(path: &Path) -> bool {
+    let names = |path: &Path| {
+        let entries = fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+        entries.map(|entry| entry.file_name()).collect::<Vec<_>>()
+    };
+    let parts = path.join(PARTS);
+    if !parts.is_dir() {
+        return false;
+    }
+    let inside = names(&parts);
+    let locked = inside.iter().any(|name| name == LOCK);
+    let no_part = inside.iter().all(|name| name == LOCK || name == OWN);
+    no_part && (locked || names(path).len() == 1)
 }
 
 fn check_space(path: &Path, available: Bytes) -> Result<(), Error> {

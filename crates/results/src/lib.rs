@@ -45,7 +45,7 @@ pub use record::{
 };
 pub use shard::{NotAShard, Shard};
 pub use stats::{Estimate, mean, paired_difference, percentile};
-pub use store::{Collected, Entry, Key, KeyBuilder, Rule, Store, StoredRun};
+pub use store::{Collected, Entry, Key, KeyBuilder, Layout, Rule, Store, StoredRun};
 pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};
 pub use table::{Column, ParquetFile, RowWriter};
 pub use topologies::Topologies;

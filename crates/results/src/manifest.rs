@@ -34,6 +34,9 @@ pub struct Manifest {
     pub quick: bool,
     /// Version of the program.
     pub version: String,
+    /// The epoch of results of the program: between two of them some run has other outcomes. 0 if the caller does not say.
+    #[serde(default)]
+    pub results_epoch: u32,
     /// Policies times points of the sweep; a cell's index is its place here.
     pub cells: Vec<Cell>,
     /// The command line's arguments.
@@ -152,7 +155,7 @@ impl RunTotals {
 
 impl Manifest {
     /// The manifest of a run that is about to start: everything that identifies it, on this machine.
-    /// Whether it is quick, command, times, warnings and claims are the caller's to set.
+    /// Epoch, whether it is quick, command, times, warnings and claims are the caller's to set.
     ///
     /// # Panics
     /// If the cells are not numbered from 0 or do not have the same parameters in the same order.
@@ -173,6 +176,7 @@ impl Manifest {
             repeats,
             quick: false,
             version: version.into(),
+            results_epoch: 0,
             cells,
             command: Vec::new(),
             shard: None,

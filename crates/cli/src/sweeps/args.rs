@@ -58,7 +58,7 @@ pub struct SlurmArgs {
     pub file: PathBuf,
     #[command(flatten)]
     pub how: RunOptions,
-    /// Shards, each a task of the array
+    /// Shards, each a task of the array; Slurm takes 1000 at most unless its administrator allows more (MaxArraySize)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub shards: u32,
     /// The folder for the results of all; shards go to DIR-shards

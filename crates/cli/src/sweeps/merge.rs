@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Parser as _;
 use headway_experiment::Destination;
 
-use crate::args::RunOptions;
+use crate::args::{Cli, Command, RunOptions};
 use crate::failure::Failure;
 use crate::run::{RESULTS, show};
 use crate::shell::quoted;
@@ -38,6 +39,16 @@ fn shards(folders: &[PathBuf]) -> Vec<PathBuf> {
     all
 }
 
+/// Whether the arguments `command` of `headway run` have a scenario.
+fn names_scenario(command: &[String]) -> bool {
+    let words = std::iter::once("headway").chain(command.iter().map(String::as_str));
+    match Cli::try_parse_from(words) {
+        Ok(Cli { command: Command::Run(args) }) => args.file.is_some(),
+        // Another version's, or another program's: it is taken as it is.
+        _ => true,
+    }
+}
+
 /// The command that runs shard `index` of `of`, made of that of another shard, which ran with the arguments `command` into
 /// `folder`.
 pub fn like(command: &[String], folder: &Path, index: u32, of: u32) -> String {
@@ -54,6 +65,10 @@ pub fn like(command: &[String], folder: &Path, index: u32, of: u32) -> String {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let stem = if stem.len() == name.len() { format!("{name}-") } else { stem.to_owned() };
     let out = folder.with_file_name(format!("{stem}{index}"));
+    // The shard may have been gone on with by its folder alone, which has the scenario.
+    if !names_scenario(command) {
+        words.push(quoted(&folder.join("scenario.toml")));
+    }
     format!("{} --shard {index}/{of} --out {}", words.join(" "), quoted(&out))
 }
 
@@ -69,5 +84,7 @@ mod tests {
         assert_eq!(of(command, "a/s1"), "headway run my.toml --quick --shard 3/4 --out a/s3");
         assert_eq!(of("run --shard=1/4 --out=first my.toml", "first"), "headway run my.toml --shard 3/4 --out first-3");
         assert_eq!(of("run it's --shard 1/4", "x/1"), r"headway run 'it'\''s' --shard 3/4 --out x/3");
+        let resumed = "run --resume a/1 --threads 2";
+        assert_eq!(of(resumed, "a/1"), "headway run --threads 2 a/1/scenario.toml --shard 3/4 --out a/3");
     }
 }

@@ -1,6 +1,6 @@
 //! `headway slurm`: a script that runs a sweep on a cluster.
 //!
-//! Sources: sbatch(1) of Slurm 24.05: `--array`, `--parsable`, `--dependency=afterok`, `--requeue`, `--wrap`, file name
+//! Sources: sbatch(1) of Slurm 24.05: `--array`, `--parsable`, `--dependency=afterok`, `--kill-on-invalid-dep`, `--requeue`, `--wrap`, file name
 //! patterns; SLURM_ARRAY_TASK_ID and SLURM_CPUS_PER_TASK in the environment of tasks.
 
 use std::fmt::Write as _;
@@ -28,6 +28,17 @@ pub fn slurm(args: &SlurmArgs) -> Result<(), Failure> {
         let failure = Failure::usage(format!("{} cannot stand in a script of Slurm", quoted(&args.out)));
         return Err(failure.help("name a folder of letters, digits, `/`, `.`, `_`, `-` and `+` with --out"));
     }
+    for (option, is_set) in
+        [("--threads", args.how.threads.is_some()), ("--json", args.how.json), ("--quiet", args.how.quiet)]
+    {
+        if is_set {
+            let failure = Failure::usage(format!("{option} has no meaning in a script of Slurm"));
+            return Err(failure.help("a task has as many threads as --cpus says"));
+        }
+    }
+    if out.trim_matches('/').is_empty() {
+        return Err(Failure::usage("the root of all folders is no place for results").help("name another with --out"));
+    }
     for option in &args.sbatch {
         if !option.starts_with("--") || option.contains(|c: char| c.is_control()) {
             let failure = Failure::usage(format!("`{}` is no option of sbatch", option.escape_debug()));
@@ -42,7 +53,10 @@ pub fn slurm(args: &SlurmArgs) -> Result<(), Failure> {
 fn script(args: &SlurmArgs, name: &str, out: &str) -> String {
     let SlurmArgs { shards, cpus, .. } = args;
     let how = behind(&args.how.words());
-    let store = args.how.store.store.as_ref().map(|path| format!(" --store {}", quoted(path))).unwrap_or_default();
+    let none = if args.how.store.no_store { " --no-store" } else { "" };
+    let store =
+        args.how.store.store.as_ref().map_or_else(|| none.to_owned(), |path| format!(" --store {}", quoted(path)));
+    let report = if args.how.no_report { " --no-report" } else { "" };
     let extra = behind(&args.sbatch);
     let mut text = String::from("#!/bin/bash\n");
     for line in [
@@ -56,7 +70,7 @@ fn script(args: &SlurmArgs, name: &str, out: &str) -> String {
         let _ = writeln!(text, "#SBATCH {line}");
     }
     for option in &args.sbatch {
-        let _ = writeln!(text, "#SBATCH {option}");
+        let _ = writeln!(text, "#SBATCH {}", quoted(Path::new(option)));
     }
     let file = quoted(&args.file);
     let _ = write!(
@@ -70,9 +84,9 @@ export HEADWAY="${{HEADWAY:-headway}}"
 if [ -z "${{SLURM_ARRAY_TASK_ID:-}}" ]; then
     mkdir -p {out}-shards
     array=$(sbatch --parsable "$0")
-    merge=$(sbatch --parsable --dependency="afterok:${{array%%;*}}" --job-name=headway-merge \
+    merge=$(sbatch --parsable --dependency="afterok:${{array%%;*}}" --kill-on-invalid-dep=yes --job-name=headway-merge \
         --output={out}-shards/merge.log{extra} \
-        --wrap='exec "$HEADWAY" merge {out}-shards --out {out}')
+        --wrap='exec "$HEADWAY" merge {out}-shards --out {out}{report}')
     echo "shards: job ${{array%%;*}}; results in {out} after job ${{merge%%;*}}"
     exit
 fi

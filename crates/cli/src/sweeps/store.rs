@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use headway_experiment::{RESULTS_EPOCH, clock};
-use headway_results::{Entry, Rule, Store};
+use headway_results::{Entry, Layout, Rule, Store};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -39,14 +39,22 @@ struct Group {
 
 fn list(args: &StoreLsArgs) -> Result<(), Failure> {
     let store = open(args)?;
-    let mut groups: BTreeMap<(String, String, u32), Group> = BTreeMap::new();
-    let mut damaged = 0;
-    store.entries(&mut |Entry { run, bytes, written, .. }| {
-        let Ok(run) = run else {
-            damaged += 1;
-            return Ok(());
+    let mut groups: BTreeMap<(String, String, u32, bool), Group> = BTreeMap::new();
+    let (mut damaged, mut later) = (0, 0);
+    store.entries(&mut |Entry { run, layout, bytes, written, .. }| {
+        let run = match run {
+            Ok(Some(run)) => run,
+            Ok(None) => {
+                later += 1;
+                return Ok(());
+            }
+            Err(_) => {
+                damaged += 1;
+                return Ok(());
+            }
         };
-        let group = groups.entry((run.scenario, run.version, run.epoch)).or_default();
+        let usable = run.epoch == RESULTS_EPOCH && layout == Layout::Known;
+        let group = groups.entry((run.scenario, run.version, run.epoch, usable)).or_default();
         group.runs += 1;
         group.bytes += bytes;
         group.newest = group.newest.max(written);
@@ -58,12 +66,12 @@ fn list(args: &StoreLsArgs) -> Result<(), Failure> {
         Some(clock::rfc3339(seconds))
     };
     if args.json {
-        let one = |((scenario, version, epoch), group): (&(String, String, u32), &Group)| {
+        let one = |((scenario, version, epoch, usable), group): (&(String, String, u32, bool), &Group)| {
             json!({
                 "scenario": scenario,
                 "version": version,
                 "epoch": epoch,
-                "usable": *epoch == RESULTS_EPOCH,
+                "usable": usable,
                 "runs": group.runs,
                 "bytes": group.bytes,
                 "newest": newest(group),
@@ -77,13 +85,14 @@ fn list(args: &StoreLsArgs) -> Result<(), Failure> {
             "runs": runs,
             "bytes": bytes,
             "damaged": damaged,
+            "later": later,
             "groups": groups,
         });
         return terminal::data(&format!("{object}\n"));
     }
     let mut rows = vec![["scenario", "version", "epoch", "runs", "size", "newest"].map(str::to_owned)];
-    for ((scenario, version, epoch), group) in &groups {
-        let stale = if *epoch == RESULTS_EPOCH { "" } else { " (not of this version)" };
+    for ((scenario, version, epoch, usable), group) in &groups {
+        let stale = if *usable { "" } else { " (not of this version)" };
         rows.push([
             printable(scenario),
             printable(version),
@@ -101,6 +110,9 @@ fn list(args: &StoreLsArgs) -> Result<(), Failure> {
         let _ = writeln!(text, "{}", cells.join("  ").trim_end());
     }
     let _ = writeln!(text, "\n{runs} runs, {}", size(bytes));
+    if later > 0 {
+        let _ = writeln!(text, "{later} of a later version, which this one cannot read");
+    }
     if damaged > 0 {
         let _ = writeln!(text, "{damaged} damaged; `headway store gc` removes them");
     }
@@ -140,7 +152,10 @@ fn verify(args: &StoreLsArgs) -> Result<(), Failure> {
     let store = open(args)?;
     let mut keys = Vec::new();
     store.entries(&mut |entry| {
-        keys.push(entry.key);
+        // Others can be read by their versions alone.
+        if entry.layout == Layout::Known {
+            keys.push(entry.key);
+        }
         Ok(())
     })?;
     let damaged: Vec<(String, String)> =

@@ -195,6 +195,7 @@ fn resuming_something_else_is_refused_by_name() {
         (Manifest { scenario_sha256: sha256("other"), ..manifest() }, "its scenario hash is "),
         (Manifest { seed: 8, ..manifest() }, "its seed is 7, this run's is 8"),
         (Manifest { version: "0.2.0".into(), ..manifest() }, "its version is 0.1.0, this run's is 0.2.0"),
+        (Manifest { results_epoch: 5, ..manifest() }, "its epoch of results is 0, this run's is 5"),
         (other_cell, "its cell 1 is `mptcp` at n=1, this run's is `mptcp` at n=2"),
         (Manifest { cells: manifest().cells[..1].to_vec(), ..manifest() }, "this run's is none"),
     ];
@@ -224,6 +225,35 @@ fn a_place_that_is_taken_is_refused() {
     assert!(matches!(Folder::open(foreign.path()).unwrap_err(), Error::NoManifest { .. }));
     assert!(matches!(Folder::resume(foreign.path(), &manifest()).unwrap_err(), Error::NoManifest { .. }));
     assert_eq!(names(foreign.path()), ["thesis.tex"]);
+}
+
+/// Killed at any point of its beginning, a run can be begun again in the same folder.
+#[test]
+fn a_folder_without_its_manifest_is_begun_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let create = |path: &Path| Folder::create(path, &manifest(), SCENARIO_TEXT);
+    let stopped = Folder::create_with(&path, &manifest(), SCENARIO_TEXT, |folder, own| {
+        fs::create_dir(own).unwrap();
+        fs::write(own.join("half"), "").unwrap();
+        fs::write(folder.join("sizes.cdf"), "").unwrap();
+        Err(Error::NotOurs { path: folder.into() })
+    });
+    assert!(matches!(stopped.unwrap_err(), Error::NotOurs { .. }));
+    assert!(!path.join(MANIFEST).exists());
+    let folder = create(&path).unwrap();
+    assert!(!path.join(PARTS).join(OWN).exists());
+    // It is begun once.
+    assert!(matches!(create(&path).unwrap_err(), Error::Interrupted { .. }));
+    drop(folder);
+    // Runs without a manifest are somebody's work, and a folder of this name alone says nothing.
+    fs::remove_file(path.join(MANIFEST)).unwrap();
+    fs::write(path.join(PARTS).join("0-0.part"), "").unwrap();
+    assert!(matches!(create(&path).unwrap_err(), Error::NotOurs { .. }));
+    let mine = tempfile::tempdir().unwrap();
+    fs::create_dir(mine.path().join(PARTS)).unwrap();
+    fs::write(mine.path().join("mine"), "").unwrap();
+    assert!(matches!(create(mine.path()).unwrap_err(), Error::NotOurs { .. }));
 }
 
 #[test]

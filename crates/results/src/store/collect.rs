@@ -4,13 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::{Entry, Store, TEMPORARY, key_of, remove};
+use super::{Entry, Layout, Store, TEMPORARY, key_of, remove};
 use crate::error::Error;
 
 /// A file with a temporary name that is older belongs to a process that died: nobody writes a run for a day.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
-/// Which runs stay in a store. Those that cannot be read never do.
+/// Which runs stay in a store. Damaged ones never do; those of a later layout go by their age alone.
 #[derive(Debug, Clone)]
 pub struct Rule {
     /// Runs of this epoch of results stay; all epochs if there is none.
@@ -42,11 +42,17 @@ impl Rule {
     /// Whether the run of `entry` goes.
     pub fn takes(&self, entry: &Entry) -> bool {
         let Ok(run) = &entry.run else { return true };
-        if self.scenario.as_ref().is_some_and(|name| *name != run.scenario) {
+        if self.scenario.as_ref().is_some_and(|name| run.as_ref().is_none_or(|run| *name != run.scenario)) {
             return false;
         }
         let old = |limit: Duration| age(entry.written, self.now).is_some_and(|age| age > limit);
-        self.epoch.is_some_and(|epoch| epoch != run.epoch) || self.older_than.is_some_and(old)
+        let useless = |epoch| match entry.layout {
+            Layout::Known => run.as_ref().is_some_and(|run| epoch != run.epoch),
+            Layout::Older => true,
+            // A version that is in use elsewhere may find it.
+            Layout::Later => false,
+        };
+        self.epoch.is_some_and(useless) || self.older_than.is_some_and(old)
     }
 }
 

@@ -1,5 +1,6 @@
 //! One run in a store: a line that says what file this is, its manifest as a line of JSON, and its outcome as in parts.
 
+use std::cmp::Ordering;
 use std::io::{self, BufRead, Read, Write};
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,14 @@ use super::key::Key;
 use crate::part;
 use crate::record::{Job, Outcome, SweepPoint};
 
-const MAGIC: &str = "headway run 1\n";
+/// How the first line begins; behind it is the layout.
+const BEGIN: &str = "headway run";
+
+/// The layout of this version.
+const FORMAT: u32 = 1;
+
+/// How an outcome begins; behind it is its layout.
+const PART: &str = "headway part";
 
 /// A manifest is a line of at most this many bytes.
 const LONGEST: u64 = 1 << 20;
@@ -35,6 +43,27 @@ pub struct StoredRun {
     pub kernel: Option<String>,
 }
 
+/// How a run in a store is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// As this version writes it.
+    Known,
+    /// As earlier versions did: nothing finds it any more.
+    Older,
+    /// As a later version does.
+    Later,
+}
+
+impl Layout {
+    fn of(found: u32, known: u32) -> Layout {
+        match found.cmp(&known) {
+            Ordering::Less => Layout::Older,
+            Ordering::Equal => Layout::Known,
+            Ordering::Greater => Layout::Later,
+        }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Line {
     key: String,
@@ -43,7 +72,7 @@ struct Line {
 }
 
 pub(super) fn write<W: Write>(key: &Key, run: &StoredRun, outcome: &Outcome, mut writer: W) -> io::Result<()> {
-    writer.write_all(MAGIC.as_bytes())?;
+    writeln!(writer, "{BEGIN} {FORMAT}")?;
     let line = Line { key: key.to_string(), run: run.clone() };
     serde_json::to_writer(&mut writer, &line)?;
     writer.write_all(b"\n")?;
@@ -52,11 +81,48 @@ pub(super) fn write<W: Write>(key: &Key, run: &StoredRun, outcome: &Outcome, mut
 
 /// Reads the first two lines and leaves the outcome.
 pub(super) fn read_manifest<R: BufRead>(key: &Key, reader: &mut R) -> io::Result<StoredRun> {
-    let mut magic = [0; MAGIC.len()];
-    reader.read_exact(&mut magic)?;
-    if magic != MAGIC.as_bytes() {
-        return Err(invalid("it does not start like a run of a store"));
+    match begin(reader)? {
+        Layout::Known => {}
+        Layout::Older | Layout::Later => return Err(invalid("it is of another layout")),
     }
+    read_line(key, reader)
+}
+
+/// What it is of, as far as that can be read, and how it is written.
+///
+/// # Errors
+/// If it is damaged.
+pub(super) fn look<R: BufRead>(key: &Key, reader: &mut R) -> io::Result<(Option<StoredRun>, Layout)> {
+    match begin(reader)? {
+        Layout::Known => {}
+        other => return Ok((None, other)),
+    }
+    let run = read_line(key, reader)?;
+    let known = number(PART, part::MAGIC).expect("it begins like that");
+    let found = numbered(PART, reader)?.ok_or_else(|| invalid("its outcome does not start like one"))?;
+    Ok((Some(run), Layout::of(found, known)))
+}
+
+fn begin<R: BufRead>(reader: &mut R) -> io::Result<Layout> {
+    let found = numbered(BEGIN, reader)?.ok_or_else(|| invalid("it does not start like a run of a store"))?;
+    Ok(Layout::of(found, FORMAT))
+}
+
+/// The number in a line that is `begin` and a number; nothing if it is another line.
+fn numbered<R: BufRead>(begin: &str, reader: &mut R) -> io::Result<Option<u32>> {
+    const MOST: u64 = 32;
+    let mut line = Vec::new();
+    reader.by_ref().take(MOST).read_until(b'\n', &mut line)?;
+    Ok(number(begin, &line))
+}
+
+fn number(begin: &str, line: &[u8]) -> Option<u32> {
+    let text = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
+    text.strip_prefix(begin)?.strip_prefix(' ')?.parse().ok()
+}
+
+/// Reads the second line.
+fn read_line<R: BufRead>(key: &Key, reader: &mut R) -> io::Result<StoredRun> {
     let mut text = Vec::new();
     reader.by_ref().take(LONGEST).read_until(b'\n', &mut text)?;
     if text.pop() != Some(b'\n') {

@@ -25,7 +25,7 @@ use std::time::SystemTime;
 use serde_json::json;
 
 pub use collect::{Collected, Rule};
-pub use entry::StoredRun;
+pub use entry::{Layout, StoredRun};
 pub use key::{Key, KeyBuilder};
 
 use crate::error::Error;
@@ -52,8 +52,10 @@ pub struct Store {
 pub struct Entry {
     /// Its name.
     pub key: Key,
-    /// What it is of; the reason if that cannot be read.
-    pub run: Result<StoredRun, String>,
+    /// What it is of, unless a later version alone can read that; the reason if it is damaged.
+    pub run: Result<Option<StoredRun>, String>,
+    /// How it is written; as this version does it if it is damaged.
+    pub layout: Layout,
     /// The bytes that it takes.
     pub bytes: u64,
     /// When it was written.
@@ -76,7 +78,8 @@ impl Store {
             let name = name.to_string_lossy();
             // Another process may be making the same store right now.
             if name != ABOUT && !name.starts_with(TEMPORARY.0) {
-                return Err(Error::NotStore { path });
+                // One that is done by now says so.
+                return Store::open(path);
             }
         }
         let text = format!("{:#}\n", json!({ "headway-store": FORMAT }));
@@ -157,14 +160,14 @@ impl Store {
         self.files(&mut |path| {
             let Some(key) = key_of(path) else { return Ok(()) };
             let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
-            let run = fs::File::open(path).and_then(|file| entry::read_manifest(&key, &mut BufReader::new(file)));
-            let run = match run {
-                Ok(run) => Ok(run),
+            let run = fs::File::open(path).and_then(|file| entry::look(&key, &mut BufReader::new(file)));
+            let (run, layout) = match run {
+                Ok((run, layout)) => (Ok(run), layout),
                 // Another process has removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                Err(error) => Err(error.to_string()),
+                Err(error) => (Err(error.to_string()), Layout::Known),
             };
-            each(Entry { key, run, bytes: metadata.len(), written: metadata.modified().ok() })
+            each(Entry { key, run, layout, bytes: metadata.len(), written: metadata.modified().ok() })
         })
     }
 
@@ -179,8 +182,9 @@ impl Store {
         read().err().map(|error| error.to_string())
     }
 
-    /// Calls `each` with every file below `runs/`, in order.
+    /// Calls `each` with every file of the store and below `runs/`, in order.
     fn files(&self, each: &mut dyn FnMut(&Path) -> Result<(), Error>) -> Result<(), Error> {
+        sorted(&self.path)?.iter().filter(|path| path.is_file()).try_for_each(|path| each(path))?;
         for folder in sorted(&self.path.join(RUNS))? {
             if folder.is_dir() {
                 sorted(&folder)?.iter().try_for_each(|path| each(path))?;

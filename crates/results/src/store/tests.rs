@@ -62,7 +62,7 @@ fn a_run_is_found_by_its_key_as_any_cell() {
     // A second process writes the same run, and nothing is left of the way there.
     Store::create(store.path()).unwrap().put(&key("a"), &run(0), &outcome(0)).unwrap();
     let all = entries(&store);
-    assert_eq!((all.len(), all[0].key, all[0].run.clone()), (1, key("a"), Ok(run(0))));
+    assert_eq!((all.len(), all[0].key, all[0].run.clone()), (1, key("a"), Ok(Some(run(0)))));
     let mut files = 0;
     store
         .files(&mut |_| {
@@ -70,7 +70,8 @@ fn a_run_is_found_by_its_key_as_any_cell() {
             Ok(())
         })
         .unwrap();
-    assert_eq!(files, 1);
+    // The run, and the file that says that it is a store.
+    assert_eq!(files, 2);
 }
 
 #[test]
@@ -147,6 +148,44 @@ fn what_a_rule_takes_goes_and_the_rest_stays() {
     assert!(!abandoned.exists());
     assert_eq!(store.collect(&by_age(1), false).unwrap().removed, 2);
     assert!(entries(&store).is_empty());
+}
+
+/// Versions of other layouts may share a store: a later one's runs are not damage, an earlier one's are of no use.
+#[test]
+fn runs_of_other_layouts_are_told_from_damage() {
+    let (_directory, store) = store();
+    let names = ["now", "later part", "older part", "later run", "cut"];
+    for name in names {
+        store.put(&key(name), &run(0), &outcome(0)).unwrap();
+    }
+    let change = |name: &str, from: &[u8], to: &[u8]| {
+        let path = store.file(&key(name));
+        let bytes = fs::read(&path).unwrap();
+        let at = bytes.windows(from.len()).position(|window| window == from).unwrap();
+        fs::write(&path, [&bytes[..at], to, &bytes[at + from.len()..]].concat()).unwrap();
+    };
+    change("later part", part::MAGIC, b"headway part 99\n");
+    change("older part", part::MAGIC, b"headway part 2\n");
+    change("later run", b"headway run 1\n", b"headway run 2\nsomething else");
+    change("cut", part::MAGIC, b"");
+    let temporary = store.path().join(format!("{}x{}", TEMPORARY.0, TEMPORARY.1));
+    fs::write(&temporary, "").unwrap();
+    let now = entries(&store)[0].written.unwrap() + Duration::from_secs(2 * 86_400);
+    let rule = Rule { epoch: Some(3), older_than: None, scenario: None, now };
+    let collected = store.collect(&rule, false).unwrap();
+    assert_eq!((collected.removed, collected.kept, collected.abandoned), (2, 3, 1));
+    assert!(!temporary.exists());
+    let mut left: Vec<Key> = ["now", "later part", "later run"].map(key).to_vec();
+    left.sort();
+    let all = entries(&store);
+    assert_eq!(all.iter().map(|entry| entry.key).collect::<Vec<_>>(), left);
+    let layout = |name: &str| all.iter().find(|entry| entry.key == key(name)).unwrap().layout;
+    assert_eq!(
+        (layout("now"), layout("later part"), layout("later run")),
+        (Layout::Known, Layout::Later, Layout::Later)
+    );
+    let by_age = Rule { epoch: None, older_than: Some(Duration::from_secs(86_400)), ..rule };
+    assert_eq!(store.collect(&by_age, false).unwrap().removed, 3);
 }
 
 /// Writers and readers of one run at once: a reader finds all of it or nothing.
