@@ -72,6 +72,11 @@ function tick(value, unit) {
 
 /** An estimate with its 95 % interval: `20.6 ± 2.4 ms`; its digits are those that the interval leaves meaning. */
 function estimate(entry, unit) {
+  const star = entry?.partial ? "*" : "";
+  return `${estimateText(entry, unit)}${star}`;
+}
+
+function estimateText(entry, unit) {
   const { value, low, high } = entry ?? {};
   if (typeof value !== "number" || !Number.isFinite(value)) return "–";
   if (typeof low !== "number" || typeof high !== "number") return quantity(value, unit);

@@ -53,6 +53,24 @@ function styleAt(place) {
   return { colour: place % 8, dash: (place + round) % 4, marker: place + round };
 }
 
+/** Completion times and slowdowns where flows did not finish: of those that did, hence too low (as tables of the command say). */
+function markPartial(view) {
+  const unfinished = view.metrics.findIndex((metric) => metric.name === "unfinished");
+  const touched = new Set(view.metrics.flatMap(({ name }, i) => (/^(fct|slowdown)\./.test(name) ? [i] : [])));
+  for (const [policy, point, traffic, metric] of view.summary) {
+    if (!touched.has(metric) || !(view.estimates.get([policy, point, traffic, unfinished].join())?.value > 0)) continue;
+    view.estimates.get([policy, point, traffic, metric].join()).partial = true;
+  }
+}
+
+const PARTIAL_NOTE =
+  " * Not all flows finished: means are over those that did, hence too low; a percentile that falls among the unfinished has no value.";
+
+/** The note on unfinished flows, if one of `entries` is touched by them. */
+function partialNote(entries) {
+  return entries.some((entry) => entry?.partial) ? PARTIAL_NOTE : "";
+}
+
 /** A run as the charts want it: styles of policies, look-ups, and which policies are hidden. */
 function viewOf(run, styles) {
   const view = complete(run);
@@ -61,6 +79,7 @@ function viewOf(run, styles) {
   for (const [policy, point, traffic, metric, value, low, high, n] of view.summary) {
     view.estimates.set([policy, point, traffic, metric].join(), { value, low, high, n });
   }
+  markPartial(view);
   view.estimate = (policy, point, traffic, metric) => view.estimates.get([policy, point, traffic, metric].join());
   view.hidden = new Set();
   view.watchers = [];

@@ -222,7 +222,7 @@ function sweepSpec(view, place, chosen, controls) {
     policies: () => view.policies.map((_, i) => i),
     height: (width) => (width < 500 ? 320 : 400),
     note: () =>
-      `${lines().some((line) => line.at.some((entry) => isNumber(entry.low))) ? "Bands: 95 % interval of the mean over repeats." : "One repeat: no intervals."}${published().length ? ` Large hollow markers: published (${[...new Set(published().map((entry) => text(entry.source || entry.label)))].join("; ")}).` : ""}`,
+      `${lines().some((line) => line.at.some((entry) => isNumber(entry.low))) ? "Bands: 95 % interval of the mean over repeats." : "One repeat: no intervals."}${partialNote(lines().flatMap((line) => line.at))}${published().length ? ` Large hollow markers: published (${[...new Set(published().map((entry) => text(entry.source || entry.label)))].join("; ")}).` : ""}`,
     describe: () =>
       describeLines(
         lines().map((line) => ({
@@ -407,7 +407,7 @@ function barChart(view, place) {
     policies: () => view.policies.map((_, i) => i),
     height: () => 70 + 40 * Math.max(1, bars().length),
     note: () =>
-      `${bars().some((bar) => isNumber(bar.low)) ? "Whiskers: 95 % interval of the mean over repeats." : "One repeat: no intervals."}${published().length ? ` Hollow diamonds: published (${[...new Set(published().map((entry) => text(entry.source || entry.label)))].join("; ")}).` : ""}`,
+      `${bars().some((bar) => isNumber(bar.low)) ? "Whiskers: 95 % interval of the mean over repeats." : "One repeat: no intervals."}${partialNote(bars())}${published().length ? ` Hollow diamonds: published (${[...new Set(published().map((entry) => text(entry.source || entry.label)))].join("; ")}).` : ""}`,
     describe: () =>
       bars()
         .map((bar) => `${bar.style.name}: ${estimate(bar, unit())}.`)

@@ -191,7 +191,7 @@ function summarySection(view, place) {
     h(
       "p",
       { class: "caption" },
-      `${repeats ? "± is half the 95 % interval of the mean over repeats. " : "One repeat: no intervals. "}Shaded: the best; dotted: its interval meets the best's.`,
+      `${repeats ? "± is half the 95 % interval of the mean over repeats. " : "One repeat: no intervals. "}Shaded: the best; dotted: its interval meets the best's.${partialNote([...view.estimates.values()])}`,
     ),
   );
 }
