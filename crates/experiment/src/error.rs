@@ -138,7 +138,7 @@ pub enum Error {
         /// The shard.
         shard: Shard,
         /// The reason.
-        error: headway_results::Error,
+        error: Box<headway_results::Error>,
     },
     /// Shards that are not there.
     #[error("of {of} shards {} missing: {}", if missing.len() == 1 { "one is" } else { "some are" }, list(missing))]

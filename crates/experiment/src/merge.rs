@@ -65,7 +65,7 @@ pub fn merge(
         for &job in &own.completed {
             session.take_from(own, job).map_err(|error| match error {
                 headway_results::Error::Damaged { ref path, .. } if path.starts_with(&own.path) => {
-                    Error::ShardDamaged { path: own.path.clone(), shard: *shard, error }
+                    Error::ShardDamaged { path: own.path.clone(), shard: *shard, error: Box::new(error) }
                 }
                 other => other.into(),
             })?;
