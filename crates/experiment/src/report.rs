@@ -67,7 +67,7 @@ pub fn write_report(folder: &Path) -> Result<PathBuf, ReportError> {
 /// # Errors
 /// If it is not finished, is none of ours, or is damaged.
 pub fn single(folder: &Path) -> Result<Page, ReportError> {
-    let run = run(Folder::open(folder)?, String::new(), MOST_POINTS)?;
+    let run = run(&Folder::open(folder)?, String::new(), MOST_POINTS)?;
     let label = run.scenario.clone();
     Ok(Page::new(Kind::Run, label.clone(), vec![Run { label, ..run }], Vec::new()))
 }
@@ -118,7 +118,7 @@ pub fn write_page(page: &Page, path: &Path) -> Result<(), ReportError> {
 
 fn all(folders: &[PathBuf], labels: &[String]) -> Result<Vec<Run>, ReportError> {
     let points = (SHARED_POINTS / folders.len().max(1)).clamp(LEAST_POINTS, MOST_POINTS);
-    folders.iter().zip(labels).map(|(folder, label)| run(Folder::open(folder)?, label.clone(), points)).collect()
+    folders.iter().zip(labels).map(|(folder, label)| run(&Folder::open(folder)?, label.clone(), points)).collect()
 }
 
 /// The folders' own names; the whole paths if two are the same.
@@ -149,8 +149,8 @@ fn distinct(names: Vec<String>) -> Vec<String> {
 }
 
 /// The run in a finished folder.
-fn run(folder: Finished, label: String, most_points: usize) -> Result<Run, ReportError> {
-    let mut scene = Scene::of(&folder);
+fn run(folder: &Finished, label: String, most_points: usize) -> Result<Run, ReportError> {
+    let mut scene = Scene::of(folder);
     let topologies = folder.topologies()?;
     if topologies.runs.is_empty() {
         scene.notes.extend(scene.film.as_ref().and_then(without_film));
@@ -170,13 +170,13 @@ fn run(folder: Finished, label: String, most_points: usize) -> Result<Run, Repor
     if let Some(links) = folder.links()? {
         let path = folder.path.join("links.parquet");
         let damaged = |source| ReportError::Steps { path: path.clone(), source };
-        in_order(&folder, "links.parquet", links, |job, row| builder.add_link(job, &row).map_err(damaged))?;
+        in_order(folder, "links.parquet", links, |job, row| builder.add_link(job, &row).map_err(damaged))?;
     }
-    in_order(&folder, "flows.parquet", folder.flows()?, |job, flow| {
+    in_order(folder, "flows.parquet", folder.flows()?, |job, flow| {
         builder.add_flow(job, &flow);
         Ok(())
     })?;
-    in_order(&folder, "series.parquet", folder.series()?, |job, sample| {
+    in_order(folder, "series.parquet", folder.series()?, |job, sample| {
         builder.add_sample(job, &sample);
         Ok(())
     })?;

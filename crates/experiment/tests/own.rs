@@ -249,7 +249,7 @@ fn a_small_window_is_raised_to_a_segment_and_the_run_goes_on() {
 fn verification_finds_a_control_that_remembers_other_runs() {
     let count = Arc::new(AtomicU64::new(0));
     let kind = move |_: &Flow| -> Box<dyn OwnControl> {
-        let wrong = if count.fetch_add(1, Ordering::Relaxed) % 7 == 0 { Wrong::Small } else { Wrong::Nothing };
+        let wrong = if count.fetch_add(1, Ordering::Relaxed).is_multiple_of(7) { Wrong::Small } else { Wrong::Nothing };
         Box::new(Hostile(wrong))
     };
     let registry = Registry::default().with_control("forgetful", kind).unwrap();

@@ -74,7 +74,7 @@ impl From<Error> for Failure {
         let text = error.to_string();
         match error {
             Error::Scenario(problems) => Failure::Scenario(problems),
-            Error::Results(error) => error.into(),
+            Error::Results(error) | Error::OtherScenario { error, .. } => error.into(),
             Error::Image(_) | Error::Machine(_) => Failure::Kernel(text),
             Error::Read { .. } => Failure::Unplaced(text),
             Error::NoFolder { path }
@@ -84,7 +84,6 @@ impl From<Error> for Failure {
             | Error::ShardUnfinished { path, .. }
             | Error::ShardDamaged { path, .. }
             | Error::Write { path, .. } => Failure::Results(text, Some(path)),
-            Error::OtherScenario { error, .. } => error.into(),
             Error::TooManyFolders { parent, .. } => Failure::Results(text, Some(parent)),
             Error::VerifyRealTime
             | Error::OtherWorker { .. }

@@ -55,11 +55,12 @@ function styleAt(place) {
 
 /** Completion times and slowdowns where flows did not finish: of those that did, hence too low (as tables of the command say). */
 function markPartial(view) {
-  const unfinished = view.metrics.findIndex((metric) => metric.name === "unfinished");
+  const counted = view.metrics.findIndex((metric) => metric.name === "unfinished");
+  view.unfinished = (policy, point, traffic) => view.estimate(policy, point, traffic, counted)?.value > 0;
   const touched = new Set(view.metrics.flatMap(({ name }, i) => (/^(fct|slowdown)\./.test(name) ? [i] : [])));
   for (const [policy, point, traffic, metric] of view.summary) {
-    if (!touched.has(metric) || !(view.estimates.get([policy, point, traffic, unfinished].join())?.value > 0)) continue;
-    view.estimates.get([policy, point, traffic, metric].join()).partial = true;
+    if (!touched.has(metric) || !view.unfinished(policy, point, traffic)) continue;
+    view.estimate(policy, point, traffic, metric).partial = true;
   }
 }
 
@@ -79,8 +80,8 @@ function viewOf(run, styles) {
   for (const [policy, point, traffic, metric, value, low, high, n] of view.summary) {
     view.estimates.set([policy, point, traffic, metric].join(), { value, low, high, n });
   }
-  markPartial(view);
   view.estimate = (policy, point, traffic, metric) => view.estimates.get([policy, point, traffic, metric].join());
+  markPartial(view);
   view.hidden = new Set();
   view.watchers = [];
   view.watch = (watcher) => view.watchers.push(watcher);

@@ -217,7 +217,8 @@ function pointsByPolicies(view, { traffic, metric }) {
   const rows = [];
   view.points.forEach((point, index) => {
     const entries = view.policies.map((_, policy) => view.estimate(policy, index, traffic, metric));
-    if (!entries.some(Boolean)) return;
+    // a point where no flow finished has no completion times, and is the one to be seen
+    if (!entries.some(Boolean) && !view.policies.some((_, policy) => view.unfinished(policy, index, traffic))) return;
     const rank = ranking(entries, better);
     const where = view.sweep.length
       ? view.sweep.map((parameter, i) => {

@@ -44,7 +44,7 @@ def reports(tmp_path_factory):
     return file
 
 
-def wait_until(page, expression, seconds=10):
+def wait_until(page, expression, seconds=60):
     """Playwright's own `wait_for_function` needs `eval`, which the page's policy forbids."""
     for _ in range(int(seconds / 0.05)):
         if page.evaluate(expression):

@@ -64,6 +64,17 @@ def test_the_best_is_marked_and_what_cannot_be_told_from_it(open_report):
     assert equal.locator("td.best").count() == 0
 
 
+def test_numbers_that_unfinished_flows_touch_are_marked(open_report):
+    page = open_report("two_parameters").page
+    first = page.locator(f"{SUMMARY} tbody tr").first.locator("td")
+    assert "*" in first.nth(4).text_content()
+    assert all("*" not in first.nth(place).text_content() for place in (1, 2, 3))
+    assert "Not all flows finished" in page.locator(f"{SUMMARY} .caption").inner_text()
+    assert "Not all flows finished" not in open_report("full").page.locator(f"{SUMMARY} .caption").inner_text()
+    # a point where nothing finished stays in the table
+    assert page.locator(f"{SUMMARY} tbody tr").nth(1).locator("td").nth(2).inner_text() == "–"
+
+
 def test_every_row_can_be_shown_and_filtered(open_report):
     page = open_report("full").page
     page.locator(SUMMARY).get_by_role("button", name="all rows").click()
