@@ -54,7 +54,8 @@ fn a_seed_gives_the_same_results_again_and_another_gives_others() {
     place.ok(&["run", "tiny.toml", "--seed", "7", "--out", "again"]);
     place.ok(&["run", "tiny.toml", "--seed", "8", "--out", "eight"]);
     assert!(place.same_results("seven", "again"));
-    for file in crate::RESULTS {
+    // the network is the same
+    for file in crate::RESULTS.into_iter().filter(|file| *file != "topology.json") {
         let bytes = |folder: &str| std::fs::read(place.path(folder).join(file)).unwrap();
         assert_ne!(bytes("seven"), bytes("eight"), "{file}");
     }
