@@ -50,7 +50,7 @@ PYTHON = $(if $(wildcard $(VENV)/complete),$(VENV)/bin/python,$(PYTHON3))
 
 package: venv ## The Python package of this checkout in target/venv, built for development
 	@if [ -e $(VENV)/complete ]; then \
-		VIRTUAL_ENV=$(CURDIR)/$(VENV) PATH="$(CURDIR)/$(VENV)/bin:$$PATH" maturin --quiet develop; \
+		VIRTUAL_ENV=$(CURDIR)/$(VENV) PATH="$(CURDIR)/$(VENV)/bin:$$PATH" maturin develop --quiet; \
 		else echo "the Python package is not built"; fi
 
 site: package ## The documentation site in target/site, warnings as errors; it opens without a server
