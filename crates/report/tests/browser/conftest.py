@@ -66,15 +66,18 @@ class Opened:
         wait_until(page, "document.documentElement.dataset.ready === 'true'")
 
     def scroll_through(self):
-        """Brings every chart into view once, and waits until all are drawn."""
-        page = self.page
-        height = page.evaluate("document.documentElement.scrollHeight")
-        for top in range(0, height, 600):
-            page.evaluate("top => scrollTo({ top, behavior: 'instant' })", top)
-            page.wait_for_timeout(40)
-        wait_until(
-            page, "[...document.querySelectorAll('.chart')].filter(it => it.offsetParent).every(it => it.dataset.drawn)"
-        )
+        """Brings every chart into view, and waits there until it is drawn. However long that takes: 1,200 looks at most."""
+        charts = "[...document.querySelectorAll('.chart')].filter(it => it.offsetParent)"
+        # a chart may bring others with it
+        for _ in range(1200):
+            undrawn = f"{charts}.find(it => !it.dataset.drawn)"
+            show = (
+                f"(it => {{ it?.scrollIntoView({{ block: 'center', behavior: 'instant' }}); return !it; }})({undrawn})"
+            )
+            if self.page.evaluate(show):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError("a chart is not drawn though it is in view")
 
     def screenshot(self, name):
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)

@@ -293,4 +293,6 @@ def hostile():
 
 KEYS_OF_THE_CONTRACT = {"verdict", "unit", "better", "kind"}
 
-ALL = {make.__name__: make for make in (full, no_sweep, two_parameters, nothing, comparison, unlike, reproduction, hostile)}
+ALL = {
+    make.__name__: make for make in (full, no_sweep, two_parameters, nothing, comparison, unlike, reproduction, hostile)
+}

@@ -199,7 +199,9 @@ def test_names_of_hosts_stand_upright_at_the_top_and_at_the_bottom(browser, tmp_
         assert len(hosts) == 18, width
         for name, left, right, top, bottom in hosts:
             assert bottom - top > right - left, f"{name} lies at {width}"
-            assert top >= picture["y"] - 1 and bottom <= picture["y"] + picture["height"] + 1, f"{name} is cut at {width}"
+            assert top >= picture["y"] - 1 and bottom <= picture["y"] + picture["height"] + 1, (
+                f"{name} is cut at {width}"
+            )
         for row in ("host", "generator"):
             sides = sorted(each[1:3] for each in hosts if row in each[0])
             assert all(a[1] <= b[0] + 1 for a, b in zip(sides, sides[1:])), f"names overlap at {width}"
