@@ -59,7 +59,8 @@ def elsewhere(address: str) -> bool:
 def test_it_builds_without_a_warning(built) -> None:
     _, done = built
     assert done.returncode == 0, done.stderr[-5000:]
-    assert "WARNING" not in done.stderr
+    # Sphinx's own, not those of the kernels that execute notebooks.
+    assert [line for line in done.stderr.splitlines() if "WARNING: " in line] == []
 
 
 def test_every_link_and_anchor_leads_somewhere(pages: dict[Path, Page], site: Path) -> None:

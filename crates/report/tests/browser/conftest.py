@@ -66,11 +66,11 @@ class Opened:
         wait_until(page, "document.documentElement.dataset.ready === 'true'")
 
     def scroll_through(self):
-        """Brings every chart into view, and waits there until it is drawn. However long that takes: 1,200 looks at most."""
-        charts = "[...document.querySelectorAll('.chart')].filter(it => it.offsetParent)"
-        # a chart may bring others with it
+        """Brings every chart and player into view, and waits there until it is drawn: 1,200 looks at most."""
+        shown = "[...document.querySelectorAll('.chart, .player')].filter(it => it.offsetParent)"
+        # a player brings its charts with it
         for _ in range(1200):
-            undrawn = f"{charts}.find(it => !it.dataset.drawn)"
+            undrawn = f"{shown}.find(it => it.player ? !it.player.built : !it.dataset.drawn)"
             show = (
                 f"(it => {{ it?.scrollIntoView({{ block: 'center', behavior: 'instant' }}); return !it; }})({undrawn})"
             )

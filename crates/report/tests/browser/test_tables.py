@@ -110,7 +110,7 @@ def test_an_experiment_is_drawn_when_it_is_opened(open_report):
     report = open_report("reproduction")
     assert report.page.locator("figure").count() == 0
     report.page.locator("summary", has_text="lanes-l1").click()
-    report.page.locator(".chart").nth(6).wait_for(state="attached")
+    report.page.locator(".chart").first.wait_for(state="attached")
     report.scroll_through()
     assert report.page.locator(".chart[data-drawn]").count() == 7
     report.page.locator("nav, section").get_by_role("link", name="pacing-p1").click()
