@@ -227,7 +227,7 @@ pub struct CheckArgs {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct ReproduceArgs {
-    /// Experiments: a group (`lanes`), an identifier (`l7`), or the name of a scenario [default: all]
+    /// Experiments: a group (`lanes`), an identifier (`l7`, `lanes l7`), or the name of a scenario [default: all]
     #[arg(value_name = "EXPERIMENT")]
     pub experiments: Vec<String>,
     /// Smaller sizes, as each scenario's `[quick]` says: some minutes in all

@@ -68,8 +68,9 @@ struct Set<'a> {
     rows: &'a Rows<'a>,
     /// Whose numbers.
     traffic: &'a str,
-    /// As titles call it.
+    /// As titles call it, and without its part.
     name: String,
+    short: String,
     /// Over what numbers are, where that is not the repeats.
     pooled: Option<&'static str>,
     layout: Layout,
@@ -87,11 +88,12 @@ impl<'a> Set<'a> {
         pooled: Option<&'static str>,
         layout: Layout,
     ) -> Set<'a> {
+        let short = harmless(name);
         let name = match view.only_part(traffic) {
-            Some(part) => format!("{} (all of it {})", harmless(name), harmless(part)),
-            None => harmless(name),
+            Some(part) => format!("{short} (all of it {})", harmless(part)),
+            None => short.clone(),
         };
-        Set { view, rows, traffic, name, pooled, layout, missing: BTreeSet::new(), marked: false }
+        Set { view, rows, traffic, name, short, pooled, layout, missing: BTreeSet::new(), marked: false }
     }
 
     /// Counts that are 0 everywhere are a sentence, unless they were `asked` for.
@@ -127,7 +129,7 @@ impl<'a> Set<'a> {
                 text.push('\n');
             }
             let zeros: Vec<&str> = zeros.iter().filter_map(|metric| none_of(*metric)).collect();
-            for line in wrapped(&format!("{}: no {}", self.name, zeros.join(", no ")), self.layout.width, 3) {
+            for line in wrapped(&format!("{}: no {}", self.short, zeros.join(", no ")), self.layout.width, 3) {
                 text.push_str(&line);
                 text.push('\n');
             }
