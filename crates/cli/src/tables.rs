@@ -220,7 +220,7 @@ pub fn show_folder(args: &ShowArgs) -> Result<(), Failure> {
 pub fn title(scenario: &str, extent: Extent, seed: u64, quick: bool, layout: Layout) -> String {
     let quick = if quick { ", quick" } else { "" };
     let lines = headway_report::wrapped(&format!("{scenario}: {extent}, seed {seed}{quick}"), layout.width, 2);
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.join("\n") + "\n"
 }
 
 fn extent(folder: &Finished) -> Extent {

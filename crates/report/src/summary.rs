@@ -156,15 +156,13 @@ impl<'a> Set<'a> {
         let touched = touched && self.view.is_unfinished(policy, point, self.traffic);
         self.marked |= touched;
         let mark = if touched { UNFINISHED } else { "" };
-        match shown {
-            Some((value, half)) => Cell { value, half, mark },
-            None => {
-                if !touched {
-                    self.missing.insert(if self.pooled.is_some() { few_flows() } else { missing(metric) });
-                }
-                Cell { value: NONE.to_owned(), half: None, mark }
-            }
+        if let Some((value, half)) = shown {
+            return Cell { value, half, mark };
         }
+        if !touched {
+            self.missing.insert(if self.pooled.is_some() { few_flows() } else { missing(metric) });
+        }
+        Cell { value: NONE.to_owned(), half: None, mark }
     }
 
     /// `3.40 of 240`.
@@ -229,7 +227,7 @@ impl<'a> Set<'a> {
     fn title_with(&self, gap: &str, what: &str) -> String {
         let of = if self.rows.of.is_empty() { String::new() } else { format!(" ({})", self.rows.of) };
         let lines = wrapped(&format!("{}{of}{gap}{what}", self.name), self.layout.width, 2);
-        lines.iter().map(|line| format!("{}\n", self.layout.bold(line))).collect()
+        lines.iter().map(|line| self.layout.bold(line) + "\n").collect()
     }
 }
 

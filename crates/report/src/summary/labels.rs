@@ -76,5 +76,5 @@ fn fitting(what: &str, columns: Vec<Column>, names: &[String], layout: Layout) -
     let numbers = (1..=names.len()).map(|number| Cell::from(number.to_string())).collect();
     let lines = names.iter().enumerate().map(|(place, name)| format!("{what} {}: {name}", place + 1));
     let lines: Vec<String> = lines.flat_map(|line| wrapped(&line, layout.width, 2)).collect();
-    (vec![Column::new(&[what], Align::Right, numbers)], Some(lines.iter().map(|line| format!("{line}\n")).collect()))
+    (vec![Column::new(&[what], Align::Right, numbers)], Some(lines.join("\n") + "\n"))
 }
