@@ -44,7 +44,7 @@ pub use record::{
     SweepValue,
 };
 pub use shard::{NotAShard, Shard};
-pub use stats::{Estimate, mean, paired_difference, percentile};
+pub use stats::{End, Estimate, Support, bound, mean, paired_difference, percentile};
 pub use store::{Collected, Entry, Key, KeyBuilder, Layout, Rule, Store, StoredRun};
 pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};
 pub use table::{Column, ParquetFile, RowWriter};

@@ -7,7 +7,7 @@ use headway_units::{Rate, Span, Time};
 use thiserror::Error;
 
 use crate::record::{FlowRecord, Outcome, PortRecord};
-use crate::stats;
+use crate::stats::{self, Support};
 
 mod reaching;
 
@@ -430,6 +430,16 @@ impl Metric {
             | Metric::Timeouts
             | Metric::Resets => "count",
             Metric::Rate => "1/s",
+        }
+    }
+
+    /// The values it can take, which its intervals keep to.
+    pub fn support(self) -> Support {
+        match self {
+            Metric::FctOver(_) | Metric::Fairness | Metric::Switched | Metric::DeadlineMissed | Metric::Paused => {
+                Support::Share
+            }
+            _ => Support::Positive,
         }
     }
 

@@ -86,7 +86,8 @@ impl SummaryBuilder {
             let runs = Job { cell: cell.index, repeat: 0 }..=Job { cell: cell.index, repeat: u32::MAX };
             let repeats: Vec<&[Scalar]> = self.scalars.range(runs).map(|(_, scalars)| scalars.as_slice()).collect();
             for (place, (traffic, metric)) in self.asked().enumerate() {
-                let Some(estimate) = estimate(repeats.iter().map(|scalars| scalars[place])) else { continue };
+                let of_repeats = repeats.iter().map(|scalars| scalars[place]);
+                let Some(estimate) = estimate(metric, of_repeats) else { continue };
                 let (policy, sweep) = (cell.policy.clone(), cell.sweep.clone());
                 rows.push(Row { policy, sweep, traffic: traffic.clone(), metric, estimate });
             }
@@ -96,7 +97,7 @@ impl SummaryBuilder {
 }
 
 /// `None` if no repeat says anything.
-fn estimate(scalars: impl Iterator<Item = Scalar>) -> Option<Estimate> {
+fn estimate(metric: Metric, scalars: impl Iterator<Item = Scalar>) -> Option<Estimate> {
     let (mut values, mut censored) = (Vec::new(), false);
     for scalar in scalars {
         match scalar {
@@ -109,7 +110,7 @@ fn estimate(scalars: impl Iterator<Item = Scalar>) -> Option<Estimate> {
         // The mean of the others would be smaller than the truth by an unknown amount.
         return Some(Estimate { n: values.len(), ..Estimate::default() });
     }
-    (!values.is_empty()).then(|| Estimate::of(&values))
+    (!values.is_empty()).then(|| Estimate::within(metric.support(), &values))
 }
 
 const AFTER_SWEEP: [&str; 7] = ["traffic", "metric", "unit", "value", "ci95_low", "ci95_high", "repeats"];
