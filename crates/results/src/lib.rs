@@ -24,6 +24,7 @@ mod metric;
 mod part;
 mod read;
 mod record;
+mod repeats;
 mod shard;
 mod stats;
 mod store;
@@ -39,6 +40,7 @@ pub use folder::{Finished, Folder, Unfinished};
 pub use manifest::{FORMAT, Kernel, Machine, Manifest, RunTotals};
 pub use metric::{ALL_TRAFFIC, Metric, Percentile, Statistic, Subject, UnknownMetric};
 pub use read::{FlowReader, LinkReader, SeriesReader};
+pub use repeats::Repeats;
 pub use record::{
     Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample, SweepPoint,
     SweepValue,

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 
 use crate::metric::{Metric, Scalar, Subject};
 use crate::record::{Cell, Job, Outcome, SweepPoint};
+use crate::repeats::{Repeats, TrafficOfRun};
 use crate::stats::Estimate;
 
 /// One metric of one traffic in one cell, over the repeats.
@@ -93,6 +94,33 @@ impl SummaryBuilder {
             }
         }
         Summary { sweep, rows }
+    }
+
+    /// The numbers behind the summary, one for each repeat.
+    pub fn repeats(&self) -> Repeats {
+        let sweep = self.cells.first().map(|cell| cell.sweep.names().map(str::to_owned).collect()).unwrap_or_default();
+        let rate = (!self.rated.is_empty()).then_some(Metric::Rate);
+        let metrics: Vec<Metric> = Metric::SUMMARY.into_iter().chain(rate).collect();
+        let mut runs = Vec::new();
+        for (job, scalars) in &self.scalars {
+            let cell = &self.cells[job.cell as usize];
+            let texts: Vec<String> = cell.sweep.iter().map(|(_, value)| value.text.clone()).collect();
+            let asked: Vec<(&String, Metric)> = self.asked().collect();
+            for traffic in &self.traffics {
+                let of = |metric: &Metric| {
+                    let place = asked.iter().position(|one| *one == (traffic, *metric));
+                    place.map_or(Scalar::Missing, |place| scalars[place])
+                };
+                runs.push(TrafficOfRun {
+                    policy: cell.policy.clone(),
+                    sweep: texts.clone(),
+                    repeat: job.repeat,
+                    traffic: traffic.clone(),
+                    values: metrics.iter().map(of).collect(),
+                });
+            }
+        }
+        Repeats { sweep, metrics, runs }
     }
 }
 
@@ -205,7 +233,7 @@ fn read_row(record: &csv::StringRecord, names: &[String]) -> Result<Row, String>
 }
 
 /// The I/O error inside, so that a full disk is still known as such.
-fn io_error(error: csv::Error) -> std::io::Error {
+pub(crate) fn io_error(error: csv::Error) -> std::io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         csv::ErrorKind::Utf8 { pos, err } => {
@@ -219,7 +247,7 @@ fn io_error(error: csv::Error) -> std::io::Error {
     }
 }
 
-fn invalid(reason: String) -> std::io::Error {
+pub(crate) fn invalid(reason: String) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::InvalidData, reason)
 }
 
