@@ -15,6 +15,7 @@
 //! Student's t, as in Jain, *The Art of Computer Systems Performance Analysis* (1991), §13.2.
 
 mod command;
+mod comparison;
 mod error;
 mod file;
 mod film;
@@ -34,17 +35,18 @@ mod topologies;
 mod verdict;
 mod warning;
 
+pub use comparison::{Difference, Differences, Filter, Judgement, Method, POLICY, Side, Unknown, differences};
 pub use error::Error;
 pub use film::{Film, FilmedLink, LinkRecord, LinkStep, NodeKind, Topology, TopologyLink, TopologyNode};
 pub use folder::{Finished, Folder, Unfinished};
 pub use manifest::{FORMAT, Kernel, Machine, Manifest, RunTotals};
 pub use metric::{ALL_TRAFFIC, Metric, Percentile, Statistic, Subject, UnknownMetric};
 pub use read::{FlowReader, LinkReader, SeriesReader};
-pub use repeats::Repeats;
 pub use record::{
     Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample, SweepPoint,
     SweepValue,
 };
+pub use repeats::Repeats;
 pub use shard::{NotAShard, Shard};
 pub use stats::{End, Estimate, Support, bound, mean, paired_difference, percentile};
 pub use store::{Collected, Entry, Key, KeyBuilder, Layout, Rule, Store, StoredRun};

@@ -383,7 +383,9 @@ mod tests {
         // Narrow ones are the same on either scale.
         let narrow = [10.0, 10.1, 9.95, 10.02];
         let (log, plain) = (Estimate::within(Support::Positive, &narrow), Estimate::of(&narrow));
-        assert!(close(log.low.unwrap(), plain.low.unwrap(), 1e-3) && close(log.high.unwrap(), plain.high.unwrap(), 1e-3));
+        assert!(
+            close(log.low.unwrap(), plain.low.unwrap(), 1e-3) && close(log.high.unwrap(), plain.high.unwrap(), 1e-3)
+        );
         // Zeros among the values are no matter, nor are two repeats.
         for values in [&[0.0, 0.0, 3.0][..], &[0.0, 5.0]] {
             let estimate = Estimate::within(Support::Positive, values);
@@ -468,7 +470,10 @@ mod tests {
             }
             let [plain, log] = [plain, log].map(|hits| hits as f64 / 4000.0);
             assert!(log >= plain - 0.003, "σ = {sigma}, n = {n}: {log} of {plain}");
-            assert!(if sigma < 1.0 { log > 0.92 } else { log > 0.86 && log > plain + 0.03 }, "{sigma} {n}: {log}, {plain}");
+            assert!(
+                if sigma < 1.0 { log > 0.92 } else { log > 0.86 && log > plain + 0.03 },
+                "{sigma} {n}: {log}, {plain}"
+            );
         }
     }
 }
