@@ -99,13 +99,17 @@ impl SummaryBuilder {
     /// The numbers behind the summary, one for each repeat.
     pub fn repeats(&self) -> Repeats {
         let sweep = self.cells.first().map(|cell| cell.sweep.names().map(str::to_owned).collect()).unwrap_or_default();
-        let rate = (!self.rated.is_empty()).then_some(Metric::Rate);
-        let metrics: Vec<Metric> = Metric::SUMMARY.into_iter().chain(rate).collect();
+        let asked: Vec<(&String, Metric)> = self.asked().collect();
+        let mut metrics: Vec<Metric> = Vec::new();
+        for (_, metric) in &asked {
+            if !metrics.contains(metric) {
+                metrics.push(*metric);
+            }
+        }
         let mut runs = Vec::new();
         for (job, scalars) in &self.scalars {
             let cell = &self.cells[job.cell as usize];
             let texts: Vec<String> = cell.sweep.iter().map(|(_, value)| value.text.clone()).collect();
-            let asked: Vec<(&String, Metric)> = self.asked().collect();
             for traffic in &self.traffics {
                 let of = |metric: &Metric| {
                     let place = asked.iter().position(|one| *one == (traffic, *metric));
