@@ -6,7 +6,6 @@ use headway_results::{Difference, Differences, Judgement, Manifest, Method, Metr
 
 use crate::grid::{Align, Cell, Column, render};
 use crate::number::{Scale, three_digits};
-use crate::text::wrapped;
 use crate::{Layout, counted, harmless};
 
 /// So many rows that only one side has are named; of more the number is told.
@@ -47,7 +46,8 @@ pub fn comparison(a: &Side<'_>, b: &Side<'_>, found: &Differences, all: bool, la
     let same_seed = a.folder.manifest.seed == b.folder.manifest.seed;
     let mut notes = differences(&a.folder.manifest, &b.folder.manifest);
     let older = [a, b].into_iter().find(|side| !side.has_repeats());
-    notes.extend(older.map(|side| format!("{} has no repeats.csv: pairs cannot be formed", side.folder.path.display())));
+    notes
+        .extend(older.map(|side| format!("{} has no repeats.csv: pairs cannot be formed", side.folder.path.display())));
     for note in notes {
         for line in wrapped(&format!("note: {}", harmless(&note)), layout.width, 6) {
             let _ = writeln!(text, "{}", layout.bold(&line));
@@ -202,7 +202,8 @@ fn tally(all: &[Difference], shown: &[&Difference]) -> Vec<String> {
     let hidden = if shown.len() < all.len() { "; --all shows every row" } else { "" };
     let mut lines = Vec::new();
     if differ + overlap > 0 {
-        lines.push(format!("{} of {} differ{}", differ, counted(all.len(), "row"), hidden));
+        let verb = if differ == 1 { "differs" } else { "differ" };
+        lines.push(format!("{differ} of {} {verb}{hidden}", counted(all.len(), "row")));
     } else if same == all.len() {
         lines.push(if same == 1 { "1 row is equal".to_owned() } else { format!("{same} rows are equal") });
     }
@@ -229,7 +230,9 @@ fn tally(all: &[Difference], shown: &[&Difference]) -> Vec<String> {
         });
         let chance = (judged as f64 * 0.05).round();
         if judged >= 20 {
-            lines.push(format!("If nothing differed, about {chance} of the {judged} rows with intervals would by chance"));
+            lines.push(format!(
+                "If nothing differed, about {chance} of the {judged} rows with intervals would by chance"
+            ));
         }
     }
     lines
@@ -252,6 +255,23 @@ fn only(letter: &str, rows: &[Row], all: bool, layout: Layout) -> String {
         let _ = writeln!(text, "  and of {}; --all names them", counted(lines.len() - most, "other cell"));
     }
     text
+}
+
+/// `text` in lines of at most `width` characters where its words allow; all but the first begin with `indent` blanks.
+fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let blanks = |text: &str| " ".repeat(text.len() - text.trim_start().len());
+    let mut lines = vec![blanks(text)];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("one at least");
+        let gap = usize::from(!line.trim().is_empty());
+        if gap == 1 && line.chars().count() + gap + word.chars().count() > width {
+            lines.push(format!("{}{word}", " ".repeat(indent)));
+        } else {
+            line.push_str(&" ".repeat(gap));
+            line.push_str(word);
+        }
+    }
+    lines
 }
 
 /// A line for each policy, point and traffic with its metrics.

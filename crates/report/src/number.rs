@@ -53,9 +53,10 @@ impl Scale {
         Some((format!("{value:.decimals$}"), interval))
     }
 
-    /// `value` in this unit, to three digits.
+    /// `value` in this unit, to three digits; a whole number of counts to all of its own.
     pub fn number(self, value: f64) -> String {
-        three_digits(value / self.factor)
+        let value = value / self.factor;
+        if self.whole && value.fract() == 0.0 { format!("{value:.0}") } else { three_digits(value) }
     }
 }
 
