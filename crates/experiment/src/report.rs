@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use headway_report::page::{Facts, Group, Kind, MOST_POINTS, Operand, Page, Run, RunBuilder, TooManySteps, html};
-use headway_results::{Finished, Folder, Job, Manifest, Metric};
+use headway_results::{Differences, Filter, Finished, Folder, Job, Manifest, Metric, Repeats, Side, differences};
 use headway_scenario::Document;
 use headway_scenario::schema::{FilmPoints, FilmRecord, OperandRecord, ScenarioRecord, TrafficRecord};
 use thiserror::Error;
@@ -67,7 +67,7 @@ pub fn write_report(folder: &Path) -> Result<PathBuf, ReportError> {
 /// # Errors
 /// If it is not finished, is none of ours, or is damaged.
 pub fn single(folder: &Path) -> Result<Page, ReportError> {
-    let run = run(&Folder::open(folder)?, String::new(), MOST_POINTS)?;
+    let run = run(&Folder::open(folder)?, None, String::new(), MOST_POINTS)?;
     let label = run.scenario.clone();
     Ok(Page::new(Kind::Run, label.clone(), vec![Run { label, ..run }], Vec::new()))
 }
@@ -77,7 +77,7 @@ pub fn single(folder: &Path) -> Result<Page, ReportError> {
 /// # Errors
 /// If one of them is not finished, is none of ours, or is damaged.
 pub fn comparison(folders: &[PathBuf]) -> Result<Page, ReportError> {
-    let runs = all(folders, &labels(folders))?;
+    let runs = all(folders, &labels(folders), true)?;
     let names: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
     Ok(Page::new(Kind::Comparison, names.join(", "), runs, Vec::new()))
 }
@@ -97,7 +97,7 @@ pub fn reproduction(title: &str, groups: &[(String, Vec<(String, PathBuf)>)]) ->
             folders.push(folder.clone());
         }
     }
-    let runs = all(&folders, &distinct(names))?;
+    let runs = all(&folders, &distinct(names), false)?;
     Ok(Page::new(Kind::Reproduction, title, runs, of_page))
 }
 
@@ -116,9 +116,37 @@ pub fn write_page(page: &Page, path: &Path) -> Result<(), ReportError> {
     })
 }
 
-fn all(folders: &[PathBuf], labels: &[String]) -> Result<Vec<Run>, ReportError> {
+/// The runs in `folders`; if they are `compared`, with the differences of all from the first.
+fn all(folders: &[PathBuf], labels: &[String], compared: bool) -> Result<Vec<Run>, ReportError> {
     let points = (SHARED_POINTS / folders.len().max(1)).clamp(LEAST_POINTS, MOST_POINTS);
-    folders.iter().zip(labels).map(|(folder, label)| run(&Folder::open(folder)?, label.clone(), points)).collect()
+    let first = match folders {
+        [first, _, ..] if compared => {
+            let folder = Folder::open(first)?;
+            let repeats = folder.repeats()?;
+            Some((folder, repeats))
+        }
+        _ => None,
+    };
+    let one = |(place, (folder, label)): (usize, (&PathBuf, &String))| {
+        let folder = Folder::open(folder)?;
+        let against = match &first {
+            Some((first, repeats)) if place > 0 => against(first, repeats.as_ref(), &folder)?,
+            _ => None,
+        };
+        run(&folder, against.as_ref(), label.clone(), points)
+    };
+    folders.iter().zip(labels).enumerate().map(one).collect()
+}
+
+/// How `folder` differs from `first`; `None` if they are of other parameters, so that nothing can be compared.
+fn against(
+    first: &Finished,
+    repeats: Option<&Repeats>,
+    folder: &Finished,
+) -> Result<Option<Differences>, headway_results::Error> {
+    let own = folder.repeats()?;
+    let sides = Side::new(first, repeats, Vec::new()).ok().zip(Side::new(folder, own.as_ref(), Vec::new()).ok());
+    Ok(sides.and_then(|(a, b)| differences(&a, &b, &Filter::default()).ok()))
 }
 
 /// The folders' own names; the whole paths if two are the same.
@@ -149,7 +177,12 @@ fn distinct(names: Vec<String>) -> Vec<String> {
 }
 
 /// The run in a finished folder.
-fn run(folder: &Finished, label: String, most_points: usize) -> Result<Run, ReportError> {
+fn run(
+    folder: &Finished,
+    against: Option<&Differences>,
+    label: String,
+    most_points: usize,
+) -> Result<Run, ReportError> {
     let mut scene = Scene::of(folder);
     let topologies = folder.topologies()?;
     if topologies.runs.is_empty() {
@@ -159,6 +192,7 @@ fn run(folder: &Finished, label: String, most_points: usize) -> Result<Run, Repo
         label,
         manifest: &folder.manifest,
         summary: &folder.summary,
+        against,
         topologies: &topologies,
         about: scene.about,
         source: scene.source,

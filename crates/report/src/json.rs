@@ -63,7 +63,7 @@ fn method(method: Method) -> &'static str {
     }
 }
 
-fn judgement(judgement: Judgement) -> &'static str {
+pub(crate) fn judgement(judgement: Judgement) -> &'static str {
     match judgement {
         Judgement::Same => "same",
         Judgement::Differ => "differ",

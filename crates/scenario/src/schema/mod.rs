@@ -24,7 +24,7 @@ pub use crate::topology::{
     LinkChangeRecord, LinkRecord, MultiHomedFatTreeRecord, ParallelPathsRecord, ShapeRecord, TopologyRecord,
     TreeRecord, TwoTierRecord, Vl2Record,
 };
-pub use claim::{BetweenRecord, ClaimRecord, NearRecord, NumberRecord, OperandRecord, Published};
+pub use claim::{Against, BetweenRecord, ClaimRecord, Comparison, NearRecord, NumberRecord, OperandRecord, Published};
 pub use event_builder::{Connections, EventBuilderRecord, Overflow, PullRecord, PushRecord, Reported, TransferRecord};
 pub use failure::{CrashRecord, Direction, FailureRecord};
 pub use hosts::{AcceptOverflow, HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place, ServerRecord};
