@@ -334,10 +334,12 @@ fn paired(a: Row, b: Estimate, of_a: &BTreeMap<u32, f64>, of_b: &BTreeMap<u32, f
 fn independent(a: Row, b: Estimate, samples: Option<(Sample, Sample)>) -> Difference {
     let method = Method::Independent;
     let (Some(value_a), Some(value_b)) = (a.estimate.value, b.value) else { return without(a, b, method) };
-    let difference = samples.map(|(of_a, of_b)| welch_difference(of_b, of_a)).unwrap_or_else(|| {
+    let difference = if let Some((of_a, of_b)) = samples {
+        welch_difference(of_b, of_a)
+    } else {
         let value = if same(value_a, value_b) { 0.0 } else { value_b - value_a };
         Estimate { value: Some(value), low: None, high: None, n: 1 }
-    });
+    };
     let judgement = judged(&difference);
     Difference { a, b, difference: Some(difference), method, judgement }
 }
