@@ -609,8 +609,8 @@ Examples:
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   headway compare results/before results/after
-  headway compare results/web:buffer=200KB results/web:buffer=4MB --metric fct.p99
-  headway compare results/web:policy=cubic results/web:policy=dctcp
+  headway compare results/a:buffer=200KB results/a:buffer=4MB --metric fct.p99
+  headway compare results/a:policy=cubic results/a:policy=dctcp
   headway compare results/a results/b --json | jq '.rows[] | select(.judgement == \"differ\")'";
 
 const REPORT_EXAMPLES: &str = "\

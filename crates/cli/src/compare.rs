@@ -82,7 +82,7 @@ impl Operand {
 
 fn malformed(text: &str) -> Failure {
     let failure = Failure::usage(format!("`{text}` is not DIR:NAME=VALUE"));
-    failure.help("for example results/web:buffer=200KB,load=0.6")
+    failure.help("for example results/a:buffer=200KB,load=0.6")
 }
 
 #[cfg(test)]

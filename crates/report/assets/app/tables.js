@@ -191,7 +191,7 @@ function summarySection(view, place) {
     h(
       "p",
       { class: "caption" },
-      `${repeats ? "± half, or [ ] around, the 95 % interval of the mean over repeats. " : "One repeat: no intervals. "}Shaded: the best; dotted: its interval meets the best's.${partialNote([...view.estimates.values()])}`,
+      `${repeats ? "± half, or [ ] around, the 95 % interval of the mean over repeats. " : "No intervals: one repeat, or repeats that agree. "}Shaded: the best; dotted: its interval meets the best's.${partialNote([...view.estimates.values()])}`,
     ),
   );
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use headway_results::{
-    Difference, Differences, FlowRecord, Job, LinkRecord, Manifest, Metric, Sample, Summary, Topologies, Verdict,
+    Difference, Differences, FlowRecord, Job, LinkRecord, Manifest, Metric, Row, Sample, Summary, Topologies, Verdict,
 };
 
 use crate::json::judgement;
@@ -208,12 +208,12 @@ fn summary_rows(summary: &Summary, grid: &Grid, traffics: &mut Traffics, metrics
 
 /// Notes at the rows of a summary how they differ from those of the first run.
 fn set_against(rows: &mut [Estimate], all: &Differences, grid: &Grid, traffics: &Traffics, metrics: &Metrics) {
-    let place = |row: &Difference| {
-        let own = &row.a;
+    let place = |own: &Row| {
         let metric = metrics.all.iter().position(|metric| *metric == own.metric)?;
-        Some(([grid.policy(&own.policy)?, grid.point(&own.sweep)?, traffics.find(&own.traffic)?, metric], row))
+        Some([grid.policy(&own.policy)?, grid.point(&own.sweep)?, traffics.find(&own.traffic)?, metric])
     };
-    let of_rows: BTreeMap<[usize; 4], &Difference> = all.both.iter().filter_map(place).collect();
+    let of_rows: BTreeMap<[usize; 4], &Difference> =
+        all.both.iter().filter_map(|row| Some((place(&row.a)?, row))).collect();
     for Estimate(policy, point, traffic, metric, .., against) in rows {
         let Some(row) = of_rows.get(&[*policy, *point, *traffic, *metric]) else { continue };
         let factor = unit(row.a.metric).1;
