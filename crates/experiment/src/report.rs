@@ -41,6 +41,12 @@ pub enum ReportError {
         /// What is too many.
         source: TooManySteps,
     },
+    /// A file that is no report has the name.
+    #[error("{} is there and no report of Headway's, so it is not replaced", path.display())]
+    Taken {
+        /// The file.
+        path: PathBuf,
+    },
     /// The page cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
@@ -101,11 +107,14 @@ pub fn reproduction(title: &str, groups: &[(String, Vec<(String, PathBuf)>)]) ->
     Ok(Page::new(Kind::Reproduction, title, runs, of_page))
 }
 
-/// Writes `page` to `path`, under a temporary name first.
+/// Writes `page` to `path`, under a temporary name first. A report that is there is replaced.
 ///
 /// # Errors
-/// If it cannot be written; what is at `path` is not touched then.
+/// If it cannot be written, or if a file other than a report is at `path`; that file is not touched then.
 pub fn write_page(page: &Page, path: &Path) -> Result<(), ReportError> {
+    if !free_or_report(path).map_err(|source| ReportError::Write { path: path.to_path_buf(), source })? {
+        return Err(ReportError::Taken { path: path.to_path_buf() });
+    }
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
     let temporary = PathBuf::from(temporary);
@@ -114,6 +123,22 @@ pub fn write_page(page: &Page, path: &Path) -> Result<(), ReportError> {
         let _ = fs::remove_file(&temporary);
         ReportError::Write { path: path.to_path_buf(), source }
     })
+}
+
+/// Whether a page at `path` takes nothing from anybody: nothing is there, or an empty file, or an earlier page.
+fn free_or_report(path: &Path) -> io::Result<bool> {
+    const HEAD: u64 = 1024; // bytes; the mark is within the first 300
+    const MARK: &[u8] = br#"<meta name="generator" content="Headway">"#;
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+        Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(found) if !found.is_file() => return Ok(false),
+        Ok(_) => {}
+    }
+    let mut head = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(fs::File::open(path)?, HEAD), &mut head)?;
+    Ok(head.is_empty() || head.windows(MARK.len()).any(|bytes| bytes == MARK))
 }
 
 /// The runs in `folders`; if they are `compared`, with the differences of all from the first.
