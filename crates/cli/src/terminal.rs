@@ -36,7 +36,8 @@ fn safe(text: &str, colours: bool) -> Cow<'_, str> {
     let mut parts = text.split('\x1b');
     let mut safe = visible(parts.next().unwrap_or_default()).into_owned();
     for part in parts {
-        let digits = part.strip_prefix('[').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
+        let digits =
+            part.strip_prefix('[').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
         // `ESC [ 1 ; 31 m` chooses a colour, and does nothing else.
         safe.push(if digits.is_some_and(|rest| rest.starts_with('m')) { '\x1b' } else { picture('\x1b') });
         safe.push_str(&visible(part));

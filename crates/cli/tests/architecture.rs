@@ -64,7 +64,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("capture", &["units", "input", "results"]),
     ("cli", &["units", "input", "control", "results", "scenario", "experiment", "report", "kernel", "lab", "capture"]),
-    ("python", &["units", "input", "language", "control", "fabric", "results", "scenario", "experiment", "capture", "cli"]),
+    (
+        "python",
+        &["units", "input", "language", "control", "fabric", "results", "scenario", "experiment", "capture", "cli"],
+    ),
 ];
 
 /// Nothing but the scenario and the seed may decide what these do.

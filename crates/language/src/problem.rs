@@ -147,7 +147,8 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, Problems> {
         let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
         let sources = Arc::new(Sources(vec![Source { name: name.to_owned(), text }]));
         let at = sources.place(0, &(start..start + char::REPLACEMENT_CHARACTER.len_utf8()));
-        let (message, label) = ("this is not UTF-8 text".to_owned(), format!("there is no character of the byte 0x{found:02x}"));
+        let (message, label) =
+            ("this is not UTF-8 text".to_owned(), format!("there is no character of the byte 0x{found:02x}"));
         let help = Some("save it with the encoding UTF-8".to_owned());
         Problems::from(Problem { sources, at, message, label, help, point: None })
     })

@@ -50,7 +50,8 @@ impl Part {
         let finished = Folder::open(path)?;
         let manifest = finished.manifest;
         let kept = path.join("scenario.toml");
-        let same = headway_input::read_text(&kept, Source::LARGEST).is_ok_and(|kept| kept == text) && manifest.version == VERSION;
+        let same = headway_input::read_text(&kept, Source::LARGEST).is_ok_and(|kept| kept == text)
+            && manifest.version == VERSION;
         if !same {
             let failure = Failure::usage(format!("{} holds results of another scenario or version", path.display()));
             return Err(failure.help("name another folder with --out, or remove this one"));

@@ -205,7 +205,9 @@ impl Document {
     /// Each problem once; those that not every point has mention the first one.
     pub fn check_all(&self) -> Result<(), Problems> {
         self.check_points()?;
-        self.variants()?.iter().try_for_each(|variant| variant.document.check_points().map_err(|problems| variant.name(problems)))
+        self.variants()?
+            .iter()
+            .try_for_each(|variant| variant.document.check_points().map_err(|problems| variant.name(problems)))
     }
 
     /// Checks the scenario at every sweep point.

@@ -43,8 +43,8 @@ impl Document {
         let mut variants = Vec::new();
         let mut add = |table, changes: &[Change], overrides: &Overrides| {
             let file = &self.sources.0[0];
-            let document =
-                Document::read(&file.text, &file.name, changes, overrides).map_err(|problems| named(table, problems))?;
+            let document = Document::read(&file.text, &file.name, changes, overrides)
+                .map_err(|problems| named(table, problems))?;
             variants.push(Variant { table, document });
             Ok::<(), Problems>(())
         };

@@ -90,7 +90,8 @@ impl QuickRecord {
         let mut changes = vec![Change::new(format!("repeats={fewer}"), &["quick", "repeats"])];
         if let Some(record) = record {
             let spans = [("duration", record.duration), ("drain", record.drain)];
-            let span = |(key, span): (&str, Option<Span>)| Some(Change::new(format!("{key}={}", span?), &["quick", key]));
+            let span =
+                |(key, span): (&str, Option<Span>)| Some(Change::new(format!("{key}={}", span?), &["quick", key]));
             changes.extend(spans.into_iter().filter_map(span));
             changes.extend(sweep_changes(&record.sweep, &["quick"]));
             changes.extend(set_changes(&record.set, "quick"));
@@ -112,8 +113,7 @@ impl KernelHostsRecord {
         } else {
             (&["kernel-hosts"], self.repeats, &self.sweep)
         };
-        let repeats =
-            repeats.map(|repeats| Change::new(format!("repeats={repeats}"), &[table, &["repeats"]].concat()));
+        let repeats = repeats.map(|repeats| Change::new(format!("repeats={repeats}"), &[table, &["repeats"]].concat()));
         let sweep = sweep_changes(sweep, table);
         repeats.into_iter().chain(sweep).chain(set_changes(&self.set, "kernel-hosts")).collect()
     }
