@@ -160,7 +160,7 @@ pub fn read_stream(stream: impl Read, most: u64) -> Result<Vec<u8>, ReadError> {
 pub fn text(bytes: Vec<u8>) -> Result<String, ReadError> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
-        ReadError::Text { line: error.as_bytes()[..valid].iter().filter(|&&byte| byte == b'\n').count() + 1 }
+        ReadError::Text { line: error.as_bytes()[..valid].split(|&byte| byte == b'\n').count() }
     })
 }
 
