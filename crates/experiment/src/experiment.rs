@@ -81,6 +81,15 @@ impl Experiment {
     /// Everything that is wrong with it.
     pub fn with_own(document: &Document, folder: &Path, registry: &Registry) -> Result<Experiment, Problems> {
         document.check_all()?;
+        let experiment = Experiment::plan(document, folder, registry)?;
+        for variant in document.variants()? {
+            Experiment::plan(&variant.document, folder, registry).map_err(|problems| variant.name(problems))?;
+        }
+        Ok(experiment)
+    }
+
+    /// Builds `document`, every point of which was checked.
+    fn plan(document: &Document, folder: &Path, registry: &Registry) -> Result<Experiment, Problems> {
         let points = document.points();
         let first = document.scenario(&points[0])?;
         let mut plans = Vec::new();

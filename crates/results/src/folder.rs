@@ -272,7 +272,7 @@ impl Folder {
             return Err(Error::Interrupted { path });
         }
         let file = path.join(SUMMARY);
-        let reader = File::open(&file).map_err(Error::io("read", &file))?;
+        let reader = headway_input::open(&file).map_err(Error::unread(&file))?;
         let mut summary = Summary::read(BufReader::new(reader)).map_err(|error| unreadable(&file, error))?;
         summary.restore_numbers(&manifest.cells);
         Ok(Finished { path, manifest, summary })
@@ -378,7 +378,7 @@ fn part_of(folder: &Path, job: Job) -> PathBuf {
 /// Reads the part of `job` in the folder at `folder`.
 fn load(folder: &Path, job: Job) -> Result<Outcome, Error> {
     let path = part_of(folder, job);
-    let file = File::open(&path).map_err(Error::io("read", &path))?;
+    let file = headway_input::open(&path).map_err(Error::unread(&path))?;
     let outcome = part::read(BufReader::new(file)).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::Other => {
             Error::damaged(&path, error.to_string())

@@ -3,6 +3,7 @@
 //! [`Network`] and [`TrafficPlan`] are the same for every kind of host; [`ModelPlan`] is for modelled ones.
 
 mod combination;
+mod control_name;
 pub(crate) mod error;
 mod event_builder;
 mod failures;

@@ -30,6 +30,7 @@ pub use failure::{CrashRecord, Direction, FailureRecord};
 pub use hosts::{AcceptOverflow, HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place, ServerRecord};
 pub use policy::{LaneDaemonRecord, LinuxPolicyRecord, PolicyRecord, ReplicateRecord};
 pub use protocol::{AddressPairs, MptcpRecord, Protocol, Scheduler, TcpRecord};
+pub(crate) use quick::Change;
 pub use quick::{KernelHostsRecord, KernelQuickRecord, QuickRecord};
 pub use relay::{RelayCostRecord, RelayPolicyRecord, RelaySideRecord};
 pub use roce::{DcqcnRecord, Retransmission, RoceControl, RoceRecord};
