@@ -345,9 +345,9 @@ impl Finished {
     /// If it cannot be read, or is damaged.
     pub fn repeats(&self) -> Result<Option<Repeats>, Error> {
         let file = self.path.join(REPEATS);
-        let reader = match File::open(&file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            reader => reader.map_err(Error::io("read", &file))?,
+        let reader = match headway_input::open(&file) {
+            Err(error) if error.is_missing() => return Ok(None),
+            reader => reader.map_err(Error::unread(&file))?,
         };
         Repeats::read(BufReader::new(reader)).map(Some).map_err(|error| unreadable(&file, error))
     }
