@@ -191,19 +191,16 @@ impl<'a> MessageStarts<'a> {
             self.messages.push(FlowEnd { subflows: 1, ..FlowEnd::new(start, None, 0) });
             let ends = (start.source, start.destination);
             let pair = self.pairs.entry(ends).or_default();
-            match pair.idle.pop() {
-                Some(place) => {
-                    let connection = &mut self.connections[place];
-                    connection.before = sockets.troubles(connection.socket);
-                    self.carry(place, message, sockets);
-                }
-                None => {
-                    pair.waiting.push_back(message);
-                    let all_for_others = pair.waiting.len() > pair.connecting as usize;
-                    if self.pool.open == OpenAt::FirstUse && pair.opened < self.pool.per_pair && all_for_others {
-                        self.open(now, ends, sockets);
-                    }
-                }
+            if let Some(place) = pair.idle.pop() {
+                let connection = &mut self.connections[place];
+                connection.before = sockets.troubles(connection.socket);
+                self.carry(place, message, sockets);
+                continue;
+            }
+            pair.waiting.push_back(message);
+            let all_for_others = pair.waiting.len() > pair.connecting as usize;
+            if self.pool.open == OpenAt::FirstUse && pair.opened < self.pool.per_pair && all_for_others {
+                self.open(now, ends, sockets);
             }
         }
     }

@@ -149,7 +149,7 @@ fn read(record: &ReplayRecord, folder: &Path, hosts: HostNames<'_>) -> Result<Fl
     let list = if flow_table::is_parquet(&bytes) {
         flow_table::read(bytes, &select, hosts)
     } else {
-        FlowList::parse(&bytes, &select, hosts)
+        FlowList::parse(&bytes, &select, &hosts)
     };
     list.map_err(|error| {
         let ListError { fault, .. } = &error;

@@ -11,7 +11,7 @@ impl FlowList {
     ///
     /// # Errors
     /// [`ListError`], with the line.
-    pub fn csv(text: &[u8], select: &[(String, String)], hosts: HostNames<'_>) -> Result<FlowList, ListError> {
+    pub fn csv(text: &[u8], select: &[(String, String)], hosts: &HostNames<'_>) -> Result<FlowList, ListError> {
         let mut builder = csv::ReaderBuilder::new();
         builder.has_headers(false).flexible(true).comment(Some(b'#')).trim(csv::Trim::All);
         let mut reader = builder.from_reader(text);

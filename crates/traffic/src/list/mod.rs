@@ -48,8 +48,8 @@ impl FlowList {
     ///
     /// # Errors
     /// [`ListError`], with the line.
-    pub fn parse(text: &[u8], select: &[(String, String)], hosts: HostNames<'_>) -> Result<FlowList, ListError> {
-        if matrix::begins(text) { FlowList::matrix(text, &hosts) } else { FlowList::csv(text, select, hosts) }
+    pub fn parse(text: &[u8], select: &[(String, String)], hosts: &HostNames<'_>) -> Result<FlowList, ListError> {
+        if matrix::begins(text) { FlowList::matrix(text, hosts) } else { FlowList::csv(text, select, hosts) }
     }
 
     /// The flows.

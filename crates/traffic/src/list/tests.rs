@@ -14,7 +14,7 @@ fn parse(text: &str) -> Result<Vec<ListedFlow>, String> {
 
 fn chosen(text: &str, select: &[(&str, &str)]) -> Result<Vec<ListedFlow>, String> {
     let select: Vec<_> = select.iter().map(|(column, value)| (String::from(*column), String::from(*value))).collect();
-    let list = FlowList::parse(text.as_bytes(), &select, hosts());
+    let list = FlowList::parse(text.as_bytes(), &select, &hosts());
     list.map(|list| list.flows().to_vec()).map_err(|error| error.to_string())
 }
 
@@ -100,7 +100,7 @@ fn mistakes_have_their_line() {
     );
     let error = parse("start,start_us,source,destination,bytes\n").unwrap_err();
     assert_eq!(error, "line 1: two columns have the start: `start` and `start_us`");
-    let error = FlowList::parse(b"start_us,source,destination,bytes\n0,\xff,1,5\n", &[], hosts()).unwrap_err();
+    let error = FlowList::parse(b"start_us,source,destination,bytes\n0,\xff,1,5\n", &[], &hosts()).unwrap_err();
     assert_eq!(error.to_string(), "line 2: this is not UTF-8");
     assert_eq!(parse("start,source,destination,bytes\n5,0,1,5\n").unwrap_err().split(':').next(), Some("line 2"));
 }
