@@ -10,7 +10,7 @@ use headway_emulation::{GuestMachine, Machine, Where};
 use headway_kernel::image::Image;
 use headway_language::{Problems, Scalar};
 use headway_results::{Cell, Job, Outcome, SweepValue};
-use headway_scenario::plan::{Network, PlanError};
+use headway_scenario::plan::{Network, PlanError, TrafficPlan};
 use headway_scenario::schema::{HttpRecord, TrafficRecord};
 use headway_scenario::{Document, ScenarioRecord};
 use headway_transport::Traced;
@@ -111,9 +111,16 @@ impl Experiment {
                 }
             };
             problems.extend(check_ports(&scenario, &network).into_iter().map(locate));
+            let traffic = match TrafficPlan::build(&scenario, &network, folder) {
+                Ok(traffic) => Arc::new(traffic),
+                Err(fault) => {
+                    problems.push(locate(fault));
+                    continue;
+                }
+            };
             let film = FilmPlan::new(&scenario, &network, at, points.len());
             for (index, policy) in scenario.policy.iter().enumerate() {
-                match CellPlan::new(&scenario, index, &network, (folder, registry)) {
+                match CellPlan::new(&scenario, index, (&network, &traffic), (folder, registry)) {
                     Ok(plan) => plans.push(plan.filmed(film.clone())),
                     Err(fault) => problems.push(locate(fault)),
                 }

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use headway_language::Problems;
 use headway_results::{Key, KeyBuilder};
 use headway_scenario::ScenarioRecord;
-use headway_scenario::schema::{NumberRecord, Published, SizeKind, TrafficRecord};
+use headway_scenario::schema::{NumberRecord, Published, TrafficRecord};
 
 use crate::error::Error;
 use crate::source::Scenario;
@@ -100,12 +100,9 @@ impl Scenario<'_> {
     }
 }
 
-/// The tables of sizes that `record` names.
+/// The tables of sizes and lists of flows that `record` names.
 fn tables(record: &ScenarioRecord) -> impl Iterator<Item = &str> {
-    record.traffic.iter().flat_map(TrafficRecord::sizes).filter_map(|size| match size {
-        SizeKind::Cdf(cdf) => cdf.file.as_deref(),
-        _ => None,
-    })
+    record.traffic.iter().flat_map(TrafficRecord::files)
 }
 
 /// `name` without `.` and slashes too many, if that is below the folder that it is relative to.

@@ -182,6 +182,9 @@ pub enum Metric {
     /// `deadline-missed`: the share of flows that missed their deadline, see [`FlowRecord::missed`], of those that have
     /// one, 0 to 1.
     DeadlineMissed,
+    /// `undelivered`: the share of the bytes of flows with a size that was not there when the run ended, 0 to 1: of
+    /// datagrams what was lost, if the run has time for the last.
+    Undelivered,
     /// `resets`: connections of flows that were reset, because a relay crashed or a server refused them.
     Resets,
     /// `rate`: flows that finished a second: in a window, whenever they started; without one, from the first start to the
@@ -214,7 +217,7 @@ pub struct Subject<'a> {
     pub over: Option<Span>,
 }
 
-const NAMED: [(&str, Metric); 24] = [
+const NAMED: [(&str, Metric); 25] = [
     ("goodput.mean", Metric::GoodputMean),
     ("goodput.sd", Metric::GoodputDeviation),
     ("goodput.sum", Metric::GoodputSum),
@@ -237,6 +240,7 @@ const NAMED: [(&str, Metric); 24] = [
     ("switch.mean", Metric::SwitchMean),
     ("switched", Metric::Switched),
     ("deadline-missed", Metric::DeadlineMissed),
+    ("undelivered", Metric::Undelivered),
     ("resets", Metric::Resets),
     ("rate", Metric::Rate),
 ];
@@ -365,6 +369,13 @@ impl Metric {
                 let missed = flows().filter_map(FlowRecord::missed).map(|missed| if missed { 1.0 } else { 0.0 });
                 Statistic::Mean.of(missed.collect(), 0)
             }
+            Metric::Undelivered => {
+                let [all, missing] = sized().fold([0_u128; 2], |[all, missing], flow| {
+                    let bytes = flow.bytes.unwrap_or(0);
+                    [all + u128::from(bytes), missing + u128::from(bytes.saturating_sub(flow.delivered))]
+                });
+                if all == 0 { Scalar::Missing } else { Scalar::Value(missing as f64 / all as f64) }
+            }
             Metric::Throughput
             | Metric::ThroughputDeviation
             | Metric::Reach(_)
@@ -416,6 +427,7 @@ impl Metric {
             | Metric::Fairness
             | Metric::Switched
             | Metric::DeadlineMissed
+            | Metric::Undelivered
             | Metric::Paused => "ratio",
             Metric::Ingress | Metric::Headroom => "B",
             Metric::Drops
@@ -447,7 +459,10 @@ impl Metric {
     /// `94.9 Mb/s`, `37.5 %` of flows switched, `2.31` times the ideal FCT.
     pub fn display(self, value: f64) -> String {
         match (self, self.unit()) {
-            (Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed | Metric::Paused, _) => {
+            (
+                Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed | Metric::Undelivered | Metric::Paused,
+                _,
+            ) => {
                 format!("{} %", three_digits(value * 100.0))
             }
             (_, "1/s") if value.abs() >= 1000.0 => format!("{value:.0}/s"),

@@ -22,7 +22,10 @@ pub(super) fn unit(metric: Metric) -> (&'static str, f64) {
 }
 
 fn is_share(metric: Metric) -> bool {
-    matches!(metric, Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed | Metric::Paused)
+    matches!(
+        metric,
+        Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed | Metric::Undelivered | Metric::Paused
+    )
 }
 
 fn label(metric: Metric) -> String {
@@ -51,6 +54,7 @@ fn label(metric: Metric) -> String {
         Metric::SwitchMean => "mean time until the switch of lanes".to_owned(),
         Metric::Switched => "share of flows that switched lanes".to_owned(),
         Metric::DeadlineMissed => "share of flows that missed their deadline".to_owned(),
+        Metric::Undelivered => "share of bytes not delivered".to_owned(),
         Metric::Paused => "share of time paused".to_owned(),
         Metric::Rate => "flows finished a second".to_owned(),
         // their names say it
