@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -297,13 +298,26 @@ pub struct ListArgs {
 
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// A folder with finished results
+    /// A folder with finished results; or its rows at one value of swept names: DIR:NAME=VALUE[,NAME=VALUE…], where
+    /// `policy` is a name, too
     #[arg(value_name = "A", value_hint = ValueHint::DirPath)]
-    pub a: PathBuf,
-    /// Another; changes are from A to B, in percent of A
+    pub a: OsString,
+    /// Another, or the same folder at other values; differences are B − A
     #[arg(value_name = "B", value_hint = ValueHint::DirPath)]
-    pub b: PathBuf,
-    /// Print a JSON object instead of text; it has the equal rows, too
+    pub b: OsString,
+    /// Only this metric, as in summary.csv; may be given several times, or with commas
+    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
+    pub metric: Vec<String>,
+    /// Only this traffic; may be given several times, or with commas
+    #[arg(long, value_name = "TRAFFIC", value_delimiter = ',')]
+    pub traffic: Vec<String>,
+    /// Only this policy; may be given several times, or with commas
+    #[arg(long, value_name = "POLICY", value_delimiter = ',')]
+    pub policy: Vec<String>,
+    /// Show rows that do not differ, too
+    #[arg(long)]
+    pub all: bool,
+    /// Print a JSON object instead of text; it has every row
     #[arg(long)]
     pub json: bool,
 }
@@ -611,7 +625,9 @@ Examples:
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   headway compare results/before results/after
-  headway compare results/a results/b --json | jq '.rows[] | select(.intervals_overlap == false)'";
+  headway compare results/a:buffer=200KB results/a:buffer=4MB --metric fct.p99
+  headway compare results/a:policy=cubic results/a:policy=dctcp
+  headway compare results/a results/b --json | jq '.rows[] | select(.judgement == \"differ\")'";
 
 const REPORT_EXAMPLES: &str = "\
 Examples:

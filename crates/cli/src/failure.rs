@@ -132,6 +132,9 @@ impl From<ReportError> for Failure {
     fn from(error: ReportError) -> Failure {
         match error {
             ReportError::Results(error) => error.into(),
+            error @ ReportError::Taken { .. } => {
+                Failure::usage(error.to_string()).help("name another file, or remove this one")
+            }
             error @ (ReportError::Order { .. } | ReportError::Steps { .. } | ReportError::Write { .. }) => {
                 Failure::environment(error.to_string())
             }

@@ -15,6 +15,7 @@ mod args;
 mod bundled;
 mod check;
 mod clock;
+mod compare;
 mod cost;
 mod failure;
 mod fidelity;
@@ -38,11 +39,10 @@ use std::io::Write as _;
 use std::sync::OnceLock;
 
 use clap::{CommandFactory, Parser};
-use headway_results::Folder;
 use headway_scenario::{Document, Overrides, json_schema};
 use serde_json::json;
 
-use args::{Cli, Command, CompareArgs, ListArgs, ShowArgs};
+use args::{Cli, Command, ListArgs, ShowArgs};
 use failure::Failure;
 
 /// The command line of this process, without the name of the program.
@@ -85,7 +85,7 @@ fn execute(command: Command) -> u8 {
         Command::Show(args) => show(&args),
         Command::Schema => terminal::data(&format!("{:#}\n", json_schema())),
         Command::List(args) => list(&args),
-        Command::Compare(args) => compare(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
         Command::Cost(args) => cost::cost(&args),
         Command::Model(args) => model::model(&args),
@@ -143,12 +143,4 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
     };
     let rows: Vec<_> = bundled::ALL.iter().map(row).collect();
     terminal::data(&headway_report::listing(&[], &rows, terminal::layout()))
-}
-
-fn compare(args: &CompareArgs) -> Result<(), Failure> {
-    let (a, b) = (Folder::open(&args.a)?, Folder::open(&args.b)?);
-    if args.json {
-        return terminal::data(&format!("{}\n", headway_report::comparison_json(&a, &b)));
-    }
-    terminal::data(&headway_report::comparison(&a, &b, terminal::layout()))
 }

@@ -1,6 +1,6 @@
 //! Outcomes of runs gathered, in any order, into the results of all.
 
-use headway_results::{Metric, Outcome, Summary, SummaryBuilder, Verdict, Warning};
+use headway_results::{Metric, Outcome, Repeats, Summary, SummaryBuilder, Verdict, Warning};
 use headway_scenario::ScenarioRecord;
 
 use crate::claims::Claims;
@@ -24,6 +24,8 @@ pub fn is_kept(metric: Metric, scenario: &ScenarioRecord) -> bool {
 pub struct Results {
     /// Estimates by policy, sweep point, traffic and metric.
     pub summary: Summary,
+    /// The numbers behind it, one for each repeat.
+    pub repeats: Repeats,
     /// The claims.
     pub verdicts: Vec<Verdict>,
     /// The commands, in order of cells and repeats.
@@ -64,9 +66,9 @@ impl Gathered {
 
     /// The results of all runs.
     pub fn results(self, experiment: &Experiment) -> Results {
-        let summary = self.builder.build();
+        let (summary, repeats) = (self.builder.build(), self.builder.repeats());
         let unfinished = self.tally.unfinished(&summary, &experiment.cells);
         let (commands, warnings) = self.tally.finish(&experiment.cells);
-        Results { summary, verdicts: self.claims.verdicts(), commands, unfinished, warnings }
+        Results { summary, repeats, verdicts: self.claims.verdicts(), commands, unfinished, warnings }
     }
 }

@@ -67,5 +67,5 @@ pub use opened::{Extent, Finished, Interruption, Opened, Ran, Session};
 pub use remote::{Work, Worker};
 pub use run::{Destination, Planned, Request, VERSION, interrupted, threads};
 pub use simulate::Progress;
-pub use source::{Scenario, Source};
+pub use source::{Scenario, Source, SourceError};
 pub use tally::Ended;

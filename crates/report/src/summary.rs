@@ -31,8 +31,7 @@ const UNFINISHED: &str = "*";
 
 /// The numbers of `summary` that `choice` asks for as tables, one set for each traffic, and one for the network.
 ///
-/// Each table has one unit, named in its title or header. A cell is the mean over the repeats ± half the width
-/// of its 95 % interval. What unfinished flows have touched is marked with `*`. No line is wider than the layout, unless
+/// Each table has one unit, named in its title or header. A cell is the mean over the repeats with its 95 % interval. What unfinished flows have touched is marked with `*`. No line is wider than the layout, unless
 /// a single number with its row's name is.
 pub fn summary(summary: &Summary, choice: &Choice, layout: Layout) -> String {
     tables(summary, choice, None, layout)
@@ -260,8 +259,8 @@ fn repeats<'a>(estimates: impl IntoIterator<Item = &'a Estimate>) -> String {
     let (least, most) = with_value.fold((usize::MAX, 0), |(least, most), n| (least.min(n), most.max(n)));
     match most {
         0 | 1 => "one repeat".to_owned(),
-        _ if least == most => format!("± half of the 95 % interval over {}", counted(most, "repeat")),
-        _ => format!("± half of the 95 % interval over {least} to {most} repeats"),
+        _ if least == most => format!("95 % intervals over {}", counted(most, "repeat")),
+        _ => format!("95 % intervals over {least} to {most} repeats"),
     }
 }
 

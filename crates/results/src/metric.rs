@@ -7,7 +7,7 @@ use headway_units::{Rate, Span, Time};
 use thiserror::Error;
 
 use crate::record::{FlowRecord, Outcome, PortRecord};
-use crate::stats;
+use crate::stats::{self, Support};
 
 mod reaching;
 
@@ -191,6 +191,9 @@ pub enum Metric {
     /// `deadline-missed`: the share of flows that missed their deadline, see [`FlowRecord::missed`], of those that have
     /// one, 0 to 1.
     DeadlineMissed,
+    /// `undelivered`: the share of the bytes of flows with a size that was not there when the run ended, 0 to 1: of
+    /// datagrams what was lost, if the run has time for the last.
+    Undelivered,
     /// `resets`: connections of flows that were reset, because a relay crashed or a server refused them.
     Resets,
     /// `rate`: flows that finished a second: in a window, whenever they started; without one, from the first start to the
@@ -223,7 +226,7 @@ pub struct Subject<'a> {
     pub over: Option<Span>,
 }
 
-const NAMED: [(&str, Metric); 24] = [
+const NAMED: [(&str, Metric); 25] = [
     ("goodput.mean", Metric::GoodputMean),
     ("goodput.sd", Metric::GoodputDeviation),
     ("goodput.sum", Metric::GoodputSum),
@@ -246,6 +249,7 @@ const NAMED: [(&str, Metric); 24] = [
     ("switch.mean", Metric::SwitchMean),
     ("switched", Metric::Switched),
     ("deadline-missed", Metric::DeadlineMissed),
+    ("undelivered", Metric::Undelivered),
     ("resets", Metric::Resets),
     ("rate", Metric::Rate),
 ];
@@ -376,6 +380,13 @@ impl Metric {
                 let missed = flows().filter_map(FlowRecord::missed).map(|missed| if missed { 1.0 } else { 0.0 });
                 Statistic::Mean.of(missed.collect(), 0)
             }
+            Metric::Undelivered => {
+                let [all, missing] = sized().fold([0_u128; 2], |[all, missing], flow| {
+                    let bytes = flow.bytes.unwrap_or(0);
+                    [all + u128::from(bytes), missing + u128::from(bytes.saturating_sub(flow.delivered))]
+                });
+                if all == 0 { Scalar::Missing } else { Scalar::Value(missing as f64 / all as f64) }
+            }
             Metric::Throughput
             | Metric::ThroughputDeviation
             | Metric::Reach(_)
@@ -415,7 +426,10 @@ impl Metric {
 
     /// Whether it is a share, which people read in per cent.
     pub fn is_share(self) -> bool {
-        matches!(self, Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed | Metric::Paused)
+        matches!(
+            self,
+            Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed | Metric::Undelivered | Metric::Paused
+        )
     }
 
     /// The unit of the value: `s`, `bit/s`, `1/s`, `B`, `ratio` or `count`.
@@ -432,6 +446,7 @@ impl Metric {
             | Metric::Fairness
             | Metric::Switched
             | Metric::DeadlineMissed
+            | Metric::Undelivered
             | Metric::Paused => "ratio",
             Metric::Ingress | Metric::Headroom => "B",
             Metric::Drops
@@ -446,6 +461,16 @@ impl Metric {
             | Metric::Timeouts
             | Metric::Resets => "count",
             Metric::Rate => "1/s",
+        }
+    }
+
+    /// The values it can take, which its intervals keep to.
+    pub fn support(self) -> Support {
+        match self {
+            Metric::FctOver(_) | Metric::Fairness | Metric::Switched | Metric::DeadlineMissed | Metric::Paused => {
+                Support::Share
+            }
+            _ => Support::Positive,
         }
     }
 

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 
 use crate::metric::{Metric, Percentile, Scalar, Statistic, Subject, is_of};
 use crate::record::{Cell, Job, Outcome, SweepPoint};
+use crate::repeats::{Repeats, TrafficOfRun};
 use crate::stats::Estimate;
 
 /// One metric of one traffic in one cell, over the repeats.
@@ -109,12 +110,44 @@ impl SummaryBuilder {
             let runs = Job { cell: cell.index, repeat: 0 }..=Job { cell: cell.index, repeat: u32::MAX };
             let repeats: Vec<&[Scalar]> = self.scalars.range(runs).map(|(_, scalars)| scalars.as_slice()).collect();
             for (place, (traffic, metric)) in self.asked().enumerate() {
-                let Some(estimate) = estimate(repeats.iter().map(|scalars| scalars[place])) else { continue };
+                let of_repeats = repeats.iter().map(|scalars| scalars[place]);
+                let Some(estimate) = estimate(metric, of_repeats) else { continue };
                 let (policy, sweep) = (cell.policy.clone(), cell.sweep.clone());
                 rows.push(Row { policy, sweep, traffic: traffic.clone(), metric, estimate });
             }
         }
         Summary { sweep, rows }
+    }
+
+    /// The numbers behind the summary, one for each repeat.
+    pub fn repeats(&self) -> Repeats {
+        let sweep = self.cells.first().map(|cell| cell.sweep.names().map(str::to_owned).collect()).unwrap_or_default();
+        let asked: Vec<(&String, Metric)> = self.asked().collect();
+        let mut metrics: Vec<Metric> = Vec::new();
+        for (_, metric) in &asked {
+            if !metrics.contains(metric) {
+                metrics.push(*metric);
+            }
+        }
+        let mut runs = Vec::new();
+        for (job, scalars) in &self.scalars {
+            let cell = &self.cells[job.cell as usize];
+            let texts: Vec<String> = cell.sweep.iter().map(|(_, value)| value.text.clone()).collect();
+            for traffic in &self.traffics {
+                let of = |metric: &Metric| {
+                    let place = asked.iter().position(|one| *one == (traffic, *metric));
+                    place.map_or(Scalar::Missing, |place| scalars[place])
+                };
+                runs.push(TrafficOfRun {
+                    policy: cell.policy.clone(),
+                    sweep: texts.clone(),
+                    repeat: job.repeat,
+                    traffic: traffic.clone(),
+                    values: metrics.iter().map(of).collect(),
+                });
+            }
+        }
+        Repeats { sweep, metrics, runs }
     }
 }
 
@@ -129,7 +162,7 @@ fn is_enough(outcome: &Outcome, traffic: &str, metric: Metric) -> bool {
 }
 
 /// `None` if no repeat says anything.
-fn estimate(scalars: impl Iterator<Item = Scalar>) -> Option<Estimate> {
+fn estimate(metric: Metric, scalars: impl Iterator<Item = Scalar>) -> Option<Estimate> {
     let (mut values, mut censored) = (Vec::new(), false);
     for scalar in scalars {
         match scalar {
@@ -142,7 +175,7 @@ fn estimate(scalars: impl Iterator<Item = Scalar>) -> Option<Estimate> {
         // The mean of the others would be smaller than the truth by an unknown amount.
         return Some(Estimate { n: values.len(), ..Estimate::default() });
     }
-    (!values.is_empty()).then(|| Estimate::of(&values))
+    (!values.is_empty()).then(|| Estimate::within(metric.support(), &values))
 }
 
 const AFTER_SWEEP: [&str; 7] = ["traffic", "metric", "unit", "value", "ci95_low", "ci95_high", "repeats"];
@@ -237,7 +270,7 @@ fn read_row(record: &csv::StringRecord, names: &[String]) -> Result<Row, String>
 }
 
 /// The I/O error inside, so that a full disk is still known as such.
-fn io_error(error: csv::Error) -> std::io::Error {
+pub(crate) fn io_error(error: csv::Error) -> std::io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         csv::ErrorKind::Utf8 { pos, err } => {
@@ -251,7 +284,7 @@ fn io_error(error: csv::Error) -> std::io::Error {
     }
 }
 
-fn invalid(reason: String) -> std::io::Error {
+pub(crate) fn invalid(reason: String) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::InvalidData, reason)
 }
 

@@ -11,6 +11,7 @@ fn a_run_leaves_a_folder_and_prints_tables() {
         "flows.parquet",
         "links.parquet",
         "manifest.json",
+        "repeats.csv",
         "report.html",
         "scenario.toml",
         "series.parquet",

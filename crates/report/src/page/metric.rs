@@ -48,6 +48,7 @@ pub(crate) fn label(metric: Metric) -> String {
         Metric::SwitchMean => "mean time until the switch of lanes".to_owned(),
         Metric::Switched => "share of flows that switched lanes".to_owned(),
         Metric::DeadlineMissed => "share of flows that missed their deadline".to_owned(),
+        Metric::Undelivered => "share of bytes not delivered".to_owned(),
         Metric::Paused => "share of time paused".to_owned(),
         Metric::Rate => "flows finished a second".to_owned(),
         // their names say it
