@@ -9,6 +9,9 @@ use terminal_size::{Width, terminal_size_of};
 
 use crate::failure::Failure;
 
+/// As wide are files and pipes: they are read on terminals, in mails and beside code.
+const NARROW: usize = 80;
+
 /// Writes data to stdout. A reader that has seen enough (`| head`) is no failure.
 pub fn data(text: &str) -> Result<(), Failure> {
     let text = safe(text, colour(&io::stdout()));
@@ -69,7 +72,7 @@ fn is_dumb() -> bool {
 /// The layout for stdout.
 pub fn layout() -> Layout {
     let out = io::stdout();
-    let width = terminal_size_of(&out).map_or(Layout::PLAIN.width, |(Width(width), _)| usize::from(width));
+    let width = terminal_size_of(&out).map_or(NARROW, |(Width(width), _)| usize::from(width));
     // Narrower than this, splitting makes it no more readable.
     Layout { width: width.max(40), colour: colour(&out) }
 }

@@ -16,6 +16,9 @@ mod reaching;
 pub struct Percentile(u32);
 
 impl Percentile {
+    /// 99.9 %. A summary has it [of flows enough](Percentile::enough) only.
+    pub const P999: Percentile = Percentile(99_900);
+
     /// `percent` per cent.
     ///
     /// # Panics
@@ -28,6 +31,12 @@ impl Percentile {
     /// The quantile, between 0 and 1.
     pub fn quantile(self) -> f64 {
         f64::from(self.0) / 100_000.0
+    }
+
+    /// Of so many values at least one is expected above it: 20 for p95, 100 for p99, 1,000 for p99.9. Of fewer it is
+    /// little else than the largest.
+    pub fn enough(self) -> usize {
+        100_000_usize.div_ceil(100_000 - self.0 as usize)
     }
 
     /// Reads `99` or `99.9`, only as it would be printed.
@@ -249,10 +258,12 @@ const STATISTICS: [&str; 8] = ["mean", "sd", "p50", "p90", "p95", "p99", "p99.9"
 
 impl Metric {
     /// What a summary holds of every traffic, in its order.
-    pub const SUMMARY: [Metric; 15] = [
+    pub const SUMMARY: [Metric; 17] = [
         Metric::Fct(Statistic::Mean),
+        Metric::Fct(Statistic::Percentile(Percentile::whole(50))),
         Metric::Fct(Statistic::Percentile(Percentile::whole(95))),
         Metric::Fct(Statistic::Percentile(Percentile::whole(99))),
+        Metric::Fct(Statistic::Percentile(Percentile::P999)),
         Metric::Slowdown(Statistic::Mean),
         Metric::GoodputMean,
         Metric::GoodputSum,
@@ -413,6 +424,14 @@ impl Metric {
         )
     }
 
+    /// Whether it is a share, which people read in per cent.
+    pub fn is_share(self) -> bool {
+        matches!(
+            self,
+            Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed | Metric::Undelivered | Metric::Paused
+        )
+    }
+
     /// The unit of the value: `s`, `bit/s`, `1/s`, `B`, `ratio` or `count`.
     pub fn unit(self) -> &'static str {
         match self {
@@ -459,12 +478,7 @@ impl Metric {
     /// `94.9 Mb/s`, `37.5 %` of flows switched, `2.31` times the ideal FCT.
     pub fn display(self, value: f64) -> String {
         match (self, self.unit()) {
-            (
-                Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed | Metric::Undelivered | Metric::Paused,
-                _,
-            ) => {
-                format!("{} %", three_digits(value * 100.0))
-            }
+            _ if self.is_share() => format!("{} %", three_digits(value * 100.0)),
             (_, "1/s") if value.abs() >= 1000.0 => format!("{value:.0}/s"),
             (_, "1/s") => format!("{}/s", three_digits(value)),
             (_, "count") if value.fract() == 0.0 || value.abs() >= 1000.0 => format!("{value:.0}"),
@@ -478,7 +492,7 @@ impl Metric {
 
 /// Whether flows reported as `own` are of `traffic`: by name, or as one of its parts (`web/GROUP` of `web`). No traffic is
 /// reported both by its name and in parts, unless its name stands for all of them. [`ALL_TRAFFIC`] is of all names.
-fn is_of(own: &str, traffic: &str) -> bool {
+pub(crate) fn is_of(own: &str, traffic: &str) -> bool {
     if traffic == ALL_TRAFFIC {
         // as a name: without the parts of parts, which are those bytes again
         return own.matches('/').count() < 2;

@@ -16,19 +16,13 @@ pub(super) fn unit(metric: Metric) -> (&'static str, f64) {
         "bit/s" => ("bps", 1.0),
         "B" => ("B", 1.0),
         "1/s" => ("1/s", 1.0),
-        _ if is_share(metric) => ("share", 1.0),
+        _ if metric.is_share() => ("share", 1.0),
         _ => ("1", 1.0),
     }
 }
 
-fn is_share(metric: Metric) -> bool {
-    matches!(
-        metric,
-        Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed | Metric::Undelivered | Metric::Paused
-    )
-}
-
-fn label(metric: Metric) -> String {
+/// The metric in words.
+pub(crate) fn label(metric: Metric) -> String {
     let of = |statistic: Statistic, what: &str| match statistic {
         Statistic::Mean => format!("mean {what}"),
         Statistic::Deviation => format!("standard deviation of {what}"),
