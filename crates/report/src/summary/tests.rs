@@ -98,7 +98,7 @@ fn resets_are_a_column_or_a_table() {
             rows.push(row("relay", &sweep, "short", "resets", estimate(resets, 0.0)));
             let names = sweep.names().map(str::to_owned).collect();
             let text = summary(&Summary { sweep: names, rows }, &Choice::default(), Layout::PLAIN);
-            assert_eq!(text.contains("resets") && text.contains("13 ± 0"), shown, "\n{text}");
+            assert_eq!(text.contains("resets") && text.contains(" 13\n"), shown, "\n{text}");
             assert_eq!(text.contains("resets"), shown, "\n{text}");
         }
     }
@@ -236,7 +236,7 @@ fn counts_that_are_0_everywhere_are_words_unless_they_were_asked_for() {
     assert!(text.contains("\n\nlong: no time-outs\n\nnetwork: no frames dropped\n"), "\n{text}");
     let asked = Choice { metrics: vec![Metric::Timeouts, Metric::Drops], ..Choice::default() };
     let text = summary(&all, &asked, NARROW);
-    assert!(text.contains("time-outs") && text.contains("network, ") && text.contains("0 ± 0"), "\n{text}");
+    assert!(text.contains("time-outs") && text.contains("network, ") && !text.contains("no "), "\n{text}");
 }
 
 #[test]

@@ -96,6 +96,23 @@ fn a_percentile_among_unfinished_flows_is_not_averaged_away() {
     assert_eq!(find(&summary, Metric::Unfinished).unwrap().estimate.value, Some(0.5));
 }
 
+/// At least one flow in a thousand must be expected above p99.9.
+#[test]
+fn p99_9_is_there_of_runs_with_a_thousand_flows() {
+    let rare = Metric::Fct(Statistic::Percentile(crate::Percentile::P999));
+    let flows = |n: u64| (1..=n).map(Some).collect::<Vec<_>>();
+    let (few, enough) = (flows(999), flows(1000));
+    assert!(find(&build(&[outcome(0, 0, &few)]), rare).is_none());
+    let row = build(&[outcome(0, 0, &few), outcome(0, 1, &enough)]);
+    let row = find(&row, rare).unwrap().estimate;
+    // numpy.percentile(arange(1, 1001), 99.9)
+    assert!((row.value.unwrap() - 999.001).abs() < 1e-6 && row.n == 1, "{row:?}");
+    // Whoever asks for it gets it.
+    let mut builder = SummaryBuilder::of(&cells(), ["short"], &[rare]);
+    builder.add(&outcome(0, 0, &few));
+    assert!(find(&builder.build(), rare).unwrap().estimate.value.is_some());
+}
+
 #[test]
 fn a_repeat_without_flows_does_not_count() {
     let summary = build(&[outcome(0, 0, &[Some(1)]), outcome(0, 1, &[])]);
@@ -110,6 +127,7 @@ fn the_file_is_readable_text() {
     // 8,000 bits in 2 s.
     let expected = "policy,sweep_n,traffic,metric,unit,value,ci95_low,ci95_high,repeats\n\
                     tcp,1,short,fct.mean,s,2,,,1\n\
+                    tcp,1,short,fct.p50,s,2,,,1\n\
                     tcp,1,short,fct.p95,s,2,,,1\n\
                     tcp,1,short,fct.p99,s,2,,,1\n\
                     tcp,1,short,goodput.mean,bit/s,4000,,,1\n\
@@ -156,7 +174,7 @@ fn comparing_matches_rows_by_name() {
     assert_eq!(zero.change(), None);
     assert!(comparison.only_a.iter().all(|row| row.sweep.to_string() == "n=2"));
     assert!(comparison.only_b.iter().all(|row| row.policy == "mptcp"));
-    assert_eq!((comparison.both.len(), comparison.only_a.len(), comparison.only_b.len()), (11, 11, 11));
+    assert_eq!((comparison.both.len(), comparison.only_a.len(), comparison.only_b.len()), (12, 12, 12));
 }
 
 #[test]
