@@ -30,11 +30,11 @@ mod run;
 mod shell;
 mod source;
 mod sweeps;
+mod tables;
 mod terminal;
 mod trace;
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::OnceLock;
 
@@ -110,6 +110,13 @@ fn execute(command: Command) -> u8 {
 }
 
 fn show(args: &ShowArgs) -> Result<(), Failure> {
+    if args.file.is_dir() {
+        return tables::show_folder(args);
+    }
+    if !args.tables.is_default() || !args.policy.is_empty() || args.json {
+        let failure = Failure::usage("--metric, --traffic, --policy, --by and --json are for folders of results");
+        return Err(failure.help(format!("`{}` is taken for a scenario", args.file.display())));
+    }
     let overrides = Overrides { quick: args.quick, ..Overrides::sets(&args.set) };
     let document = source::find(&args.file)?.parse(&overrides)?;
     document.check_all()?;
@@ -130,11 +137,10 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
         let all: serde_json::Value = bundled::ALL.iter().map(entry).collect();
         return terminal::data(&format!("{all}\n"));
     }
-    let width = bundled::ALL.iter().map(|bundled| bundled.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for bundled in bundled::ALL {
+    let row = |bundled: &bundled::Bundled| {
         let about = about(bundled).map_or_else(|| "(cannot be read by this version)".to_owned(), |(about, _)| about);
-        let _ = writeln!(text, "{:width$}  {about}", bundled.name);
-    }
-    terminal::data(&text)
+        (vec![bundled.name.to_owned()], about)
+    };
+    let rows: Vec<_> = bundled::ALL.iter().map(row).collect();
+    terminal::data(&headway_report::listing(&[], &rows, terminal::layout()))
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use headway_language::MAX_TEXT;
 use headway_report::page::{Facts, Group, Kind, MOST_POINTS, Operand, Page, Run, RunBuilder, TooManySteps, html};
 use headway_results::{Differences, Filter, Finished, Folder, Job, Manifest, Metric, Repeats, Side, differences};
 use headway_scenario::Document;
@@ -289,7 +290,7 @@ fn without_film(film: &FilmRecord) -> Option<String> {
 impl Scene {
     fn of(folder: &Finished) -> Scene {
         let path = folder.path.join("scenario.toml");
-        let text = match fs::read_to_string(&path) {
+        let text = match headway_input::read_text(&path, MAX_TEXT as u64) {
             Ok(text) => text,
             Err(error) => {
                 let note =

@@ -35,7 +35,7 @@ pub(crate) enum Align {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
-    /// One or two lines.
+    /// In lines; of numbers the last one is the unit.
     header: Vec<String>,
     align: Align,
     cells: Vec<Cell>,
@@ -46,6 +46,11 @@ impl Column {
         let header = header.iter().map(|line| harmless(line)).collect();
         let clean = |cell: Cell| Cell { value: harmless(&cell.value), ..cell };
         Column { header, align, cells: cells.into_iter().map(clean).collect() }
+    }
+
+    /// In characters.
+    pub fn width(&self) -> usize {
+        self.lines(self.header.len()).first().map_or(0, |line| width(line))
     }
 
     /// All lines, each of the column's width; the header takes `header_lines`, filled up below.

@@ -18,6 +18,8 @@ impl Scale {
         let units: &[(&str, f64)] = match metric.unit() {
             "s" => &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)],
             "1/s" => &[("1/s", 1.0)],
+            "B" => &[("MB", 1e6), ("KB", 1e3), ("B", 1.0)],
+            _ if metric.is_share() => &[("%", 0.01)],
             "bit/s" => &[("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)],
             unit => return Scale { name: "", factor: 1.0, whole: unit == "count" },
         };
@@ -117,6 +119,8 @@ mod tests {
         assert_eq!(Scale::fitting(mean(), [0.0]).name, "ms");
         assert_eq!(Scale::fitting("goodput.sum".parse().unwrap(), [2.5e9]).name, "Gb/s");
         assert_eq!(Scale::fitting(Metric::Timeouts, [2.5e9]).name, "");
+        assert_eq!(Scale::fitting(Metric::Paused, [0.25]).show(&Estimate::of(&[0.25])), Some(("25.0".into(), None)));
+        assert_eq!(Scale::fitting(Metric::Ingress, [25_000.0]).name, "KB");
     }
 
     #[test]

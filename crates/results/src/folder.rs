@@ -272,7 +272,7 @@ impl Folder {
             return Err(Error::Interrupted { path });
         }
         let file = path.join(SUMMARY);
-        let reader = File::open(&file).map_err(Error::io("read", &file))?;
+        let reader = headway_input::open(&file).map_err(Error::unread(&file))?;
         let mut summary = Summary::read(BufReader::new(reader)).map_err(|error| unreadable(&file, error))?;
         summary.restore_numbers(&manifest.cells);
         Ok(Finished { path, manifest, summary })
@@ -345,9 +345,9 @@ impl Finished {
     /// If it cannot be read, or is damaged.
     pub fn repeats(&self) -> Result<Option<Repeats>, Error> {
         let file = self.path.join(REPEATS);
-        let reader = match File::open(&file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            reader => reader.map_err(Error::io("read", &file))?,
+        let reader = match headway_input::open(&file) {
+            Err(error) if error.is_missing() => return Ok(None),
+            reader => reader.map_err(Error::unread(&file))?,
         };
         Repeats::read(BufReader::new(reader)).map(Some).map_err(|error| unreadable(&file, error))
     }
@@ -378,7 +378,7 @@ fn part_of(folder: &Path, job: Job) -> PathBuf {
 /// Reads the part of `job` in the folder at `folder`.
 fn load(folder: &Path, job: Job) -> Result<Outcome, Error> {
     let path = part_of(folder, job);
-    let file = File::open(&path).map_err(Error::io("read", &path))?;
+    let file = headway_input::open(&path).map_err(Error::unread(&path))?;
     let outcome = part::read(BufReader::new(file)).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::Other => {
             Error::damaged(&path, error.to_string())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
-use crate::metric::{Metric, Scalar, Subject};
+use crate::metric::{Metric, Percentile, Scalar, Statistic, Subject, is_of};
 use crate::record::{Cell, Job, Outcome, SweepPoint};
 use crate::repeats::{Repeats, TrafficOfRun};
 use crate::stats::Estimate;
@@ -40,17 +40,37 @@ pub struct Summary {
 pub struct SummaryBuilder {
     cells: Vec<Cell>,
     traffics: Vec<String>,
+    /// Of every traffic.
+    metrics: Vec<Metric>,
     /// Traffics that have [`Metric::Rate`], too.
     rated: Vec<String>,
-    /// By run, hence in the files' order: for each traffic its [`Metric::SUMMARY`], and its rate if it has one.
+    /// p99.9 FCT is left out of runs with few flows.
+    only_enough: bool,
+    /// By run, hence in the files' order: for each traffic its metrics, and its rate if it has one.
     scalars: BTreeMap<Job, Vec<Scalar>>,
 }
 
 impl SummaryBuilder {
     /// For the manifest's `cells` and the `traffics` in the order the rows shall have.
     pub fn new<T: Into<String>>(cells: &[Cell], traffics: impl IntoIterator<Item = T>) -> SummaryBuilder {
+        SummaryBuilder { only_enough: true, ..SummaryBuilder::of(cells, traffics, &Metric::SUMMARY) }
+    }
+
+    /// As [`SummaryBuilder::new`], of these `metrics` in place of [`Metric::SUMMARY`], whatever the number of flows.
+    pub fn of<T: Into<String>>(
+        cells: &[Cell],
+        traffics: impl IntoIterator<Item = T>,
+        metrics: &[Metric],
+    ) -> SummaryBuilder {
         let traffics = traffics.into_iter().map(Into::into).collect();
-        SummaryBuilder { cells: cells.to_vec(), traffics, rated: Vec::new(), scalars: BTreeMap::new() }
+        let (cells, metrics) = (cells.to_vec(), metrics.to_vec());
+        SummaryBuilder { cells, traffics, metrics, rated: Vec::new(), only_enough: false, scalars: BTreeMap::new() }
+    }
+
+    /// The rows of all traffics have these metrics, too, behind the others.
+    pub fn with(mut self, metrics: &[Metric]) -> SummaryBuilder {
+        self.metrics.extend(metrics);
+        self
     }
 
     /// The rows of these traffics have [`Metric::Rate`], too, behind the others.
@@ -62,7 +82,7 @@ impl SummaryBuilder {
     fn asked(&self) -> impl Iterator<Item = (&String, Metric)> {
         self.traffics.iter().flat_map(|traffic| {
             let rate = self.rated.contains(traffic).then_some(Metric::Rate);
-            Metric::SUMMARY.into_iter().chain(rate).map(move |metric| (traffic, metric))
+            self.metrics.iter().copied().chain(rate).map(move |metric| (traffic, metric))
         })
     }
 
@@ -73,6 +93,9 @@ impl SummaryBuilder {
     pub fn add(&mut self, outcome: &Outcome) {
         assert!((outcome.job.cell as usize) < self.cells.len(), "no cell {}", outcome.job.cell);
         let of = |(traffic, metric): (&String, Metric)| {
+            if self.only_enough && !is_enough(outcome, traffic, metric) {
+                return Scalar::Missing;
+            }
             metric.scalar_of(outcome, &Subject { traffic, ..Subject::default() })
         };
         let scalars = self.asked().map(of).collect();
@@ -126,6 +149,16 @@ impl SummaryBuilder {
         }
         Repeats { sweep, metrics, runs }
     }
+}
+
+/// Whether the run has flows enough for p99.9; the other percentiles of a summary are always there.
+fn is_enough(outcome: &Outcome, traffic: &str, metric: Metric) -> bool {
+    let rare = Percentile::P999;
+    if metric != Metric::Fct(Statistic::Percentile(rare)) {
+        return true;
+    }
+    let sized = outcome.flows.iter().filter(|flow| flow.bytes.is_some() && is_of(&flow.traffic, traffic));
+    sized.take(rare.enough()).count() == rare.enough()
 }
 
 /// `None` if no repeat says anything.

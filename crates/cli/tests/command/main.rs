@@ -17,6 +17,7 @@ mod reproduce;
 mod resume;
 mod run;
 mod sweeps;
+mod tables;
 mod trace;
 mod usage;
 
