@@ -124,7 +124,7 @@ fn the_scenario_runs() {
     }
     let traffic = place.read("plain/traffic.toml");
     assert!(
-        traffic.contains("name = \"burst\"\nfrom = \"burst-sender\"\nto = \"host\"\npairs = \"incast\""),
+        traffic.contains("name = \"burst\"\nfrom = \"burst-sender\"\nto = \"receiver\"\npairs = \"incast\""),
         "{traffic}"
     );
     assert!(place.read("host/traffic.toml").contains("from = \"peer\"\nto = \"host\"\npairs = \"incast\""));

@@ -89,7 +89,7 @@ fn control_characters_of_a_file_do_not_reach_the_terminal() {
     let place = Place::new();
     let hostile = crate::TINY.replace("duration = ", "\"\\u001b]0;x\\u0007\\u202e\" = 1\nduration = ");
     place.write("hostile\u{9b}2J.toml", hostile);
-    place.fails(2, &["check", "hostile\u{9b}2J.toml"], &["unknown key `␛]0;x␇�`", "hostile�2J.toml:5:1"]);
+    place.fails(2, &["check", "hostile\u{9b}2J.toml"], &["unknown key `␛]0;x␇�`", "hostile�2J.toml:4:1"]);
     place.fails(2, &["check", "none\x1b[2J"], &["there is no file none␛[2J"]);
     place.fails(2, &["check", "tiny.toml", "--set", "name=\x1b[31mx"], &["is not a name"]);
 }
