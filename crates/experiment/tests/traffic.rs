@@ -120,7 +120,7 @@ fn lists_that_are_none_are_refused_with_file_and_line() {
         ),
         ("file = \"cut.parquet\"", "cut.parquet: "),
         ("file = \"none.csv\"", "none.csv: No such file"),
-        ("file = \"folder\"", "folder: this is not a file"),
+        ("file = \"folder\"", "folder: it is a folder, not a file"),
         ("file = \"bad.csv\"\nhosts = \"middle\"", "there is no host group `middle`"),
     ] {
         let found = problem(&replaying(keys), folder);

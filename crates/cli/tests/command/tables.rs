@@ -11,7 +11,7 @@ fn fits(text: &str) {
 
 /// What follows the tables' first words up to `, `.
 fn titles(text: &str) -> Vec<&str> {
-    let is_title = |line: &&str| line.contains(", 95 % interval") || line.contains("of all repeats");
+    let is_title = |line: &&str| line.contains("95 % intervals") || line.contains("of all repeats");
     text.lines().filter(is_title).map(|line| line.split_once(", ").map_or(line, |(title, _)| title)).collect()
 }
 

@@ -218,7 +218,7 @@ fn what_is_asked_for_is_shown_and_nothing_else() {
     // one policy: its points by metrics
     let one = Choice { policies: vec!["tcp".into()], ..asked };
     let text = summary(&swept(), &one, NARROW);
-    assert!(text.starts_with("short (policy tcp), flows in a run: 240, ± half of"), "\n{text}");
+    assert!(text.starts_with("short (policy tcp), flows in a run: 240, 95 % intervals"), "\n{text}");
     assert!(text.contains("senders") && text.contains("p99 FCT"), "\n{text}");
     let nobody = Choice { metrics: vec![Metric::Reach(headway_units::Rate::from_bps(1))], ..Choice::default() };
     assert_eq!(summary(&swept(), &nobody, NARROW), "no numbers\n");
@@ -253,7 +253,7 @@ fn the_network_has_a_table_of_its_own() {
     }
     let text = summary(&Summary { sweep: Vec::new(), rows }, &Choice::default(), NARROW);
     let expected = "\
-network, ± half of the 95 % interval over 10 repeats
+network, 95 % intervals over 10 repeats
 policy     dropped  pauses sent      paused
           in a run     in a run           %
 dropping    12 ± 1       0 ± 10     0 ± 1

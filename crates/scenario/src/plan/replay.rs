@@ -1,7 +1,6 @@
 //! Flows of a list, on the hosts that it means.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
 use headway_fabric::NodeId;
@@ -134,17 +133,7 @@ impl Replay {
 /// Reads the list; otherwise the mistake, and the name of a host that there is not.
 fn read(record: &ReplayRecord, folder: &Path, hosts: HostNames<'_>) -> Result<FlowList, (String, Option<String>)> {
     let file = &record.file;
-    let path = folder.join(file);
-    let failed = |error: &dyn std::fmt::Display| (format!("{file}: {error}"), None);
-    let metadata = fs::metadata(&path).map_err(|error| failed(&error))?;
-    if !metadata.is_file() {
-        return Err(failed(&"this is not a file"));
-    }
-    if metadata.len() > LARGEST {
-        let most = Bytes::new(LARGEST);
-        return Err(failed(&format!("{} are more than a list of flows may have ({most})", Bytes::new(metadata.len()))));
-    }
-    let bytes = fs::read(&path).map_err(|error| failed(&error))?;
+    let bytes = headway_input::read(&folder.join(file), LARGEST).map_err(|error| (format!("{file}: {error}"), None))?;
     let select: Vec<_> = record.select.iter().map(|(column, value)| (column.to_owned(), value.to_string())).collect();
     let list = if flow_table::is_parquet(&bytes) {
         flow_table::read(bytes, &select, hosts)
