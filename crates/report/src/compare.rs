@@ -6,6 +6,7 @@ use headway_results::{Difference, Differences, Judgement, Manifest, Method, Metr
 
 use crate::grid::{Align, Cell, Column, render};
 use crate::number::{Scale, three_digits};
+use crate::text::wrapped;
 use crate::{Layout, counted, harmless};
 
 /// So many rows that only one side has are named; of more the number is told.
@@ -255,23 +256,6 @@ fn only(letter: &str, rows: &[Row], all: bool, layout: Layout) -> String {
         let _ = writeln!(text, "  and of {}; --all names them", counted(lines.len() - most, "other cell"));
     }
     text
-}
-
-/// `text` in lines of at most `width` characters where its words allow; all but the first begin with `indent` blanks.
-fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
-    let blanks = |text: &str| " ".repeat(text.len() - text.trim_start().len());
-    let mut lines = vec![blanks(text)];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("one at least");
-        let gap = usize::from(!line.trim().is_empty());
-        if gap == 1 && line.chars().count() + gap + word.chars().count() > width {
-            lines.push(format!("{}{word}", " ".repeat(indent)));
-        } else {
-            line.push_str(&" ".repeat(gap));
-            line.push_str(word);
-        }
-    }
-    lines
 }
 
 /// A line for each policy, point and traffic with its metrics.

@@ -5,14 +5,15 @@
 //! [`Summary`] holds every metric's mean over the repeats with its 95 % confidence interval
 //! ([`Estimate`]). A [`Folder`] collects outcomes as they arrive from the worker threads, survives an
 //! interruption, and ends as files with one meaning: `manifest.json`, `flows.parquet`, `series.parquet`,
-//! `summary.csv`, and of runs that have a [`Film`] `links.parquet` and `topology.json`. The same outcomes give the same bytes in all but the manifest, in whatever order
+//! `summary.csv` with `repeats.csv` behind it, and of runs that have a [`Film`] `links.parquet` and `topology.json`. The same outcomes give the same bytes in all but the manifest, in whatever order
 //! they arrive. A [`Store`] keeps outcomes by what they depend on, for runs to come.
 //!
 //! This crate must not know of events, packets or scenarios' keys, and reads no clock: wall times come
 //! in as arguments. It leaves out packet captures and report pages.
 //!
 //! Sources: percentiles as type 7 of Hyndman and Fan, doi:10.1080/00031305.1996.10473566; intervals by
-//! Student's t, as in Jain, *The Art of Computer Systems Performance Analysis* (1991), §13.2.
+//! Student's t, as in Jain, *The Art of Computer Systems Performance Analysis* (1991), §13.2, on the scale of the
+//! metric ([`Estimate`] has the sources); two independent samples as in Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
 mod command;
 mod comparison;
