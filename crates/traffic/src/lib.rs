@@ -17,6 +17,7 @@ pub mod app;
 
 mod arrival;
 mod ends;
+mod expected;
 mod flows;
 mod pairs;
 mod share;
@@ -24,6 +25,7 @@ mod size;
 
 pub use arrival::{Arrival, Arrivals};
 pub use ends::Ends;
+pub use expected::Expected;
 pub use flows::{FlowStart, Flows, Traffic, TrafficError};
 pub use pairs::{MAX_GENERATORS, PairsError, Pattern};
 pub use share::Shares;

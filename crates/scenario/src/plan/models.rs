@@ -67,6 +67,9 @@ impl ModelPlan {
         for flows in traffic.flows.iter().filter(|flows| !kernels(flows.index)) {
             flows.check_lanes(&profiles[usize::from(flows.index)], network, &policy.to_string())?;
         }
+        for flows in traffic.flows.iter().filter(|flows| modelled(usize::from(flows.index))) {
+            flows.check_timeouts(&profiles[usize::from(flows.index)], network, record, policy)?;
+        }
         for tree in &traffic.trees {
             let profile = &profiles[usize::from(tree.index)];
             tree.check_interface(profile, network, record, policy)?;

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use headway_control::lanes::MAX_SUBFLOWS;
 use headway_engine::Streams;
 use headway_fabric::NodeId;
-use headway_traffic::{Arrival, Ends, Flows, Pattern, Shares, Size, Traffic};
+use headway_traffic::{Arrival, Ends, Expected, Flows, Pattern, Shares, Size, Traffic};
 use headway_transport::{AddressPairs, FlowStart, Multipath, Profile};
 use headway_units::{Span, Time};
 
 use super::error::PlanError;
 use super::network::{Hosts, Network};
-use crate::schema::{ArrivalRecord, FlowsRecord, LoadRecord, Pairs, PolicyRecord, ScenarioRecord, SizeKind};
+use super::offered::{Offered, Round};
+use crate::schema::{ArrivalRecord, FlowsRecord, LoadRecord, Pairs, PolicyRecord, Protocol, ScenarioRecord, SizeKind};
 use headway_language::Ratio;
 
 /// One kind of traffic with the hosts it runs between.
@@ -123,9 +124,60 @@ impl FlowsPlan {
         check_interface(&self.name, self.fewest_interfaces, profile, policy, index)
     }
 
+    /// A time-out that is over before any acknowledgement can be there, however often it is doubled, sends all for ever.
+    pub(super) fn check_timeouts(
+        &self,
+        profile: &Profile,
+        network: &Network,
+        policy: &PolicyRecord,
+        index: usize,
+    ) -> Result<(), PlanError> {
+        let graph = &network.built.graph;
+        let nearest = |hosts: &Hosts| {
+            let links = hosts.iter().flat_map(|&host| graph.interfaces(host));
+            links.map(|&link| graph.link(link).wire.delay.min(graph.link(link.reverse()).wire.delay)).min()
+        };
+        let (Some(ours), Some(theirs)) = (nearest(&self.sources), nearest(&self.destinations)) else { return Ok(()) };
+        // hosts may be cabled to each other
+        let least = ours.max(theirs).saturating_mul(2);
+        let own = policy.traffic.get(&self.name);
+        if profile.max_rto >= least || matches!(own.unwrap_or(&policy.transport).protocol, Protocol::Roce(_)) {
+            return Ok(());
+        }
+        let message = format!(
+            "policy `{}` has no time-out above {}, and a round trip of traffic `{}` takes {least} at least",
+            policy.name, profile.max_rto, self.name
+        );
+        let index = index.to_string();
+        let at: &[&str] = if own.is_some() { &["traffic", &self.name] } else { &["transport"] };
+        let fault = PlanError::new(&[&["policy", &index], at, &["max-rto"]].concat(), message);
+        Err(fault
+            .help("everything would be sent again and again before it can be acknowledged: take a longer `max-rto`"))
+    }
+
     /// Lanes need a subflow left for long flows.
     pub(super) fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), PlanError> {
         check_lanes(&self.name, [&self.sources, &self.destinations], profile, network, policy)
+    }
+
+    /// What it is expected to send in a run; `round` is how long so many bytes take from a source to a destination.
+    pub(super) fn offers(&self, round: &Round<'_>) -> Vec<Offered<'_>> {
+        let one = self.traffic.expected(self.ends, Span::ZERO);
+        let (sources, destinations) = (&self.sources[..], &self.destinations[..]);
+        let takes = if self.waits() { round(sources, destinations, one.bytes.unwrap_or(0.0)) } else { Span::ZERO };
+        let Expected { flows, at_once, bytes } = self.traffic.expected(self.ends, takes);
+        let (start, stop) = (self.traffic.start, self.traffic.stop);
+        vec![Offered {
+            traffic: self.index,
+            sources,
+            destinations,
+            flows,
+            at_once,
+            bytes,
+            start,
+            stop,
+            waits: self.waits(),
+        }]
     }
 
     /// Its flows in one run.
