@@ -21,6 +21,7 @@ fn without_run(args: &CheckArgs) -> Result<(), Failure> {
     let repeats = args.how.repeats.unwrap_or(scenario.record.repeats);
     let (document, _) = scenario.with(seed, repeats)?;
     let experiment = Experiment::new(&document, &source.folder)?;
+    scenario.check_files()?;
     let extent = experiment.extent(repeats);
     let estimate = experiment.estimate(repeats);
     let threads = threads(args.how.threads.map(usize::from));

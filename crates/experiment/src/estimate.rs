@@ -151,8 +151,8 @@ impl Experiment {
 pub(crate) struct Watch {
     live: Live,
     looked: std::time::Instant,
-    /// So much is left alone.
-    reserve: f64,
+    /// So much is left alone. Known at the first look, which short runs do not come to.
+    reserve: Option<f64>,
 }
 
 /// The time between two looks.
@@ -167,9 +167,7 @@ pub(crate) struct Full {
 
 impl Watch {
     pub fn new(live: Live) -> Watch {
-        // of a small machine less is left alone
-        let reserve = Room::now().map_or(0.0, |room| (room.left.get() as f64 / 8.0).min(128e6));
-        Watch { live, looked: std::time::Instant::now(), reserve }
+        Watch { live, looked: std::time::Instant::now(), reserve: None }
     }
 
     /// Whether the run may go on.
@@ -179,10 +177,13 @@ impl Watch {
         }
         self.looked = std::time::Instant::now();
         let Some(room) = Room::now() else { return Ok(()) };
+        let left = room.left.get() as f64;
+        // of a small machine less is left alone
+        let reserve = *self.reserve.get_or_insert((left / 8.0).min(128e6));
         let look = self.live.look();
         // records and their encoded form come when flows and samples are there still
         let to_come = (look.done + look.open) as f64 * FLOW / 2.0 + look.samples as f64 * SAMPLE / 2.0;
-        if room.left.get() as f64 > self.reserve + to_come { Ok(()) } else { Err(Full { room }) }
+        if left > reserve + to_come { Ok(()) } else { Err(Full { room }) }
     }
 }
 
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn a_run_goes_on_while_there_is_room() {
         let long_ago = || Instant::now().checked_sub(Duration::from_secs(1)).unwrap();
-        let watch = |reserve, looked| Watch { live: Live::default(), looked, reserve };
+        let watch = |reserve, looked| Watch { live: Live::default(), looked, reserve: Some(reserve) };
         assert!(watch(0.0, long_ago()).look().is_ok());
         let full = watch(f64::INFINITY, long_ago()).look().unwrap_err().to_string();
         assert!(full.ends_with("of memory left, which is too little to go on"), "{full}");

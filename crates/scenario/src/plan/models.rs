@@ -5,16 +5,18 @@ use std::sync::Arc;
 use headway_control::own::Registry;
 use headway_fabric::{LosslessSpec, NodeId};
 use headway_transport::{
-    CardModel, Crash, HostModel, Measure, Profile, QcnModel, Relayed, Roce, ServerModel, Transport,
+    CardModel, Crash, Datagram, HostModel, Measure, Profile, QcnModel, Relayed, Roce, ServerModel, Transport,
 };
 
 use super::error::PlanError;
 use super::metering::MeteringPlan;
 use super::network::Network;
 use super::relay::RelayPlan;
+use super::traffic::FlowsPlan;
 use super::traffics::TrafficPlan;
 use super::{failures, host, lossless, measure, own, pacing, profile, qcn, relay, roce};
-use crate::schema::ScenarioRecord;
+use crate::check::IP_AND_UDP;
+use crate::schema::{DatagramsRecord, ScenarioRecord};
 
 /// How modelled hosts are run under one policy.
 #[derive(Debug, Clone)]
@@ -24,6 +26,8 @@ pub struct ModelPlan {
     pub profiles: Vec<Profile>,
     /// Queue pairs that carry flows, by the traffic's place; `None` where `profiles` does.
     pub roce: Vec<Option<Roce>>,
+    /// Datagrams that flows are, by the traffic's place, whatever the policy is.
+    pub datagrams: Vec<Option<Datagram>>,
     /// Relays that flows go over, if the policy has any.
     pub relays: Option<RelayPlan>,
     /// Crashes of theirs.
@@ -61,14 +65,19 @@ impl ModelPlan {
         let record = &scenario.policy[policy];
         let modelled = |place: usize| scenario.traffic[place].command().is_none() && !kernels(place as u16);
         let profiles = profile::build(scenario, record, policy, registry, modelled)?;
+        let datagrams: Vec<_> = scenario.traffic.iter().map(|one| one.datagrams().map(datagram)).collect();
         for flows in &traffic.flows {
+            if datagrams[usize::from(flows.index)].is_some() {
+                continue;
+            }
             flows.check_interface(&profiles[usize::from(flows.index)], record, policy)?;
+            flows.check_pool(&profiles[usize::from(flows.index)], record, policy)?;
         }
-        for flows in traffic.flows.iter().filter(|flows| !kernels(flows.index)) {
-            flows.check_lanes(&profiles[usize::from(flows.index)], network, &policy.to_string())?;
-        }
-        for flows in traffic.flows.iter().filter(|flows| modelled(usize::from(flows.index))) {
-            flows.check_timeouts(&profiles[usize::from(flows.index)], network, record, policy)?;
+        let connected = |flows: &&FlowsPlan| !kernels(flows.index) && datagrams[usize::from(flows.index)].is_none();
+        for flows in traffic.flows.iter().filter(connected) {
+            let profile = &profiles[usize::from(flows.index)];
+            flows.check_lanes(profile, network, &policy.to_string())?;
+            flows.check_timeouts(profile, network, record, policy)?;
         }
         for tree in &traffic.trees {
             let profile = &profiles[usize::from(tree.index)];
@@ -95,7 +104,20 @@ impl ModelPlan {
         let crashes = crashes.into_iter().filter(ours).collect();
         let roce = roce::build(scenario, (record, policy), network, lossless.as_ref())?;
         let (hosts, servers) = (host::models(scenario, network)?, host::servers(scenario, network));
-        Ok(ModelPlan { profiles, roce, relays, crashes, hosts, servers, cards, lossless, qcn, metering, measure })
+        Ok(ModelPlan {
+            profiles,
+            roce,
+            datagrams,
+            relays,
+            crashes,
+            hosts,
+            servers,
+            cards,
+            lossless,
+            qcn,
+            metering,
+            measure,
+        })
     }
 
     /// The congestion controls and judges of the program that it has, in words, in order.
@@ -110,8 +132,18 @@ impl ModelPlan {
             Some(relays) if relays.traffic[place] => {
                 Relayed { hosts: profile.clone(), relay: Arc::clone(&relays.relay) }.into()
             }
-            _ => self.roce[place].map_or_else(|| profile.clone().into(), Transport::from),
+            _ => match (self.datagrams[place], self.roce[place]) {
+                (Some(datagram), _) => datagram.into(),
+                (None, Some(roce)) => roce.into(),
+                (None, None) => profile.clone().into(),
+            },
         };
         self.profiles.iter().enumerate().map(each).collect()
     }
+}
+
+fn datagram(record: &DatagramsRecord) -> Datagram {
+    // Ethernet header and checksum
+    let overhead = IP_AND_UDP as u32 + 14 + 4;
+    Datagram { rate: record.rate, payload: record.payload.get() as u32, overhead }
 }

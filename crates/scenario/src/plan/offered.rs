@@ -128,9 +128,20 @@ impl RunSize {
         // connections that are open on average, of each traffic
         let mut open = Vec::new();
         for (own, way) in offered.iter().filter(|(own, _)| !kernels(own.traffic)) {
-            let profile = &models.profiles[usize::from(own.traffic)];
+            let place = usize::from(own.traffic);
+            let profile = &models.profiles[place];
             let meshed = profile.multipath.is_some();
             let capacity = if meshed { way.capacity_of_all } else { way.capacity };
+            // datagrams are sent at their own rate, and not acknowledged
+            let datagram = models.datagrams.get(place).copied().flatten();
+            let (payload, frames, capacity) = match datagram {
+                Some(own_way) => {
+                    let goodput = own_way.rate.bps() as f64 / 8.0 * f64::from(own_way.payload)
+                        / f64::from(own_way.payload + own_way.overhead);
+                    (f64::from(own_way.payload), 1.0, capacity.min(own.flows * goodput))
+                }
+                None => (f64::from(profile.mss), 1.0 + ACKNOWLEDGEMENTS, capacity),
+            };
             let seconds = end.since(own.start).as_secs_f64();
             let carried = capacity * seconds;
             let sent = own.bytes.map_or(carried, |bytes| (own.flows * bytes).min(carried));
@@ -146,9 +157,9 @@ impl RunSize {
             size.flows += flows;
             size.together += own.at_once;
             size.open += subflows * mean.max(own.at_once).min(flows);
-            let segments = (sent / f64::from(profile.mss)).max(done);
-            size.hops += way.links * (segments * (1.0 + ACKNOWLEDGEMENTS) + HANDSHAKE * flows);
-            size.in_flight += capacity.min(sent / seconds.max(1e-12)) * way.rtt / f64::from(profile.mss);
+            let segments = (sent / payload).max(done);
+            size.hops += way.links * (segments * frames + HANDSHAKE * flows);
+            size.in_flight += capacity.min(sent / seconds.max(1e-12)) * way.rtt / payload;
             open.push((own.traffic, mean));
         }
         size.samples = samples(models, &open, end);
