@@ -9,7 +9,7 @@ use headway_scenario::plan::RunSize;
 use headway_units::Bytes;
 
 use crate::cell::CellPlan;
-use crate::error::{Error, RunError, Which};
+use crate::error::Error;
 use crate::experiment::Experiment;
 use crate::live::Live;
 use crate::machine::{Room, text};
@@ -185,11 +185,6 @@ impl Watch {
         let to_come = (look.done + look.open) as f64 * FLOW / 2.0 + look.samples as f64 * SAMPLE / 2.0;
         if left > reserve + to_come { Ok(()) } else { Err(Full { room }) }
     }
-}
-
-/// As [`RunError::Memory`].
-pub(crate) fn full(which: Which, full: Full) -> RunError {
-    RunError::Memory(Box::new(which), full.room)
 }
 
 #[cfg(test)]

@@ -18,7 +18,6 @@ use headway_transport::Traced;
 use crate::cell::{CellPlan, Failure};
 use crate::claims::Claims;
 use crate::error::{RunError, Which};
-use crate::estimate::full;
 use crate::files::Tables;
 use crate::film::FilmPlan;
 use crate::live::Live;
@@ -234,7 +233,7 @@ impl Experiment {
         match failure {
             Failure::NoPath(error) => RunError::NoPath(Box::new(self.which(job)), error),
             Failure::Interrupted => RunError::Aborted,
-            Failure::Memory(error) => full(self.which(job), error),
+            Failure::Memory(error) => RunError::Memory(Box::new(self.which(job)), error.room),
             Failure::Own(flow, failure) => RunError::Own(Box::new(self.which(job)), flow, Box::new(failure)),
             Failure::Kernels(error) => RunError::Kernels(Box::new(self.which(job)), Box::new(error)),
         }
