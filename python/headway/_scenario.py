@@ -445,7 +445,9 @@ class Scenario:
             Runs at a time; one for each core if None. Results do not depend on it.
         progress : bool or callable or None
             True for a line on stderr; or a function of the numbers of complete and of all runs, which may return False
-            to stop.
+            to stop. If it is an object with a method ``within``, that is called twice a second with a dict: ``runs``
+            under way, the sum ``passed`` of the parts of them that are over, ``now_s`` of ``end_s`` virtual seconds of
+            the one furthest behind, ``flows`` that have ended, ``packet_hops``.
         resume : bool
             Go on with the interrupted run in `out`, if there is one.
         verify : bool

@@ -20,6 +20,10 @@ const ENVIRONMENT: u8 = 3;
 /// As shells count an end by Ctrl-C: 128 + SIGINT.
 pub const INTERRUPTED: u8 = 130;
 
+/// What takes less memory.
+const MEMORY: &str = "memory goes by flows and samples: a shorter `duration`, rarer arrivals or a longer `measure.interval` \
+                      take less, and so do fewer runs at a time (--threads)";
+
 /// An exit code and the message for it.
 #[derive(Debug)]
 pub struct Failure {
@@ -167,6 +171,7 @@ impl From<headway_experiment::Error> for Failure {
             Error::Scenario(problems) => problems.into(),
             Error::Results(error) => error.into(),
             Error::Image(error) => error.into(),
+            Error::Memory { .. } => Failure::environment(text).help(MEMORY),
             Error::Machine(_) | Error::OtherWorker { .. } | Error::Write { .. } => Failure::environment(text),
             Error::VerifyRealTime => {
                 Failure::usage("--verify runs everything twice, and times of namespaces are never the same")
@@ -206,6 +211,7 @@ impl From<RunError> for Failure {
         match error {
             RunError::Results(error) => error.into(),
             RunError::NoPath(..) => Failure::usage(text),
+            RunError::Memory(..) => Failure::environment(text).help(MEMORY),
             RunError::Kernels(..) | RunError::NotAsked { .. } => Failure::environment(text),
             // the command gives no policies of its own; a program's are at fault like a check
             RunError::NotDeterministic(_) | RunError::Undecided(..) | RunError::Own(..) => Failure::check(text),

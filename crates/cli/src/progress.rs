@@ -1,16 +1,22 @@
 //! How far the runs are: a bar on a terminal, otherwise a line now and then.
 
+use std::fmt::Write as _;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use headway_experiment::{Live, Look};
+use headway_units::Span;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{clock, terminal};
 
 /// The time between two lines.
 const INTERVAL: Duration = Duration::from_secs(10);
+
+/// Columns of the bar.
+const WIDTH: usize = 16;
 
 /// Shows progress on stderr until it is dropped.
 #[derive(Debug)]
@@ -27,38 +33,64 @@ enum View {
     Nothing,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Counts {
     began: Instant,
     /// Complete when it began: done by an earlier process, which says nothing of this one's speed.
     earlier: Option<usize>,
     done: usize,
     total: usize,
+    /// The runs under way.
+    live: Live,
 }
 
 impl Counts {
-    /// The time left if the other runs take as long as those made so far.
-    fn left(&self) -> Option<Duration> {
-        let made = self.done - self.earlier?;
-        let each = self.began.elapsed().as_secs_f64() / made as f64;
-        Duration::try_from_secs_f64(each * (self.total - self.done) as f64).ok()
+    /// Runs that are done, with the parts of those under way that have passed.
+    fn passed(&self, look: &Look) -> f64 {
+        (self.done as f64 + look.passed).min(self.total as f64)
     }
 
+    /// The time left if the rest takes as long as what has passed.
+    fn left(&self, look: &Look) -> Option<Duration> {
+        let passed = self.passed(look);
+        let made = passed - self.earlier? as f64;
+        let each = self.began.elapsed().as_secs_f64() / made;
+        let left = each * (self.total as f64 - passed);
+        // of less than this nothing follows
+        if made < 0.005 { None } else { Duration::try_from_secs_f64(left).ok() }
+    }
+
+    /// The most important comes first, since terminals may be narrow.
     fn text(&self) -> String {
-        let elapsed = clock::whole(self.began.elapsed());
-        let left = match self.left() {
-            _ if self.done == self.total => "writing the files".to_owned(),
+        let look = self.live.look();
+        let elapsed = self.began.elapsed();
+        let left = match self.left(&look) {
+            _ if self.done == self.total && self.total > 0 => "writing the files".to_owned(),
             Some(left) => format!("about {} left", clock::whole(left)),
             None => "time left unknown".to_owned(),
         };
-        format!("{elapsed}, {left}")
+        let mut text = format!("{} of {} runs, {}, {left}", self.done, self.total, clock::whole(elapsed));
+        if let Some((now, end)) = look.last {
+            let step = (end.picos() / 1000).max(1);
+            let now = Span::from_picos(now.picos() / step * step);
+            let furthest = if look.runs == 1 { "at" } else { "the last at" };
+            let flows = look.done + look.earlier;
+            let speed = look.hops as f64 / elapsed.as_secs_f64().max(1e-3) / 1e6;
+            let _ = write!(text, ", {furthest} {now} of {end}, {flows} flows, {speed:.1} M hops/s");
+        }
+        text
     }
 }
 
 impl Meter {
     /// `title` stands in front of it, if it is not empty.
     pub fn new(quiet: bool, title: &str) -> Meter {
-        let counts = Counts { began: Instant::now(), earlier: None, done: 0, total: 0 };
+        Meter::watching(quiet, title, Live::default())
+    }
+
+    /// As [`Meter::new`], and it shows how far the runs under way are, too.
+    pub fn watching(quiet: bool, title: &str, live: Live) -> Meter {
+        let counts = Counts { began: Instant::now(), earlier: None, done: 0, total: 0, live };
         let counts = Arc::new(Mutex::new(counts));
         let view = match (quiet, terminal::can_redraw()) {
             (true, _) => View::Nothing,
@@ -74,10 +106,6 @@ impl Meter {
             let mut counts = lock(&self.counts);
             counts.earlier.get_or_insert(done);
             (counts.done, counts.total) = (done, total);
-        }
-        if let View::Bar(bar) = &self.view {
-            bar.set_length(total as u64);
-            bar.set_position(done as u64);
         }
     }
 
@@ -106,15 +134,20 @@ impl Drop for Meter {
 }
 
 fn bar(counts: &Arc<Mutex<Counts>>, title: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-    let counts = Arc::clone(counts);
-    let times = move |_: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
-        let _ = out.write_str(&lock(&counts).text());
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let (drawn, told) = (Arc::clone(counts), Arc::clone(counts));
+    let draw = move |_: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
+        let counts = lock(&drawn).clone();
+        let share = counts.passed(&counts.live.look()) / counts.total.max(1) as f64;
+        let _ = write!(out, "{:.<WIDTH$}", "=".repeat((share * WIDTH as f64) as usize));
     };
-    let style =
-        ProgressStyle::with_template("{prefix}{bar:30} {pos} of {len} runs, {times}").expect("a sound template");
+    let tell = move |_: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
+        let counts = lock(&told).clone();
+        let _ = out.write_str(&counts.text());
+    };
+    let style = ProgressStyle::with_template("{prefix}{draw} {tell}").expect("a sound template");
     bar.set_prefix(if title.is_empty() { String::new() } else { format!("{title} ") });
-    bar.set_style(style.with_key("times", times).progress_chars("=> "));
+    bar.set_style(style.with_key("draw", draw).with_key("tell", tell));
     // The time goes on while no run is completed.
     bar.enable_steady_tick(Duration::from_millis(500));
     bar
@@ -127,8 +160,8 @@ fn lines(counts: &Arc<Mutex<Counts>>, title: &str) -> Option<(Sender<()>, JoinHa
     let title = if title.is_empty() { String::new() } else { format!("{title}: ") };
     let print = move || {
         while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(INTERVAL) {
-            let now = *lock(&counts);
-            terminal::say(&format!("{title}{} of {} runs, {}", now.done, now.total, now.text()));
+            let now = lock(&counts).clone();
+            terminal::say(&format!("{title}{}", now.text()));
         }
     };
     // Without a thread to spare there is no progress to see, and nothing else is lost.
@@ -145,13 +178,27 @@ fn lock(counts: &Mutex<Counts>) -> std::sync::MutexGuard<'_, Counts> {
 mod tests {
     use super::*;
 
+    fn counts(seconds: u64, earlier: Option<usize>, done: usize, total: usize) -> Counts {
+        let began = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        Counts { began, earlier, done, total, live: Live::default() }
+    }
+
     #[test]
     fn runs_of_an_earlier_process_do_not_count_as_fast() {
-        let began = Instant::now().checked_sub(Duration::from_secs(10)).unwrap();
-        let counts = Counts { began, earlier: Some(50), done: 60, total: 100 };
-        let left = counts.left().unwrap().as_secs_f64();
-        assert!((left - 40.0).abs() < 1.0, "{left}");
-        assert_eq!(Counts { done: 50, ..counts }.left(), None);
-        assert_eq!(Counts { earlier: None, done: 0, ..counts }.left(), None);
+        let left = |counts: Counts, look: &Look| counts.left(look).map(|left| left.as_secs_f64().round());
+        let none = Look::default();
+        assert_eq!(left(counts(10, Some(50), 60, 100), &none), Some(40.0));
+        assert_eq!(left(counts(10, Some(50), 50, 100), &none), None);
+        assert_eq!(left(counts(10, None, 0, 100), &none), None);
+    }
+
+    /// A quarter of the only run took ten seconds.
+    #[test]
+    fn parts_of_runs_count() {
+        let look = Look { runs: 1, passed: 0.25, ..Look::default() };
+        let left = |total| counts(10, Some(0), 0, total).left(&look).map(|left| left.as_secs_f64().round());
+        assert_eq!((left(1), left(2)), (Some(30.0), Some(70.0)));
+        let text = counts(10, Some(0), 1, 1).text();
+        assert_eq!(text, "1 of 1 runs, 10 s, writing the files");
     }
 }

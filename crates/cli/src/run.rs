@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headway_experiment::{Destination, Ended, Finished, Planned, Ran, Request, RunError, Source, interrupted};
+use headway_experiment::{Destination, Ended, Finished, Planned, Ran, Request, RunError, Source, interrupted, threads};
 use headway_report::Layout;
 use headway_results::Shard;
 use serde_json::json;
@@ -208,6 +208,10 @@ fn run_source(
         ..Request::default()
     };
     let planned = Planned::new(source, place.destination(), &request)?;
+    let (at_a_time, asked) = (planned.threads(), threads(request.threads));
+    if at_a_time < asked && !how.quiet {
+        terminal::say(&format!("note: {at_a_time} of {asked} runs at a time, since memory is scarce"));
+    }
     let opened = planned.open(&mut |path| {
         if !how.quiet {
             let path = quoted(path);
@@ -216,7 +220,7 @@ fn run_source(
             ));
         }
     })?;
-    let meter = Arc::new(Meter::new(how.quiet, batch.map_or("", |batch| batch.title)));
+    let meter = Arc::new(Meter::watching(how.quiet, batch.map_or("", |batch| batch.title), request.live.clone()));
     let path = opened.path().to_path_buf();
     let own = if batch.is_none() { Some(Interrupt::listen()?) } else { None };
     let interrupt = batch.map(|batch| batch.interrupt).or(own.as_ref()).expect("one of the two is there");
@@ -242,7 +246,7 @@ fn explain(error: RunError, path: &Path, kept: Kept) -> Failure {
         (RunError::Interrupted { .. }, Kept::InFolder) => {
             Failure::interrupted(format!("{error}, which are kept; go on with: {resume}"))
         }
-        (RunError::Results(_), Kept::InFolder) => {
+        (RunError::Results(_) | RunError::Memory(..), Kept::InFolder) => {
             Failure::from(error).help(format!("what is complete is kept; once there is a remedy: {resume}"))
         }
         _ => Failure::from(error),

@@ -12,12 +12,14 @@ use headway_kernel::{GuestError, Guests, Work};
 use headway_lab::LabError;
 use headway_results::{Counters, FlowRecord, Job, Outcome, Pauses, PortRecord, Sample};
 use headway_scenario::ScenarioRecord;
-use headway_scenario::plan::{ModelPlan, Network, PlanError, TrafficPlan, failures};
+use headway_scenario::plan::{ModelPlan, Network, PlanError, RunSize, TrafficPlan, failures};
 use headway_transport::{Failure as Outage, FlowEnd, Interrupted, SampleKind, SampleOf, Simulation, Stopped, Traced};
 use headway_units::{Bytes, Span, Time};
 
 use crate::error::KernelError;
+use crate::estimate::{Full, Watch};
 use crate::film::FilmPlan;
+use crate::live::Live;
 
 /// Why a run ended without an outcome.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub(crate) enum Failure {
     /// It was told to end.
     Interrupted,
     Kernels(KernelError),
+    /// There is no memory left.
+    Memory(Full),
     /// A policy of the program gave no answer, or a wrong one.
     Own(Option<String>, own::Failure),
 }
@@ -63,7 +67,10 @@ impl From<Stopped> for Failure {
                 Err(error) => match error.downcast::<own::Failure>() {
                     Ok(failure) => Failure::Own(None, *failure),
                     Err(error) if error.is::<Interrupted>() => Failure::Interrupted,
-                    Err(error) => Failure::Kernels(KernelError::Other(error)),
+                    Err(error) => match error.downcast::<Full>() {
+                        Ok(full) => Failure::Memory(*full),
+                        Err(error) => Failure::Kernels(KernelError::Other(error)),
+                    },
                 },
             },
         }
@@ -113,6 +120,19 @@ impl CellPlan {
         CellPlan { film, ..self }
     }
 
+    /// The sizes of runs of these plans, which are all policies of a point, about.
+    pub(crate) fn sizes(plans: &[CellPlan]) -> Vec<RunSize> {
+        let Some(first) = plans.first() else { return Vec::new() };
+        let sends: Vec<_> = plans.iter().map(|plan| |traffic: u16| plan.sends(traffic)).collect();
+        let policies = plans.iter().zip(&sends).map(|(plan, sends)| (&plan.models, sends as &dyn Fn(u16) -> bool));
+        first.traffic.sizes(&first.network, first.end, policies)
+    }
+
+    /// Whether its ports are lossless.
+    pub(crate) fn is_lossless(&self) -> bool {
+        self.models.lossless.is_some()
+    }
+
     /// Whether repeat 0 is filmed.
     pub(crate) fn is_filmed(&self) -> bool {
         self.film.is_some()
@@ -155,15 +175,16 @@ impl CellPlan {
     }
 
     /// Runs it. The random numbers depend on `seed`, the repeat and nothing else, so that policies and sweep points
-    /// meet the same traffic. `machine` is for kernel hosts, which `abort` ends.
+    /// meet the same traffic. `machine` is for kernel hosts, which `abort` ends; `live` is told how far it is.
     pub(crate) fn run(
         &self,
         seed: u64,
         job: Job,
         machine: Option<&Machine>,
         abort: &Arc<AtomicBool>,
+        live: &Live,
     ) -> Result<Outcome, Failure> {
-        self.run_traced(seed, job, machine, abort, None)
+        self.run_traced(seed, job, machine, (abort, live), None)
     }
 
     /// As [`CellPlan::run`]; segments that pass modelled senders go to `trace`.
@@ -172,7 +193,7 @@ impl CellPlan {
         seed: u64,
         job: Job,
         machine: Option<&Machine>,
-        abort: &Arc<AtomicBool>,
+        (abort, live): (&Arc<AtomicBool>, &Live),
         trace: Option<&mut Vec<Traced>>,
     ) -> Result<Outcome, Failure> {
         let streams = Streams::new(seed).part("repeat", u64::from(job.repeat));
@@ -222,6 +243,11 @@ impl CellPlan {
         }
         let mut workload = self.traffic.of_models(streams, &|traffic| self.sends(traffic));
         simulation.abort_own(abort);
+        let (running, mut watch) = (live.begin(self.end), Watch::new(live.clone()));
+        simulation.observe(Box::new(move |progress| {
+            running.note(&progress);
+            Ok(watch.look()?)
+        }));
         simulation.run_application(self.end, &mut workload).map_err(|stopped| match Failure::from(stopped) {
             Failure::Own(_, failure) => Failure::Own(self.flow_name(&simulation, failure.flow.id), failure),
             other => other,

@@ -10,6 +10,7 @@ use headway_language::Problems;
 use headway_results::{Shard, SweepPoint};
 use thiserror::Error;
 
+use crate::machine::Room;
 use crate::not_stored::NotStored;
 
 /// Why a run cannot begin.
@@ -83,6 +84,14 @@ pub enum Error {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// One run takes more memory than there is.
+    #[error("a run takes about {} of memory, and {} has {} left", crate::machine::text(*needs), room.of.name(), crate::machine::text(room.left))]
+    Memory {
+        /// What the largest run takes, about.
+        needs: headway_units::Bytes,
+        /// What there is.
+        room: Room,
     },
     /// Neither a folder nor a store.
     #[error("there is neither a folder nor a store for what is run")]
@@ -226,6 +235,9 @@ pub enum RunError {
     /// A congestion control or judge of the program gave no answer, or a wrong one, for a flow, if it was one.
     #[error("{which}{flow}: {failure}", which = .0, flow = .1.as_ref().map(|flow| format!(", {flow}")).unwrap_or_default(), failure = .2)]
     Own(Box<Which>, Option<String>, #[source] Box<headway_control::own::Failure>),
+    /// There is no memory left to go on.
+    #[error("{0}: {of} has {left} of memory left, too little to go on", of = .1.of.name(), left = crate::machine::text(.1.left))]
+    Memory(Box<Which>, Room),
     /// Told to stop; the complete runs are kept.
     #[error("interrupted after {done} of {total} runs")]
     Interrupted {

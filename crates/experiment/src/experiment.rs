@@ -20,6 +20,7 @@ use crate::claims::Claims;
 use crate::error::{RunError, Which};
 use crate::files::Tables;
 use crate::film::FilmPlan;
+use crate::live::Live;
 use crate::operand::check_ports;
 
 /// A scenario that was checked and built at every sweep point with every policy.
@@ -35,6 +36,8 @@ pub struct Experiment {
     pub(crate) document: Document,
     /// The tables that the plans were made of.
     pub(crate) tables: Tables,
+    /// Is told how far runs are.
+    pub(crate) live: Live,
 }
 
 /// How to run.
@@ -136,9 +139,15 @@ impl Experiment {
         }
         let claims = Claims::new(&first, document, folder);
         match claims {
-            Ok(claims) if problems.is_empty() => {
-                Ok(Experiment { scenario: first, plans, cells, claims, document: document.clone(), tables })
-            }
+            Ok(claims) if problems.is_empty() => Ok(Experiment {
+                scenario: first,
+                plans,
+                cells,
+                claims,
+                document: document.clone(),
+                tables,
+                live: Live::default(),
+            }),
             Ok(_) => Err(problems.into_iter().collect()),
             Err(more) => Err(problems.into_iter().chain(more).collect()),
         }
@@ -196,7 +205,10 @@ impl Experiment {
 
     pub(crate) fn run_job(&self, job: Job, options: &Options, machine: Option<&Machine>) -> Result<Outcome, RunError> {
         let plan = &self.plans[job.cell as usize];
-        let run = || plan.run(options.seed, job, machine, &options.abort).map_err(|failure| self.failed(job, failure));
+        let run = || {
+            plan.run(options.seed, job, machine, &options.abort, &self.live)
+                .map_err(|failure| self.failed(job, failure))
+        };
         let outcome = run()?;
         if options.verify && run()? != outcome {
             let which = Box::new(self.which(job));
@@ -221,6 +233,7 @@ impl Experiment {
         match failure {
             Failure::NoPath(error) => RunError::NoPath(Box::new(self.which(job)), error),
             Failure::Interrupted => RunError::Aborted,
+            Failure::Memory(error) => RunError::Memory(Box::new(self.which(job)), error.room),
             Failure::Own(flow, failure) => RunError::Own(Box::new(self.which(job)), flow, Box::new(failure)),
             Failure::Kernels(error) => RunError::Kernels(Box::new(self.which(job)), Box::new(error)),
         }
@@ -266,7 +279,8 @@ impl Experiment {
         let plan = &self.plans[job.cell as usize];
         let mut rows = Vec::new();
         let never = Arc::new(AtomicBool::new(false));
-        plan.run_traced(seed, job, None, &never, Some(&mut rows)).map_err(|error| self.failed(job, error))?;
+        plan.run_traced(seed, job, None, (&never, &self.live), Some(&mut rows))
+            .map_err(|error| self.failed(job, error))?;
         Ok(rows.into_iter().map(|row| (plan.host(row.host), row)).collect())
     }
 }

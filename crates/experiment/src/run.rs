@@ -13,11 +13,13 @@ use headway_scenario::Overrides;
 
 use crate::clock;
 use crate::error::Error;
+use crate::estimate::Estimate;
 use crate::experiment::Experiment;
 use crate::files::Files;
 use crate::fingerprint::{Keys, RESULTS_EPOCH};
 use crate::keeper::Keeper;
 use crate::kept;
+use crate::live::Live;
 use crate::opened::{Extent, Opened};
 use crate::origin::Origin;
 use crate::source::Source;
@@ -49,6 +51,8 @@ pub struct Request {
     pub shard: Option<Shard>,
     /// Make no report.
     pub no_report: bool,
+    /// Is told how far the runs under way are.
+    pub live: Live,
 }
 
 /// The folder that results go to.
@@ -138,11 +142,16 @@ impl Planned {
         let seed = request.seed.or(there.as_ref().map(|there| there.seed)).unwrap_or(scenario.record.seed);
         let repeats = request.repeats.or(there.as_ref().map(|there| there.repeats)).unwrap_or(scenario.record.repeats);
         let (document, text) = scenario.with(seed, repeats)?;
-        let experiment = Experiment::with_own(&document, &source.folder, &request.own)?;
+        let mut experiment = Experiment::with_own(&document, &source.folder, &request.own)?;
+        experiment.live = request.live.clone();
         let image = if joined.is_some() { None } else { find_image(&experiment)? };
         let warnings = match &joined {
             Some(joined) => joined.warnings.iter().cloned().map(Warning::Machine).collect(),
             None => check_machine(&experiment, request.verify)?,
+        };
+        let fitting = match &joined {
+            Some(_) => threads(request.threads),
+            None => experiment.find_room(threads(request.threads), repeats)?,
         };
         let files = scenario.files()?;
         let shard = request.shard.or(there.as_ref().and_then(|there| there.shard));
@@ -168,7 +177,7 @@ impl Planned {
         Ok(Planned {
             left_out_claims: document.left_out_claims().to_vec(),
             interrupted: there.map(|there| (there, theirs)),
-            threads: threads(request.threads),
+            threads: fitting,
             verify: request.verify,
             no_report: request.no_report,
             experiment,
@@ -184,6 +193,16 @@ impl Planned {
             store: request.store.clone(),
             joined,
         })
+    }
+
+    /// How many runs there are at a time: fewer than asked for where memory is scarce.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// What it takes, about.
+    pub fn estimate(&self) -> Estimate {
+        self.experiment.estimate(self.manifest.repeats)
     }
 
     /// Its size.

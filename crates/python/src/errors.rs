@@ -86,6 +86,7 @@ impl From<Error> for Failure {
             | Error::Write { path, .. } => Failure::Results(text, Some(path)),
             Error::TooManyFolders { parent, .. } => Failure::Results(text, Some(parent)),
             Error::VerifyRealTime
+            | Error::Memory { .. }
             | Error::OtherWorker { .. }
             | Error::NoStore
             | Error::NotStored { .. }
@@ -105,7 +106,7 @@ impl From<RunError> for Failure {
             RunError::Results(error) => error.into(),
             RunError::NoPath(..) => Failure::Unplaced(text),
             RunError::Kernels(..) => Failure::Kernel(text),
-            RunError::NotDeterministic(_) | RunError::NotAsked { .. } => Failure::Other(text),
+            RunError::NotDeterministic(_) | RunError::NotAsked { .. } | RunError::Memory(..) => Failure::Other(text),
             RunError::Undecided(..) => Failure::Policy(text, None),
             RunError::Own(_, _, failure) => {
                 Failure::Policy(text, failure.error.downcast::<PyErr>().ok().map(|error| *error))

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use headway_experiment::{Destination, Finished, Interruption, Opened, Planned, Request, RunError};
+use headway_experiment::{Destination, Finished, Interruption, Live, Look, Opened, Planned, Request, RunError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::errors::Failure;
 use crate::own::Policies;
@@ -17,11 +18,15 @@ use crate::source::Source;
 /// The time between two looks at signals.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// The time between two looks at the runs under way.
+const WITHIN: Duration = Duration::from_millis(500);
+
 /// Runs `source` into `path`, which is new (`"new"`), a parent of it (`"numbered"`) or that of an interrupted run
 /// (`"resume"`). Gives the folder, and why there is no report if one was wanted.
 ///
 /// `progress` is called with the numbers of complete and of all runs; if it gives `False`, no further runs begin, and
-/// neither do any after Ctrl-C. Runs under way are finished first, but on kernel hosts they end at once at the second
+/// neither do any after Ctrl-C. If it has a method `within`, that is called twice a second, with how far the runs under way
+/// are. Runs under way are finished first, but on kernel hosts they end at once at the second
 /// Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (source, place, path, *, seed, repeats, threads, verify, report, command, progress, own=None))]
@@ -49,14 +54,26 @@ pub fn run(
     let overrides = source.overrides.clone();
     let no_report = !report;
     let own = own.map_or_else(Default::default, |own| own.get().registry.clone());
-    let request = Request { overrides, seed, repeats, threads, verify, command, no_report, own, ..Request::default() };
+    let live = Live::default();
+    let request = Request {
+        overrides,
+        seed,
+        repeats,
+        threads,
+        verify,
+        command,
+        no_report,
+        own,
+        live: live.clone(),
+        ..Request::default()
+    };
     let opened = py.detach(|| {
         let planned = Planned::new(&source.source, destination, &request)?;
         planned.open(&mut |_| {})
     });
     let opened = opened.map_err(Failure::from)?;
     let folder = opened.path().to_path_buf();
-    match watched(py, opened, progress.as_ref())? {
+    match watched(py, opened, progress.as_ref(), &live)? {
         Ok(finished) => {
             let failed = finished.report.and_then(Result::err).map(|error| error.to_string());
             Ok((finished.path, failed))
@@ -73,7 +90,10 @@ fn watched(
     py: Python<'_>,
     opened: Opened,
     progress: Option<&Bound<'_, PyAny>>,
+    live: &Live,
 ) -> PyResult<Result<Finished, RunError>> {
+    let within = progress.map(|progress| progress.getattr_opt("within")).transpose()?.flatten();
+    let mut looked = Instant::now();
     let interruption = Interruption::default();
     let (kernels, own) = (opened.has_kernels(), opened.has_own());
     let (sender, mut receiver) = mpsc::channel();
@@ -92,7 +112,11 @@ fn watched(
             let told = match news {
                 // Of several runs that ended meanwhile the last says all.
                 Ok(counts) => tell(progress, receiver.try_iter().last().unwrap_or(counts), &interruption),
-                Err(RecvTimeoutError::Timeout) => Ok(()),
+                Err(RecvTimeoutError::Timeout) if looked.elapsed() < WITHIN => Ok(()),
+                Err(RecvTimeoutError::Timeout) => {
+                    looked = Instant::now();
+                    tell_within(within.as_ref(), &live.look(), &interruption)
+                }
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             if let Err(error) = told.and_then(|()| py.check_signals()) {
@@ -128,6 +152,23 @@ fn tell(
     let Some(progress) = progress.filter(|_| !interruption.stop.load(Ordering::Relaxed)) else { return Ok(()) };
     if progress.call1((done, total))?.extract::<bool>().is_ok_and(|goes_on| !goes_on) {
         Arc::clone(&interruption.stop).store(true, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Calls `within` with the runs under way. As with progress, `False` lets no further runs begin.
+fn tell_within(within: Option<&Bound<'_, PyAny>>, look: &Look, interruption: &Interruption) -> PyResult<()> {
+    let Some(within) = within.filter(|_| !interruption.stop.load(Ordering::Relaxed)) else { return Ok(()) };
+    let Some((now, end)) = look.last else { return Ok(()) };
+    let told = PyDict::new(within.py());
+    told.set_item("runs", look.runs)?;
+    told.set_item("passed", look.passed)?;
+    told.set_item("now_s", now.as_secs_f64())?;
+    told.set_item("end_s", end.as_secs_f64())?;
+    told.set_item("flows", look.done + look.earlier)?;
+    told.set_item("packet_hops", look.hops)?;
+    if within.call1((told,))?.extract::<bool>().is_ok_and(|goes_on| !goes_on) {
+        interruption.stop.store(true, Ordering::Relaxed);
     }
     Ok(())
 }

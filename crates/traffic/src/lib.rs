@@ -17,6 +17,7 @@ pub mod app;
 
 mod arrival;
 mod ends;
+mod expected;
 mod flows;
 mod list;
 mod pairs;
@@ -25,6 +26,7 @@ mod size;
 
 pub use arrival::{Arrival, Arrivals};
 pub use ends::Ends;
+pub use expected::Expected;
 pub use flows::{FlowStart, Flows, Traffic, TrafficError};
 pub use list::{Fault, FlowList, HostNames, ListError, ListedFlow, MAX_LISTED, Place, Rows};
 pub use pairs::{MAX_GENERATORS, PairsError, Pattern};

@@ -275,6 +275,11 @@ impl Flows {
         Some((start, before.range(..(start.time, start.id)).count() as u64))
     }
 
+    /// How many have a place: those that have not ended, and those whose connections are not torn down.
+    pub fn open(&self) -> usize {
+        self.all.len() - self.slots.free.len()
+    }
+
     /// Flows that still have connections.
     pub fn unfinished(&self) -> Vec<u32> {
         (0..self.all.len() as u32).filter(|&flow| !self.all[flow as usize].connections.is_empty()).collect()

@@ -64,7 +64,7 @@ pub use relay::plan::{Relay, RelayCost, RelayOpen, Relayed};
 pub use relay::{Crash, CrashKind};
 pub use roce::{Retransmission, Roce};
 pub use server::{Exchange, ServerCost, ServerCounters, ServerModel};
-pub use simulation::{Simulation, Stopped};
+pub use simulation::{Observe, Progress, Simulation, Stopped};
 pub use socket::{End, Socket, SocketEvent};
 pub use sockets::{Sockets, Troubles};
 pub use tcp::profile::{

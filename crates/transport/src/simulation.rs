@@ -40,12 +40,16 @@ mod filming;
 mod hosts;
 mod lossless;
 mod metering;
+mod observing;
 mod own;
 mod qcn;
 mod relays;
 mod sampling;
 mod servers;
 mod starting;
+
+use observing::Observer;
+pub use observing::{Observe, Progress};
 
 /// One run: a network, its hosts' connections, and the time.
 #[derive(Debug)]
@@ -73,6 +77,8 @@ pub struct Simulation {
     heard: Vec<(Socket, SocketEvent)>,
     /// The film that is being made.
     filming: Option<Box<Filming>>,
+    /// Who is told how far it is.
+    observer: Option<Box<Observer>>,
 }
 
 /// Why a run ended early.
@@ -143,6 +149,7 @@ impl Simulation {
             sampling: false,
             heard: Vec::new(),
             filming: None,
+            observer: None,
         };
         if let Some(watch) = watch {
             simulation.attach(watch);
@@ -180,10 +187,10 @@ impl Simulation {
             }
         }
         while let Some(look) = self.filming.as_ref().and_then(|filming| filming.due(end)) {
-            self.handle_events(look, application)?;
+            self.advance(look, application)?;
             self.look(look);
         }
-        self.handle_events(end, application)?;
+        self.advance(end, application)?;
         self.look(end);
         Ok(())
     }

@@ -134,6 +134,11 @@ impl Span {
         self.0 == 0
     }
 
+    /// This plus `other`, at most [`Span::MAX`].
+    pub const fn saturating_add(self, other: Span) -> Span {
+        Span(self.0.saturating_add(other.0))
+    }
+
     /// This minus `other`, or zero.
     pub const fn saturating_sub(self, other: Span) -> Span {
         Span(self.0.saturating_sub(other.0))

@@ -5,11 +5,22 @@ use crate::Place;
 #[test]
 fn check_counts_what_would_run() {
     let place = Place::new();
-    assert_eq!(place.ok(&["check", "tiny.toml"]), "ok: 2 policies × 2 sweep points × 3 repeats\n");
+    let out = place.ok(&["check", "tiny.toml"]);
+    let (extent, about) = out.split_once('\n').expect("two lines");
+    assert_eq!(extent, "ok: 2 policies × 2 sweep points × 3 repeats");
+    let parts = ["about ", " flows, ", " packet-hops, ", " of memory\n"];
+    assert!(parts.iter().all(|part| about.contains(part)) && about.starts_with(parts[0]), "{about}");
     let one = ["check", "tiny.toml", "--repeats", "1", "--set", "sweep.long=[0]"];
-    assert_eq!(place.ok(&one), "ok: 2 policies × 1 sweep point × 1 repeat\n");
-    let json: serde_json::Value =
+    assert!(place.ok(&one).starts_with("ok: 2 policies × 1 sweep point × 1 repeat\nabout "));
+    let mut json: serde_json::Value =
         serde_json::from_str(&place.ok(&["check", "tiny.toml", "--json", "--seed", "9"])).unwrap();
+    let estimate = json.as_object_mut().unwrap().remove("estimate").expect("an estimate");
+    assert!(
+        ["flows", "packet_hops", "processor_s", "wall_s", "run_bytes"]
+            .iter()
+            .all(|&key| estimate[key].as_f64() > Some(0.0))
+    );
+    assert_eq!(estimate["warning"], serde_json::Value::Null);
     let expected = serde_json::json!({"scenario": "tiny", "seed": 9, "repeats": 3, "policies": 2, "points": 2});
     assert_eq!(json, expected);
     assert!(!place.path("results").exists());

@@ -133,7 +133,8 @@ fn kernel_hosts_stand_beside_the_model() {
 fn a_quick_run_is_smaller_and_says_so() {
     let place = Place::new();
     place.write("tiny.toml", format!("{}\n[quick]\nrepeats = 1\nsweep = {{ long = [0] }}\n", crate::TINY));
-    assert_eq!(place.ok(&["check", "tiny.toml", "--quick"]), "ok: 2 policies × 1 sweep point × 1 repeat\n");
+    let out = place.ok(&["check", "tiny.toml", "--quick"]);
+    assert!(out.starts_with("ok: 2 policies × 1 sweep point × 1 repeat\n"), "{out}");
     let out = place.ok(&["run", "tiny.toml", "--quick", "--out", "quick"]);
     assert!(out.starts_with("tiny: 2 policies × 1 sweep point × 1 repeat, seed 1, quick\n"), "{out}");
     assert_eq!(place.manifest("quick")["quick"], true);
@@ -144,5 +145,5 @@ fn a_quick_run_is_smaller_and_says_so() {
     let shown = place.ok(&["show", "tiny.toml", "--quick"]);
     assert!(shown.contains("\nrepeats = 1\n") && !shown.contains("[quick]"), "{shown}");
     let out = place.ok(&["check", "tiny.toml", "--quick", "--repeats", "2"]);
-    assert_eq!(out, "ok: 2 policies × 1 sweep point × 2 repeats\n");
+    assert!(out.starts_with("ok: 2 policies × 1 sweep point × 2 repeats\n"), "{out}");
 }

@@ -2,12 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use headway_fabric::Graph;
+
 use crate::checker::Checker;
 use crate::schema::{GraphRecord, HostKind, HostsRecord, Place, ScenarioRecord, ShapeRecord};
 use headway_language::Name;
 
-/// A network has at most this many hosts, and four times as many cables.
+/// A network has at most this many hosts.
 const MAX_HOSTS: u128 = 1_000_000;
+
+/// And this many cables, of two directed links each.
+const MAX_CABLES: u128 = Graph::MAX_LINKS as u128 / 2;
 
 pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     let topology = &scenario.topology;
@@ -23,10 +28,10 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         return;
     }
     let extent = topology.shape.kind().extent();
-    if extent.hosts > MAX_HOSTS || extent.cables > 4 * MAX_HOSTS {
+    if extent.hosts > MAX_HOSTS || extent.cables > MAX_CABLES {
         let message =
             format!("this topology has {} hosts and {} cables between switches and hosts", extent.hosts, extent.cables);
-        let help = format!("the most is {MAX_HOSTS} hosts and {} cables", 4 * MAX_HOSTS);
+        let help = format!("the most is {MAX_HOSTS} hosts and {MAX_CABLES} cables");
         checker.problem(&["topology"], message, "too large", Some(&help));
         return;
     }

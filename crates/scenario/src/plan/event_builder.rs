@@ -10,6 +10,7 @@ use headway_units::Time;
 use super::error::PlanError;
 use super::messages::Connections;
 use super::network::{Hosts, Network};
+use super::offered::{Offered, Round};
 use super::traffic::{arrival, check_interface, check_lanes, check_paths, fewest_interfaces};
 use crate::schema::{self, EventBuilderRecord, PolicyRecord, Reported, ScenarioRecord, TransferRecord};
 
@@ -99,6 +100,31 @@ impl EventBuilding {
         let ends = [&self.readers, &self.builders];
         check_interface(&self.name, fewest_interfaces(ends, network), profile, policy, index)?;
         check_lanes(&self.name, ends, profile, network, &index.to_string())
+    }
+
+    /// What it is expected to send in a run: a fragment of each reader for every event, and what asks for them.
+    pub fn offers(&self, round: &Round<'_>) -> Vec<Offered<'_>> {
+        let (start, stop) = (self.app.start, self.app.stop);
+        let bytes = self.app.fragment.mean().get() as f64;
+        let takes = round(&self.readers, &self.builders, bytes);
+        let events = self.app.arrival.expected(stop.since(start), takes);
+        let readers = self.readers.len() as f64;
+        let offered = |sources, destinations, bytes| Offered {
+            traffic: self.index,
+            sources,
+            destinations,
+            flows: events * readers,
+            at_once: readers,
+            bytes: Some(bytes),
+            start,
+            stop,
+            waits: self.app.arrival.waits(),
+        };
+        let mut all = vec![offered(&self.readers[..], &self.builders[..], bytes)];
+        if let Transfer::Pull(credits) = &self.app.transfer {
+            all.push(offered(&self.builders, &self.readers, credits.request.get() as f64));
+        }
+        all
     }
 
     /// The numbers that its flows have.

@@ -15,6 +15,7 @@ mod messages;
 mod metering;
 mod models;
 mod network;
+mod offered;
 mod own;
 mod pacing;
 mod pooled;
@@ -35,6 +36,7 @@ pub(crate) use lossless::{fixed_thresholds, lossless_classes, lossless_prioritie
 pub use metering::MeteringPlan;
 pub use models::ModelPlan;
 pub use network::{Hosts, Network};
+pub use offered::{Offered, RunSize};
 pub use relay::RelayPlan;
 pub(crate) use relay::is_relayed;
 pub use traffic::FlowsPlan;

@@ -75,7 +75,9 @@ impl ModelPlan {
         }
         let connected = |flows: &&FlowsPlan| !kernels(flows.index) && datagrams[usize::from(flows.index)].is_none();
         for flows in traffic.flows.iter().filter(connected) {
-            flows.check_lanes(&profiles[usize::from(flows.index)], network, &policy.to_string())?;
+            let profile = &profiles[usize::from(flows.index)];
+            flows.check_lanes(profile, network, &policy.to_string())?;
+            flows.check_timeouts(profile, network, record, policy)?;
         }
         for tree in &traffic.trees {
             let profile = &profiles[usize::from(tree.index)];

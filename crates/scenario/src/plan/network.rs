@@ -192,6 +192,9 @@ fn share_buffers(topology: &TopologyRecord, graph: &mut Graph) -> Result<(), Pla
 /// Numbers the parts of the graph that nodes which forward hold together; a cable between other hosts is one of its own.
 fn parts(graph: &Graph) -> Vec<u32> {
     let mut parts = vec![u32::MAX; graph.links().len()];
+    // A node that forwards has its links in one part, so they are looked at once: once for each way in, a switch of n ports
+    // would have n² links to look at.
+    let mut entered = vec![false; graph.nodes().len()];
     let mut next = 0;
     for start in 0..parts.len() {
         if parts[start] != u32::MAX {
@@ -204,8 +207,8 @@ fn parts(graph: &Graph) -> Vec<u32> {
             }
             open.push(link.reverse());
             let to = graph.link(link).to;
-            if graph.node(to).forwards {
-                open.extend(graph.interfaces(to).iter().filter(|out| parts[out.index()] != next));
+            if graph.node(to).forwards && !std::mem::replace(&mut entered[to.index()], true) {
+                open.extend(graph.interfaces(to));
             }
         }
         next += 1;

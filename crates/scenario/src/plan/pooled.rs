@@ -37,6 +37,14 @@ pub(super) struct Pool {
     before: Span,
 }
 
+impl Pool {
+    /// The connections that so many messages between so many pairs of hosts have, at most.
+    pub fn connections(&self, pairs: u64, messages: f64) -> f64 {
+        let all = pairs as f64 * f64::from(self.per_pair);
+        if self.open == OpenAt::Start { all } else { all.min(messages) }
+    }
+}
+
 impl FlowsPlan {
     /// Its flows as messages on connections as `record` says, which are reported by `number`.
     ///

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use headway_fabric::NodeId;
 use headway_language::suggest_help;
-use headway_traffic::{FlowList, HostNames, ListError, ListedFlow};
+use headway_traffic::{Expected, FlowList, HostNames, ListError, ListedFlow};
 use headway_units::{Bytes, Span, Time};
 
 use super::error::PlanError;
@@ -45,6 +45,21 @@ impl Replay {
     pub fn pairs(&self) -> BTreeSet<(NodeId, NodeId)> {
         let host = |index: u32| self.hosts[index as usize];
         self.flows().iter().map(|flow| (host(flow.source), host(flow.destination))).collect()
+    }
+
+    /// Its flows, those with and those without an end, each with the time from the first to the last.
+    pub fn expected(&self) -> impl Iterator<Item = (Expected, (Time, Time))> {
+        let of = |endless: bool| {
+            let own: Vec<&ListedFlow> = self.flows().iter().filter(|flow| flow.size.is_none() == endless).collect();
+            let (first, last) = (own.first()?.time, own.last()?.time);
+            let together = own.chunk_by(|one, other| one.time == other.time).map(<[_]>::len).max().unwrap_or(0);
+            let bytes: u64 = own.iter().filter_map(|flow| flow.size).map(Bytes::get).fold(0, u64::saturating_add);
+            let mean = (bytes as f64 / own.len() as f64).max(1.0);
+            let bytes = if endless { None } else { Some(mean) };
+            let span = [first, last].map(|at| self.start.saturating_add(at));
+            Some((Expected { flows: own.len() as f64, at_once: together as f64, bytes }, (span[0], span[1])))
+        };
+        [false, true].into_iter().filter_map(of).collect::<Vec<_>>().into_iter()
     }
 
     /// Whether one of its flows has no end.

@@ -7,15 +7,16 @@ use std::sync::Arc;
 use headway_control::lanes::MAX_SUBFLOWS;
 use headway_engine::Streams;
 use headway_fabric::NodeId;
-use headway_traffic::{Arrival, Ends, Flows, Pattern, Shares, Size, Traffic};
+use headway_traffic::{Arrival, Ends, Expected, Flows, Pattern, Shares, Size, Traffic};
 use headway_transport::{AddressPairs, FlowStart, Multipath, Profile};
 use headway_units::{Span, Time};
 
 use super::error::PlanError;
 use super::network::{Hosts, Network};
+use super::offered::{Offered, Round};
 use super::pooled::Pool;
 use super::replay::Replay;
-use crate::schema::{ArrivalRecord, FlowsRecord, LoadRecord, Pairs, PolicyRecord, ScenarioRecord, SizeKind};
+use crate::schema::{ArrivalRecord, FlowsRecord, LoadRecord, Pairs, PolicyRecord, Protocol, ScenarioRecord, SizeKind};
 use headway_language::Ratio;
 
 /// One kind of traffic with the hosts it runs between.
@@ -143,9 +144,71 @@ impl FlowsPlan {
         check_interface(&self.name, self.fewest_interfaces, profile, policy, index)
     }
 
+    /// A time-out that is over before any acknowledgement can be there, however often it is doubled, sends all for ever.
+    pub(super) fn check_timeouts(
+        &self,
+        profile: &Profile,
+        network: &Network,
+        policy: &PolicyRecord,
+        index: usize,
+    ) -> Result<(), PlanError> {
+        let graph = &network.built.graph;
+        let nearest = |hosts: &Hosts| {
+            let links = hosts.iter().flat_map(|&host| graph.interfaces(host));
+            links.map(|&link| graph.link(link).wire.delay.min(graph.link(link.reverse()).wire.delay)).min()
+        };
+        let (Some(ours), Some(theirs)) = (nearest(&self.sources), nearest(&self.destinations)) else { return Ok(()) };
+        // hosts may be cabled to each other
+        let least = ours.max(theirs).saturating_mul(2);
+        let own = policy.traffic.get(&self.name);
+        if profile.max_rto >= least || matches!(own.unwrap_or(&policy.transport).protocol, Protocol::Roce(_)) {
+            return Ok(());
+        }
+        let message = format!(
+            "policy `{}` has no time-out above {}, and a round trip of traffic `{}` takes {least} at least",
+            policy.name, profile.max_rto, self.name
+        );
+        let index = index.to_string();
+        let at: &[&str] = if own.is_some() { &["traffic", &self.name] } else { &["transport"] };
+        let fault = PlanError::new(&[&["policy", &index], at, &["max-rto"]].concat(), message);
+        Err(fault
+            .help("everything would be sent again and again before it can be acknowledged: take a longer `max-rto`"))
+    }
+
     /// Lanes need a subflow left for long flows.
     pub(super) fn check_lanes(&self, profile: &Profile, network: &Network, policy: &str) -> Result<(), PlanError> {
         check_lanes(&self.name, [&self.sources, &self.destinations], profile, network, policy)
+    }
+
+    /// What it is expected to send in a run; `round` is how long so many bytes take from a source to a destination.
+    pub(super) fn offers(&self, round: &Round<'_>) -> Vec<Offered<'_>> {
+        let (sources, destinations) = (&self.sources[..], &self.destinations[..]);
+        let (index, waits) = (self.index, self.waits());
+        let offered = |Expected { flows, at_once, bytes }: Expected, (start, stop): (Time, Time)| Offered {
+            traffic: index,
+            sources,
+            destinations,
+            flows,
+            at_once,
+            bytes,
+            start,
+            stop,
+            waits,
+        };
+        let mut all = match &self.origin {
+            Origin::Drawn { traffic, ends } => {
+                let one = traffic.expected(*ends, Span::ZERO);
+                let takes = if waits { round(sources, destinations, one.bytes.unwrap_or(0.0)) } else { Span::ZERO };
+                vec![offered(traffic.expected(*ends, takes), (traffic.start, traffic.stop))]
+            }
+            Origin::Listed(replay) => replay.expected().map(|(expected, span)| offered(expected, span)).collect(),
+        };
+        if let (Some(pool), Some(first)) = (&self.pool, all.first()) {
+            let connections = pool.connections(self.pairs_before(), first.flows);
+            let expected = Expected { flows: connections, at_once: connections, bytes: Some(1.0) };
+            all.push(offered(expected, (first.start, first.stop)));
+        }
+        all
     }
 
     /// Its flows in one run.

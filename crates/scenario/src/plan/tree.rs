@@ -5,10 +5,11 @@ use std::path::Path;
 use headway_engine::Streams;
 use headway_traffic::app::{Level, Message, PartitionAggregate, Requests, TreeError, Way};
 use headway_transport::{FlowEnd, FlowStart, Profile};
-use headway_units::Time;
+use headway_units::{Span, Time};
 
 use super::error::PlanError;
 use super::network::{Hosts, Network};
+use super::offered::{Offered, Round};
 use super::traffic::{arrival, check_interface, check_lanes, check_paths, fewest_interfaces};
 use crate::schema::{PartitionAggregateRecord, PolicyRecord, ScenarioRecord};
 
@@ -99,6 +100,32 @@ impl Tree {
     /// The numbers that its flows have: requests, then answers and queries of each level.
     pub fn numbers(&self) -> std::ops::Range<u16> {
         self.first..self.first + 1 + 2 * (self.hosts.len() as u16 - 1)
+    }
+
+    /// What it is expected to send in a run: every host of a level is asked once for each request, and answers.
+    pub fn offers(&self, round: &Round<'_>) -> Vec<Offered<'_>> {
+        let (start, stop) = (self.app.start, self.app.stop);
+        let levels = || self.hosts.windows(2).zip(&self.app.levels);
+        let answers = || levels().map(|(pair, level)| (pair, level, level.answer.mean().get() as f64));
+        let takes = answers().map(|(pair, level, bytes)| round(&pair[1], &pair[0], bytes).saturating_add(level.work));
+        let takes = takes.fold(Span::ZERO, Span::saturating_add);
+        let requests = self.app.roots as f64 * self.app.arrival.expected(stop.since(start), takes);
+        let query = self.app.query.mean().get() as f64;
+        let messages = answers().flat_map(|(pair, level, bytes)| {
+            let (above, below) = (&pair[0][..], &pair[1][..]);
+            [(above, below, query), (below, above, bytes)].map(|(sources, destinations, bytes)| Offered {
+                traffic: self.index,
+                sources,
+                destinations,
+                flows: requests * level.hosts as f64,
+                at_once: level.hosts as f64,
+                bytes: Some(bytes),
+                start,
+                stop,
+                waits: self.app.arrival.waits(),
+            })
+        });
+        messages.collect()
     }
 
     /// Its requests in one run.

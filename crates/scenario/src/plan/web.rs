@@ -9,6 +9,7 @@ use headway_units::{Bytes, Span, Time};
 
 use super::error::PlanError;
 use super::network::{Hosts, Network};
+use super::offered::{Offered, Round};
 use super::traffic::{check_interface, check_paths, fewest_interfaces};
 use crate::schema::{HttpRecord, PolicyRecord, Protocol, ScenarioRecord};
 
@@ -106,6 +107,33 @@ impl Web {
         }
         let fewest = self.clients.iter().filter_map(|own| fewest_interfaces([own, &self.servers], network)).min();
         check_interface(name, fewest, profile, policy, index)
+    }
+
+    /// What it is expected to send in a run: each session asks for a page, gets it, and thinks.
+    pub fn offers(&self, round: &Round<'_>) -> Vec<Offered<'_>> {
+        let (start, stop) = (self.http.start, self.http.stop);
+        let page = (self.http.page.mean().get() + self.http.header.get()) as f64;
+        let groups = self.http.groups.iter().zip(&self.clients).flat_map(|(group, clients)| {
+            let sessions = group.clients as f64 * f64::from(group.concurrency);
+            let takes = round(&self.servers, clients, page).saturating_add(group.cost).saturating_add(self.http.think);
+            let each = stop.since(start).picos() as f64 / takes.picos().max(1) as f64;
+            let most = group.requests.map_or(f64::INFINITY, |most| most as f64 * group.clients as f64);
+            let flows = (sessions * each.max(1.0)).min(most);
+            let (clients, servers) = (&clients[..], &self.servers[..]);
+            let request = self.http.request.get() as f64;
+            [(clients, servers, request), (servers, clients, page)].map(|(sources, destinations, bytes)| Offered {
+                traffic: self.index,
+                sources,
+                destinations,
+                flows,
+                at_once: sessions.min(flows),
+                bytes: Some(bytes),
+                start,
+                stop,
+                waits: true,
+            })
+        });
+        groups.collect()
     }
 
     /// Names of a group of clients.

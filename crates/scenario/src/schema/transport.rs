@@ -4,7 +4,7 @@ use headway_units::{Bytes, Rate, Span};
 use serde_json::json;
 
 use super::protocol::Protocol;
-use crate::limits::LONGEST;
+use crate::limits::{FINEST, LONGEST};
 use headway_language::{Definitions, Field, Json, Limit, Node, OrOff, Parameters, Reader, Shown, Value, record, words};
 
 record! {
@@ -44,10 +44,10 @@ record! {
         #[range(Span::from_picos(1)..=LONGEST)]
         pub min_rto: Option<Span>,
         /// The retransmission timeout before a round trip is measured (RFC 6298).
-        #[range(Span::from_picos(1)..=LONGEST)]
+        #[range(FINEST..=LONGEST)]
         pub initial_rto: Option<Span>,
         /// The longest retransmission timeout.
-        #[range(Span::from_picos(1)..=LONGEST)]
+        #[range(FINEST..=LONGEST)]
         pub max_rto: Option<Span>,
         /// When a receiver acknowledges.
         pub delayed_ack: Option<DelayedAckRecord>,
@@ -99,10 +99,10 @@ record! {
         #[range(Span::from_picos(1)..=LONGEST)]
         pub min_rto: Option<Span>,
         /// The retransmission timeout before a round trip is measured; kernels know 1s alone.
-        #[range(Span::from_picos(1)..=LONGEST)]
+        #[range(FINEST..=LONGEST)]
         pub initial_rto: Option<Span>,
         /// The longest retransmission timeout; kernels know 120s alone.
-        #[range(Span::from_picos(1)..=LONGEST)]
+        #[range(FINEST..=LONGEST)]
         pub max_rto: Option<Span>,
         /// When a receiver acknowledges.
         pub delayed_ack: Option<DelayedAckRecord>,
