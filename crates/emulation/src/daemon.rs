@@ -254,6 +254,6 @@ idle = "never"
         std::fs::write(place.path().join("my.toml"), "side = \"client\"\n").unwrap();
         assert_eq!(told(plain, linux, place.path()).unwrap(), "side = \"client\"\n");
         std::fs::write(place.path().join("my.toml"), vec![b'#'; 1_000_001]).unwrap();
-        assert!(told(plain, linux, place.path()).unwrap_err().contains("more than a configuration"));
+        assert!(told(plain, linux, place.path()).unwrap_err().contains("it has more than 1MB"));
     }
 }

@@ -19,8 +19,8 @@ const OF_SCENARIOS: [&str; 3] = ["run", "check", "show"];
 const OWN: [&str; 6] = ["my.toml", "capture.pcap", "results/a", "results/b", "results/before", "results/after"];
 
 /// Words of a synopsis.
-const STANDS_FOR: [&str; 9] =
-    ["FILE", "DIR", "NAME", "SCENARIO", "POINT", "COMMAND", "DIR/scenario.toml", "fidelity/FILE.toml", "-"];
+const STANDS_FOR: [&str; 11] =
+    ["A", "B", "FILE", "DIR", "NAME", "SCENARIO", "POINT", "COMMAND", "DIR/scenario.toml", "fidelity/FILE.toml", "-"];
 
 /// One command of a page.
 #[derive(Debug, PartialEq)]
@@ -222,7 +222,7 @@ impl Bench {
 /// Takes what is about runs alone off the words of `run` and `check`.
 fn without_runs(arguments: &mut Vec<String>) {
     arguments.retain(|word| !["--run", "--verify", "--no-report", "--no-store"].contains(&word.as_str()));
-    for option in ["--out", "--shard", "--store"] {
+    for option in ["--out", "--shard", "--store", "--metric", "--traffic", "--by"] {
         if let Some(at) = arguments.iter().position(|word| word == option) {
             arguments.drain(at..=at + 1);
         }
