@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use headway_experiment::{Destination, Finished, Interruption, Live, Look, Opened, Planned, Request, RunError};
 use pyo3::exceptions::PyValueError;
@@ -18,8 +18,8 @@ use crate::source::Source;
 /// The time between two looks at signals.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The time between two looks at the runs under way.
-const WITHIN: Duration = Duration::from_millis(500);
+/// So many looks without news are half a second, after which `within` is told of the runs under way.
+const WITHIN: u32 = 10;
 
 /// Runs `source` into `path`, which is new (`"new"`), a parent of it (`"numbered"`) or that of an interrupted run
 /// (`"resume"`). Gives the folder, and why there is no report if one was wanted.
@@ -93,7 +93,7 @@ fn watched(
     live: &Live,
 ) -> PyResult<Result<Finished, RunError>> {
     let within = progress.map(|progress| progress.getattr_opt("within")).transpose()?.flatten();
-    let mut looked = Instant::now();
+    let mut silent = 0;
     let interruption = Interruption::default();
     let (kernels, own) = (opened.has_kernels(), opened.has_own());
     let (sender, mut receiver) = mpsc::channel();
@@ -112,10 +112,9 @@ fn watched(
             let told = match news {
                 // Of several runs that ended meanwhile the last says all.
                 Ok(counts) => tell(progress, receiver.try_iter().last().unwrap_or(counts), &interruption),
-                Err(RecvTimeoutError::Timeout) if looked.elapsed() < WITHIN => Ok(()),
                 Err(RecvTimeoutError::Timeout) => {
-                    looked = Instant::now();
-                    tell_within(within.as_ref(), &live.look(), &interruption)
+                    silent = (silent + 1) % WITHIN;
+                    if silent == 0 { tell_within(within.as_ref(), &live.look(), &interruption) } else { Ok(()) }
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             };
