@@ -7,7 +7,7 @@ use std::path::Path;
 use headway_experiment::{Destination, Experiment, Interruption, Planned, Request, Source};
 use headway_results::{FlowRecord, Folder};
 use headway_scenario::Document;
-use headway_units::Span;
+use headway_units::{Span, Time};
 
 const SMALL: &str = include_str!("../../scenario/tests/small.toml");
 
@@ -43,7 +43,7 @@ fn problem(text: &str, folder: &Path) -> String {
 /// What says of a flow how it went.
 fn course(flow: &FlowRecord) -> (u64, &str, &str, Option<u64>, Option<u64>, u32, u32) {
     let FlowRecord { source, destination, bytes, retransmissions, timeouts, .. } = flow;
-    (flow.start.picos(), source, destination, *bytes, flow.end.map(|end| end.picos()), *retransmissions, *timeouts)
+    (flow.start.picos(), source, destination, *bytes, flow.end.map(Time::picos), *retransmissions, *timeouts)
 }
 
 /// On one path nothing but the list decides: a run's own flows, replayed, end when they ended.
