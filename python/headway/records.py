@@ -2045,9 +2045,9 @@ class TcpTransport(Record):
     min_rto : Time | Swept
         The shortest retransmission timeout. (1ps to 3600s)
     initial_rto : Time | Swept
-        The retransmission timeout before a round trip is measured (RFC 6298). (1ps to 3600s)
+        The retransmission timeout before a round trip is measured (RFC 6298). (1us to 3600s)
     max_rto : Time | Swept
-        The longest retransmission timeout. (1ps to 3600s)
+        The longest retransmission timeout. (1us to 3600s)
     delayed_ack : DelayedAck
         When a receiver acknowledges.
     limited_transmit : bool | Swept
@@ -2164,9 +2164,9 @@ class MptcpTransport(Record):
     min_rto : Time | Swept
         The shortest retransmission timeout. (1ps to 3600s)
     initial_rto : Time | Swept
-        The retransmission timeout before a round trip is measured (RFC 6298). (1ps to 3600s)
+        The retransmission timeout before a round trip is measured (RFC 6298). (1us to 3600s)
     max_rto : Time | Swept
-        The longest retransmission timeout. (1ps to 3600s)
+        The longest retransmission timeout. (1us to 3600s)
     delayed_ack : DelayedAck
         When a receiver acknowledges.
     limited_transmit : bool | Swept
@@ -2307,9 +2307,9 @@ class RoceTransport(Record):
     min_rto : Time | Swept
         The shortest retransmission timeout. (1ps to 3600s)
     initial_rto : Time | Swept
-        The retransmission timeout before a round trip is measured (RFC 6298). (1ps to 3600s)
+        The retransmission timeout before a round trip is measured (RFC 6298). (1us to 3600s)
     max_rto : Time | Swept
-        The longest retransmission timeout. (1ps to 3600s)
+        The longest retransmission timeout. (1us to 3600s)
     delayed_ack : DelayedAck
         When a receiver acknowledges.
     limited_transmit : bool | Swept

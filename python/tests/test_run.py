@@ -294,3 +294,16 @@ def test_a_changed_byte_of_a_table_is_an_error_or_other_numbers(result: Result, 
     except ResultsError:
         rows = result.flows.num_rows
     assert rows == result.flows.num_rows
+
+
+def test_a_meter_tells_how_far_runs_are(capfd: pytest.CaptureFixture[str]) -> None:
+    look = {"runs": 1, "passed": 0.25, "now_s": 2.5, "end_s": 10.0, "flows": 1200, "packet_hops": 5e6}
+    meter = Meter()
+    meter._told -= 20  # the last line is long ago
+    meter(0, 1)
+    capfd.readouterr()
+    meter._told -= 20
+    meter.within(look)
+    line = capfd.readouterr().err
+    assert line.startswith("0 of 1 runs, 0 s, about 0 s left, at 2.5 of 10 s, 1200 flows, ")
+    assert line.endswith(" M hops/s\n")
