@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from headway._result import Result
 
 _BUNDLED: dict[str, str] = dict(_native.bundled())
+
+#: A scenario has at most so many bytes of text, as the command's.
+_LARGEST = 4_000_000
 
 
 class _Changes(NamedTuple):
@@ -553,6 +557,12 @@ def load(scenario: str | os.PathLike[str]) -> Scenario:
     if path.is_dir():
         path = path / "scenario.toml"
     try:
+        about = path.stat()
+        # A device or a pipe may never end, and what is too large is not read either.
+        if not stat.S_ISREG(about.st_mode):
+            raise ScenarioError(f"cannot read {path}: it is not a regular file")
+        if about.st_size > _LARGEST:
+            raise ScenarioError(f"{path} is too large: a scenario has at most {_LARGEST // 1_000_000} MB of text")
         text = path.read_bytes().decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return _load_bundled(os.fspath(scenario))

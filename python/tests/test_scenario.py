@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import pickle
 from datetime import timedelta
 from pathlib import Path
@@ -41,6 +42,19 @@ def test_what_is_not_there_is_an_error_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "latin.toml").write_bytes(b'name = "a"\nabout = "caf\xe9"\n')
     with pytest.raises(ScenarioError, match="line 2 is not UTF-8"):
         headway.load(tmp_path / "latin.toml")
+
+
+def test_what_is_no_file_or_too_large_is_refused_unread(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises(ScenarioError, match="it is not a regular file"):
+            headway.load(path)
+    huge = tmp_path / "huge.toml"
+    with huge.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ScenarioError, match="at most 4 MB"):
+        headway.load(huge)
 
 
 def test_an_error_has_the_place_of_each_problem() -> None:
