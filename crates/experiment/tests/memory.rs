@@ -84,8 +84,8 @@ fn measured(text: &str) -> Measured {
 
 #[test]
 fn memory_is_linear_in_the_ports_of_a_switch() {
-    let _alone = alone();
     type Shape = fn(usize) -> String;
+    let _alone = alone();
     let dumbbell: Shape = |n| format!("kind = \"dumbbell\"\nleft = {n}\nright = 1\nbottleneck = {{}}");
     let leaves: Shape = |n| format!("kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts-per-leaf = {}", n / 2);
     for (name, shape, more) in [
