@@ -46,7 +46,8 @@ pub struct FlowEnd {
     pub delivered: u64,
     /// Completion time on the idle network; see [`Simulation::ideal`](crate::Simulation::ideal).
     pub ideal: Option<Span>,
-    /// Segments retransmitted, until its connections were closed: also after its last byte had been delivered.
+    /// Segments retransmitted, SYN and FIN among them, until its connections were closed: also after its last byte had been
+    /// delivered.
     pub retransmissions: u32,
     /// Retransmission time-outs, of SYN included.
     pub timeouts: u32,
