@@ -19,6 +19,7 @@ fn without_run(args: &CheckArgs) -> Result<(), Failure> {
     let repeats = args.how.repeats.unwrap_or(scenario.record.repeats);
     let (document, _) = scenario.with(seed, repeats)?;
     let experiment = Experiment::new(&document, &source.folder)?;
+    warn_of_phases(&experiment);
     if !args.how.json {
         return terminal::data(&format!("ok: {}\n", experiment.extent(repeats)));
     }
@@ -31,6 +32,21 @@ fn without_run(args: &CheckArgs) -> Result<(), Failure> {
         "points": extent.points,
     });
     terminal::data(&format!("{json}\n"))
+}
+
+/// Says so if flows run in step and nothing is random.
+fn warn_of_phases(experiment: &Experiment) {
+    let names = experiment.in_step();
+    if names.is_empty() {
+        return;
+    }
+    let flows: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    terminal::warn(&format!(
+        "flows of {} run in step and nothing is random: phases of microseconds may decide who loses packets\n\
+         help: `random-processing = \"100us\"` in [hosts] (about what a packet takes at the bottleneck), random arrivals, or \
+         `jitter` of periodic ones",
+        flows.join(", ")
+    ));
 }
 
 fn with_run(args: &CheckArgs) -> Result<(), Failure> {

@@ -15,6 +15,7 @@ mod models;
 mod network;
 mod own;
 mod pacing;
+mod phases;
 mod profile;
 mod qcn;
 mod relay;
@@ -31,6 +32,7 @@ pub(crate) use lossless::{fixed_thresholds, lossless_classes, lossless_prioritie
 pub use metering::MeteringPlan;
 pub use models::ModelPlan;
 pub use network::{Hosts, Network};
+pub use phases::in_step;
 pub use relay::RelayPlan;
 pub(crate) use relay::is_relayed;
 pub use traffic::FlowsPlan;

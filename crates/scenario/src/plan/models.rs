@@ -15,6 +15,7 @@ use super::relay::RelayPlan;
 use super::traffics::TrafficPlan;
 use super::{failures, host, lossless, measure, own, pacing, profile, qcn, relay, roce};
 use crate::schema::ScenarioRecord;
+use headway_units::Span;
 
 /// How modelled hosts are run under one policy.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub struct ModelPlan {
     pub crashes: Vec<Crash>,
     /// Hosts that take time.
     pub hosts: Vec<(NodeId, HostModel)>,
+    /// Hosts each of whose packets takes a random time before it is on the line, and the longest.
+    pub processing: Vec<(NodeId, Span)>,
     /// Hosts that serve.
     pub servers: Vec<(NodeId, ServerModel)>,
     /// Hosts with cards that pace.
@@ -92,7 +95,21 @@ impl ModelPlan {
         let crashes = crashes.into_iter().filter(ours).collect();
         let roce = roce::build(scenario, (record, policy), network, lossless.as_ref())?;
         let (hosts, servers) = (host::models(scenario, network)?, host::servers(scenario, network));
-        Ok(ModelPlan { profiles, roce, relays, crashes, hosts, servers, cards, lossless, qcn, metering, measure })
+        let processing = host::processing(scenario, record, network)?;
+        Ok(ModelPlan {
+            profiles,
+            roce,
+            relays,
+            crashes,
+            hosts,
+            processing,
+            servers,
+            cards,
+            lossless,
+            qcn,
+            metering,
+            measure,
+        })
     }
 
     /// The congestion controls and judges of the program that it has, in words, in order.
