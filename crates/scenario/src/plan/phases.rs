@@ -2,6 +2,8 @@
 //! drop-tail port (Floyd and Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, Internetworking: Research
 //! and Experience 3(3), 1992). A scenario like that has one answer, whatever its repeats, and that may be no common one.
 
+use std::collections::BTreeSet;
+
 use headway_fabric::QueueSpec;
 
 use super::Network;
@@ -12,12 +14,18 @@ use crate::size::SizeKind;
 /// are modelled, and some port drops what its queue cannot take.
 pub fn in_step<'s>(scenario: &'s ScenarioRecord, network: &Network) -> Option<Vec<&'s str>> {
     let graph = &network.built.graph;
-    let wires = || graph.links().iter().map(|link| &link.wire);
+    let own: BTreeSet<usize> = graph.hosts().flat_map(|host| graph.interfaces(host)).map(|link| link.index()).collect();
+    // of switches: in a host's own port its flows wait for each other
+    let wires = || {
+        let ports = graph.links().iter().enumerate().filter(|(index, _)| !own.contains(index));
+        ports.map(|(_, link)| &link.wire)
+    };
     let is_drop_tail = |queue: &QueueSpec| matches!(queue, QueueSpec::DropTail { limit: Some(_), .. });
     let groups = || scenario.hosts.iter().map(|(_, group)| group);
     let modelled = scenario.host_kind == HostKind::Modelled
         && groups().all(|group| group.kind.unwrap_or(scenario.host_kind) == HostKind::Modelled);
-    let random = wires().any(|wire| wire.loss > 0.0 || !is_drop_tail(&wire.queue) && wire.queue.limit().is_some())
+    let random = graph.links().iter().any(|link| link.wire.loss > 0.0)
+        || wires().any(|wire| !is_drop_tail(&wire.queue) && wire.queue.limit().is_some())
         || groups().any(|group| group.random_processing.is_some());
     if !modelled || random || !wires().any(|wire| is_drop_tail(&wire.queue)) {
         return None;
