@@ -525,6 +525,11 @@ impl Connection {
         }
     }
 
+    /// Whether the program has written everything into the subflows' queues and the connection's own (Linux' MPTCP).
+    pub fn is_written(&self) -> bool {
+        self.queued.as_ref().is_some_and(|queued| queued.is_written(self.total))
+    }
+
     /// What is acknowledged, and what the application has written beyond that.
     fn progress(&self, profile: &Profile) -> Progress {
         let written = match (&self.writer, profile.send_buffer) {
