@@ -26,7 +26,7 @@ class Estimate:
     value : float or None
         In s, bit/s, or without a unit; None if it fell among unfinished flows.
     low, high : float or None
-        The ends of its 95 % interval; None with one repeat.
+        The ends of its 95 % interval; None with one repeat, and where all repeats gave the same.
     repeats : int
         Repeats that gave a value.
     """

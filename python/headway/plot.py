@@ -211,6 +211,8 @@ def _draw_line(
     """Draw the points of a policy with their intervals: a line with a band, or bars if there is no sweep."""
     ys = np.asarray([place.value for place in places]) / scale
     low, high = (np.asarray([getattr(place, end) for place in places]) / scale for end in ("low", "high"))
+    # Repeats that agree have no interval: the band has no width there, and no gap.
+    low, high = (np.where(np.isnan(end), ys, end) for end in (low, high))
     style = _style(index)
     if alone:
         error = np.nan_to_num(np.vstack([ys - low, high - ys]))
@@ -278,6 +280,7 @@ def _published(result: Result, metric: str, traffic: str) -> Iterable[tuple[str,
     for claim in result.claims:
         table = tables.get(claim.text, {})
         sides = table.get("less") or table.get("greater") or [table.get("near") or table.get("between") or {}]
+        sides = [side for side in sides if isinstance(side, dict)]  # the other one is a value
         for case in claim.cases:
             printed = case.published or claim.published
             point = dict(part.split(" = ", 1) for part in case.point.split(", ") if " = " in part)

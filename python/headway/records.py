@@ -53,6 +53,7 @@ __all__ = [
     "CodelQueue",
     "CommandTraffic",
     "Control",
+    "Datagrams",
     "Dcqcn",
     "DeadlineJudge",
     "DelayedAck",
@@ -111,6 +112,7 @@ __all__ = [
     "PeriodicArrival",
     "PoissonArrival",
     "Policy",
+    "Pool",
     "PullTransfer",
     "PushTransfer",
     "Qcn",
@@ -119,6 +121,7 @@ __all__ = [
     "RedQueue",
     "RelayCost",
     "RelayPolicy",
+    "ReplayTraffic",
     "Replicate",
     "Return",
     "RoceTransport",
@@ -1272,6 +1275,10 @@ class FlowsTraffic(Record):
     short : Amount | Swept
         Flows of at most this size are reported apart, as ``NAME/short``, and all others as
         ``NAME/long``. (at least 1B)
+    connections : Pool
+        Flows are messages on connections that stay open; each has one of its own when left out.
+    datagrams : Datagrams
+        Flows are datagrams at a constant rate, whatever the policy's transport is.
     """
 
     _kind: ClassVar[str | None] = "flows"
@@ -1279,6 +1286,8 @@ class FlowsTraffic(Record):
     _nested: ClassVar[Mapping[str, tuple[str, bool]]] = {
         "size": ("size-kind", False),
         "arrival": ("arrival", False),
+        "connections": ("pool", False),
+        "datagrams": ("datagrams", False),
     }
 
     name: str
@@ -1297,6 +1306,62 @@ class FlowsTraffic(Record):
     stop: Time | Swept | None = None
     deadline: Time | Swept | None = None
     short: Amount | Swept | None = None
+    connections: Pool | None = None
+    datagrams: Datagrams | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, ("only",))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayTraffic(Record):
+    """Flows of a list.
+
+    Parameters
+    ----------
+    name : str
+        The name of the traffic, by which its flows are reported.
+    only : Sequence[Literal["modelled", "linux", "namespaces"] | Swept]
+        The kinds of hosts that it is for: hosts of other kinds leave it out. All when left out.
+    priority : int | Swept
+        The priority of its frames, in both directions. (at most 7) Default: ``0``.
+    file : str
+        The list, relative to the scenario's folder: CSV, Parquet, or a connection matrix of htsim.
+    hosts : str
+        The group whose hosts the list means; all hosts of the topology when left out.
+    select : Mapping[str, Scalar]
+        Only rows that have these values, by column.
+    start : Time | Swept
+        The time at which the list's time begins. Default: ``"0s"``.
+    stop : Time | Swept
+        Flows that would start from this time on are left out; ``duration`` when left out.
+    deadline : Time | Swept
+        How long after its start each flow should be complete, for congestion controls that know
+        deadlines (D2TCP). (more than 0)
+    short : Amount | Swept
+        Flows of at most this size are reported apart, as ``NAME/short``, and all others as
+        ``NAME/long``. (at least 1B)
+    connections : Pool
+        Flows are messages on connections that stay open; each has one of its own when left out.
+    """
+
+    _kind: ClassVar[str | None] = "replay"
+
+    _nested: ClassVar[Mapping[str, tuple[str, bool]]] = {
+        "connections": ("pool", False),
+    }
+
+    name: str
+    only: Sequence[Literal["modelled", "linux", "namespaces"] | Swept] | None = None
+    priority: int | Swept | None = None
+    file: str
+    hosts: str | None = None
+    select: Mapping[str, Scalar] | None = None
+    start: Time | Swept | None = None
+    stop: Time | Swept | None = None
+    deadline: Time | Swept | None = None
+    short: Amount | Swept | None = None
+    connections: Pool | None = None
 
     def __post_init__(self) -> None:
         freeze(self, ("only",))
@@ -1721,6 +1786,44 @@ class ClosedLoopArrival(Record):
     _kind: ClassVar[str | None] = "closed-loop"
 
     think: Time | Swept | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool(Record):
+    """Connections that stay open, and carry flows as messages, one at a time each.
+
+    Parameters
+    ----------
+    per_pair : int | Swept
+        Connections between a source and a destination, at most. (1 to 1000) Default: ``1``.
+    open : Literal["start", "first-use"] | Swept
+        When they are opened. Default: ``"start"``.
+    request : Amount | Swept
+        What it takes the destination to ask the source for a flow; nobody asks when left out. (1B
+        to 1GB)
+    """
+
+    per_pair: int | Swept | None = None
+    open: Literal["start", "first-use"] | Swept | None = None
+    request: Amount | Swept | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Datagrams(Record):
+    """Flows are datagrams at a constant rate (UDP): nothing is acknowledged, repaired or slowed down.
+
+    Parameters
+    ----------
+    rate : Rate | Swept
+        Bits of frames per second, headers and checksum included, while a flow has something to
+        send. (more than 0)
+    payload : Amount | Swept
+        Data of each datagram; the last one of a flow may have less. (1B to 65.489KB) Default:
+        ``"1.472KB"``.
+    """
+
+    rate: Rate | Swept
+    payload: Amount | Swept | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3274,10 +3377,10 @@ class Claim(Record):
     at : Mapping[str, Scalar | Sequence[Scalar]]
         The sweep points it is about: names of the sweep with a value, a list or a range; all when
         left out.
-    less : Sequence[Operand]
-        The first is less than the second (times ``by``).
-    greater : Sequence[Operand]
-        The first is greater than the second (times ``by``).
+    less : Sequence[Operand | Scalar]
+        The first is less than the second (times ``by``), or than a value.
+    greater : Sequence[Operand | Scalar]
+        The first is greater than the second (times ``by``), or than a value.
     by : float | Swept
         Multiplies the second operand of ``less`` or ``greater``. (more than 0) Default: ``1.0``.
     between : Between
@@ -3300,8 +3403,8 @@ class Claim(Record):
 
     text: str
     at: Mapping[str, Scalar | Sequence[Scalar]] | None = None
-    less: Sequence[Operand] | None = None
-    greater: Sequence[Operand] | None = None
+    less: Sequence[Operand | Scalar] | None = None
+    greater: Sequence[Operand | Scalar] | None = None
     by: float | Swept | None = None
     between: Between | None = None
     near: Near | None = None
@@ -3674,7 +3777,7 @@ class Scenario(Record):
         A folder, relative to the scenario's, that kernel hosts see as ``/files``.
     hosts : Mapping[str, Hosts]
         Groups of hosts by name; hosts without a group take part in "any host" alone.
-    traffic : Sequence[FlowsTraffic | CommandTraffic | PartitionAggregateTraffic | EventBuilderTraffic | HttpTraffic | str]
+    traffic : Sequence[FlowsTraffic | ReplayTraffic | CommandTraffic | PartitionAggregateTraffic | EventBuilderTraffic | HttpTraffic | str]
         What is sent.
     failure : Sequence[Failure]
         What goes down, and when. Default: ``[]``.
@@ -3717,7 +3820,7 @@ class Scenario(Record):
     kernel: str | None = None
     files: str | None = None
     hosts: Mapping[str, Hosts] | None = None
-    traffic: Sequence[FlowsTraffic | CommandTraffic | PartitionAggregateTraffic | EventBuilderTraffic | HttpTraffic | str]
+    traffic: Sequence[FlowsTraffic | ReplayTraffic | CommandTraffic | PartitionAggregateTraffic | EventBuilderTraffic | HttpTraffic | str]
     failure: Sequence[Failure] | None = None
     policy: Sequence[Policy]
     sweep: Mapping[str, Scalar | Sequence[Scalar]] | None = None
@@ -3741,9 +3844,11 @@ _DEFINITIONS: Mapping[str, Mapping[str | None, type[Record]]] = {
     "host-model": {None: HostModel},
     "server": {None: Server},
     "linux-hosts": {None: LinuxHosts},
-    "traffic": {"flows": FlowsTraffic, "command": CommandTraffic, "partition-aggregate": PartitionAggregateTraffic, "event-builder": EventBuilderTraffic, "http": HttpTraffic, None: FlowsTraffic},
+    "traffic": {"flows": FlowsTraffic, "replay": ReplayTraffic, "command": CommandTraffic, "partition-aggregate": PartitionAggregateTraffic, "event-builder": EventBuilderTraffic, "http": HttpTraffic, None: FlowsTraffic},
     "size-kind": {"fixed": FixedSize, "unlimited": UnlimitedSize, "uniform": UniformSize, "exponential": ExponentialSize, "pareto": ParetoSize, "cdf": CdfSize, "shared": SharedSize},
     "arrival": {"once": OnceArrival, "poisson": PoissonArrival, "periodic": PeriodicArrival, "load": LoadArrival, "closed-loop": ClosedLoopArrival},
+    "pool": {None: Pool},
+    "datagrams": {None: Datagrams},
     "level": {None: Level},
     "transfer": {"push": PushTransfer, "pull": PullTransfer},
     "http-clients": {None: HttpClients},

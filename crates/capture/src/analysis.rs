@@ -135,6 +135,26 @@ impl Gaps {
     }
 }
 
+/// The hosts that are at one end of every flow.
+#[derive(Debug, Clone, Copy, Default)]
+struct Hub(Option<[Option<Address>; 2]>);
+
+impl Hub {
+    fn add(&mut self, flow: &Flow) {
+        let ends = [flow.source, flow.destination];
+        let left = self.0.unwrap_or(ends.map(Some)).map(|host| host.filter(|host| ends.contains(host)));
+        self.0 = Some(left);
+    }
+
+    /// The one host, if it has several others.
+    fn only(self) -> Option<Address> {
+        match self.0? {
+            [Some(host), None] | [None, Some(host)] => Some(host),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 struct Roles {
     sends: u16,
@@ -154,6 +174,7 @@ pub struct Analysis<'a> {
     flows: [[FlowGroup; 3]; 4],
     hosts: HashMap<Address, Roles, foldhash::fast::RandomState>,
     hosts_left_out: bool,
+    hub: Hub,
     now: u64,
     begin: Option<u64>,
     last: u64,
@@ -180,6 +201,7 @@ impl<'a> Analysis<'a> {
             flows: Default::default(),
             hosts: HashMap::default(),
             hosts_left_out: false,
+            hub: Hub::default(),
             now: 0,
             begin: None,
             last: 0,
@@ -207,6 +229,7 @@ impl<'a> Analysis<'a> {
         match parse(packet) {
             Content::Tcp(segment) => {
                 count.tcp += 1;
+                count.tunnelled += u64::from(segment.tunnels > 0);
                 let before = self.tracker.opened();
                 self.tracker.segment(self.now, &segment, &mut self.events);
                 if segment.has(SYN) && self.tracker.opened() > before {
@@ -222,6 +245,7 @@ impl<'a> Analysis<'a> {
             Content::NotIp => count.not_ip += 1,
             Content::Cut => count.cut += 1,
             Content::Malformed => count.malformed += 1,
+            Content::TooDeep => count.too_deep += 1,
             Content::UnknownLink(number) => {
                 count.unknown_link += 1;
                 count.unknown_link_type = Some(number);
@@ -381,6 +405,7 @@ impl<'a> Analysis<'a> {
     }
 
     fn count(&mut self, flow: &Flow) {
+        self.hub.add(flow);
         let class = self.class(flow) as usize;
         let heading = match self.options.host {
             Some(host) if host == flow.destination => Heading::To,
@@ -402,6 +427,9 @@ impl<'a> Analysis<'a> {
             let known = if sends { &mut roles.sends } else { &mut roles.receives };
             if *known & role == 0 {
                 *known |= role;
+                if !sends {
+                    group.receiver = Some(address);
+                }
                 *(if sends { &mut group.senders } else { &mut group.receivers }) += 1;
             }
         }
@@ -448,6 +476,8 @@ impl<'a> Analysis<'a> {
             bursts: self.incast.bursts,
             handshakes: self.handshakes,
             rtt: self.tracker.rtt,
+            rtt_unresolved: self.tracker.rtt_unresolved,
+            hub: self.hub.only(),
             series: self.series,
             options: self.options,
         }

@@ -29,11 +29,11 @@ pub enum Link {
     /// Its second version (SLL2).
     Cooked2,
     /// Something that is not read, by its number.
-    Unknown(u16),
+    Unknown(u32),
 }
 
 impl Link {
-    fn new(number: u16) -> Link {
+    fn new(number: u32) -> Link {
         match number {
             1 => Link::Ethernet,
             // Two numbers that systems had for themselves, the registered one, and those for IPv4 and IPv6 alone.

@@ -7,6 +7,7 @@ use headway_units::{Bytes, Rate, Span};
 use crate::analysis::{FlowGroup, Report};
 use crate::flow::{Class, Heading};
 use crate::histogram::Histogram;
+use crate::packet::Address;
 
 /// Hosts of the scenario, at most: what one can wait for.
 const MAX_HOSTS: u64 = 64;
@@ -45,7 +46,8 @@ struct Traffic<'a> {
 impl TrafficSection {
     /// Of `report`, or `None` if it has no flow (to or from the chosen host, if one was).
     pub fn new(report: &Report) -> Option<TrafficSection> {
-        let mut traffics = Vec::new();
+        let mut traffics: Vec<Traffic<'_>> = Vec::new();
+        let receiver = receiver(report);
         let mut add = |heading: Heading, prefix: &str, from, to| {
             for class in Class::ALL {
                 let group = report.group(class, heading);
@@ -53,6 +55,9 @@ impl TrafficSection {
                 // From the host to an incast somewhere else, it is but one of the senders.
                 let incast = class == Class::Burst && heading != Heading::From && windows.count() > 0;
                 let from = if incast && from == to { "burst-sender" } else { from };
+                // Many to one stays so: with several receivers there would be no queue where it was.
+                let single = receiver.is_some() && many_to_one(group) == receiver;
+                let to = if heading == Heading::Other && single { "receiver" } else { to };
                 if group.sizes.count() > 0 {
                     let name = format!("{prefix}{}", class.name());
                     traffics.push(Traffic { name, from, to, group, class, bursts: incast.then_some(windows) });
@@ -76,7 +81,14 @@ impl TrafficSection {
             let senders = degree(&report.bursts[Heading::To as usize]);
             groups.extend([("host", 1), ("peer", peers.min(MAX_HOSTS).max(senders.min(10_000)))]);
         } else {
-            groups.push(("host", hosts));
+            let uses = |name: &str| traffics.iter().any(|traffic| traffic.from == name || traffic.to == name);
+            let single = uses("receiver");
+            if uses("host") {
+                groups.push(("host", hosts - u64::from(single)));
+            }
+            if single {
+                groups.push(("receiver", 1));
+            }
             if let Some(windows) = traffics.iter().find_map(|traffic| traffic.bursts) {
                 groups.push(("burst-sender", degree(windows).clamp(1, 10_000)));
             }
@@ -91,6 +103,8 @@ impl TrafficSection {
             let sources = match traffic.from {
                 "peer" => groups[1].1,
                 "host" if report.options.host.is_some() => 1,
+                // The load of the receiver is that of the capture.
+                "host" if traffic.to == "receiver" => hosts - 1,
                 _ => report.hosts,
             };
             write_traffic(&mut text, report, traffic, sources);
@@ -127,6 +141,9 @@ fn section_head(report: &Report) -> String {
         Some(_) => "# The load to and from the host is that of the capture; change `mean` with the number of peers.\n",
         None => "# The load of each host is that of the capture, however many there are.\n",
     });
+    if let Some(receiver) = receiver(report).filter(|_| report.options.host.is_none()) {
+        let _ = writeln!(text, "# Many send to one, {receiver}: the host group `receiver`.");
+    }
     if let Some(starts) = report.starts {
         let _ = writeln!(
             text,
@@ -136,6 +153,18 @@ fn section_head(report: &Report) -> String {
         );
     }
     text
+}
+
+/// The receiver of `group`, if it is one, of several senders.
+fn many_to_one(group: &FlowGroup) -> Option<Address> {
+    group.receiver.filter(|_| group.receivers == 1 && group.senders > 1)
+}
+
+/// The host that alone receives the flows of a class from several, without a chosen host; of the class of most data.
+fn receiver(report: &Report) -> Option<Address> {
+    let groups = Class::ALL.into_iter().map(|class| report.group(class, Heading::Other));
+    let single = groups.filter_map(|group| Some((group.sizes.sum(), many_to_one(group)?)));
+    single.max_by_key(|(bytes, _)| *bytes).map(|(_, receiver)| receiver)
 }
 
 /// Hosts that the chosen one talks to, at least.

@@ -13,7 +13,7 @@ use crate::track::{Begin, Side};
 pub struct ConnectionTable(ParquetFile);
 
 /// Columns of a side: what it sent.
-fn side_columns(of: &str) -> [Column; 12] {
+fn side_columns(of: &str) -> [Column; 14] {
     let name = |what: &str| format!("{of}_{what}");
     [
         Column::u64(&name("bytes")),
@@ -28,6 +28,8 @@ fn side_columns(of: &str) -> [Column; 12] {
         Column::maybe_u64(&name("rtt_min_ns")),
         Column::maybe_u64(&name("rtt_mean_ns")),
         Column::maybe_u64(&name("incast_degree")),
+        Column::u32(&name("syn_retransmissions")),
+        Column::u32(&name("fin_retransmissions")),
     ]
 }
 
@@ -90,6 +92,8 @@ impl ConnectionTable {
                 row.maybe_u64((side.rtt_count > 0).then_some(side.rtt_least));
                 row.maybe_u64(side.rtt_sum.checked_div(u64::from(side.rtt_count)));
                 row.maybe_u64((side.degree > 0).then_some(u64::from(side.degree)));
+                row.u32(u32::from(side.syns_again));
+                row.u32(u32::from(side.fins_again));
             }
         })
     }

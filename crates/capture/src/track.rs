@@ -8,17 +8,19 @@
 mod connection;
 mod group;
 mod holes;
+mod recent;
 mod table;
 
 pub use connection::{Begin, Connection, End, Side};
 pub(crate) use group::{Group, Groups};
 pub(crate) use table::{Key, NONE, Table};
 
-use connection::Heard;
+use connection::{Heard, Rtts};
 
 use crate::histogram::Histogram;
 use crate::packet::{ACK, FIN, RST, SYN, Segment};
 use holes::HoleSets;
+use recent::Recent;
 
 /// How long what is still under way of an ended connection is taken for it, in nanoseconds.
 const LINGER: u64 = 5_000_000_000;
@@ -44,8 +46,11 @@ pub(crate) struct Tracker {
     pub table: Table,
     pub groups: Groups,
     holes: HoleSets,
+    recent: Recent,
     /// Round-trip times of data, in nanoseconds.
     pub rtt: Histogram,
+    /// Round-trip times that begin and end at the same instant of the capture's clock.
+    pub rtt_unresolved: u64,
     idle: u64,
     most: usize,
     opened: u64,
@@ -60,7 +65,9 @@ impl Tracker {
             table: Table::default(),
             groups: Groups::default(),
             holes: HoleSets::default(),
+            recent: Recent::default(),
             rtt: Histogram::default(),
+            rtt_unresolved: 0,
             idle,
             most: most.max(1),
             opened: 0,
@@ -100,7 +107,15 @@ impl Tracker {
         };
         let connection = self.table.get_mut(place);
         let was_ended = connection.is_ended();
-        let heard = connection.hear(now, side, segment, &mut self.holes, &mut self.rtt);
+        // Others may be the same without being copies: acknowledgements that are repeated.
+        let counts = segment.payload > 0 || segment.has(SYN | FIN);
+        let before = if counts { self.recent.again(now, segment) } else { None };
+        if before.is_some_and(|before| connection.is_copy(now.saturating_sub(before))) {
+            connection.copy(now, side);
+            return;
+        }
+        let mut rtt = Rtts { known: &mut self.rtt, unresolved: &mut self.rtt_unresolved };
+        let heard = connection.hear(now, side, segment, &mut self.holes, &mut rtt);
         let number = connection.number;
         if segment.has(SYN) || connection.group != NONE || heard.contains(Heard::THIRD) {
             self.groups.options(connection, side, segment);

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -14,6 +15,7 @@ use crate::model::args::{MODEL_EXAMPLES, ModelArgs};
 use crate::sweeps::args::{
     MERGE_EXAMPLES, MergeArgs, SLURM_EXAMPLES, STORE_EXAMPLES, SlurmArgs, StoreArgs, StoreOptions,
 };
+use crate::tables::TableOptions;
 
 /// Simulates data-centre TCP: which way of sending makes my flows finish sooner, and by how much?
 #[derive(Debug, Parser)]
@@ -40,7 +42,7 @@ pub enum Command {
     /// Check a scenario and, on request, the claims it makes
     #[command(after_long_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
-    /// Print a scenario with every default written out
+    /// Print a scenario with every default written out, or the tables of a folder of results
     #[command(after_long_help = SHOW_EXAMPLES)]
     Show(ShowArgs),
     /// Print the JSON schema of scenario files
@@ -188,6 +190,8 @@ pub struct RunArgs {
     pub file: Option<PathBuf>,
     #[command(flatten)]
     pub how: RunOptions,
+    #[command(flatten)]
+    pub tables: TableOptions,
     /// The folder for the results, which must be new or empty [default: results/NAME with the
     /// scenario's name, or the first of results/NAME-2, results/NAME-3, … that is free]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -224,7 +228,7 @@ pub struct CheckArgs {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct ReproduceArgs {
-    /// Experiments: a group (`lanes`), an identifier (`l7`), or the name of a scenario [default: all]
+    /// Experiments: a group (`lanes`), an identifier (`l7`, `lanes l7`), or the name of a scenario [default: all]
     #[arg(value_name = "EXPERIMENT")]
     pub experiments: Vec<String>,
     /// Smaller sizes, as each scenario's `[quick]` says: some minutes in all
@@ -265,15 +269,24 @@ pub struct ReproduceArgs {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// A scenario file, the name of a bundled scenario (see `headway list`), or `-` for the standard input
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// A scenario file, the name of a bundled scenario (see `headway list`), `-` for the standard input; or a folder with
+    /// finished results
+    #[arg(value_name = "FILE or DIR", value_hint = ValueHint::AnyPath)]
     pub file: PathBuf,
-    /// Change a value of the scenario, such as `duration=2s` (may be repeated)
+    /// Of a scenario: change a value, such as `duration=2s` (may be repeated)
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// The scenario in its quick size
     #[arg(long)]
     pub quick: bool,
+    /// Of results: print only these policies (names with commas between, or repeated)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub policy: Vec<String>,
+    #[command(flatten)]
+    pub tables: TableOptions,
+    /// Of results: print a JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -285,13 +298,26 @@ pub struct ListArgs {
 
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// A folder with finished results
+    /// A folder with finished results; or its rows at one value of swept names: DIR:NAME=VALUE[,NAME=VALUE…], where
+    /// `policy` is a name, too
     #[arg(value_name = "A", value_hint = ValueHint::DirPath)]
-    pub a: PathBuf,
-    /// Another; changes are from A to B, in percent of A
+    pub a: OsString,
+    /// Another, or the same folder at other values; differences are B − A
     #[arg(value_name = "B", value_hint = ValueHint::DirPath)]
-    pub b: PathBuf,
-    /// Print a JSON object instead of text; it has the equal rows, too
+    pub b: OsString,
+    /// Only this metric, as in summary.csv; may be given several times, or with commas
+    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
+    pub metric: Vec<String>,
+    /// Only this traffic; may be given several times, or with commas
+    #[arg(long, value_name = "TRAFFIC", value_delimiter = ',')]
+    pub traffic: Vec<String>,
+    /// Only this policy; may be given several times, or with commas
+    #[arg(long, value_name = "POLICY", value_delimiter = ',')]
+    pub policy: Vec<String>,
+    /// Show rows that do not differ, too
+    #[arg(long)]
+    pub all: bool,
+    /// Print a JSON object instead of text; it has every row
     #[arg(long)]
     pub json: bool,
 }
@@ -552,6 +578,7 @@ Examples:
   headway run lanes-l7-queue-buildup --repeats 2 --set topology.queue.limit=64KB
   headway run my.toml --seed 7 --out results/seed-7
   headway run my.toml --json | jq .claims
+  headway run my.toml --metric fct.mean,fct.p99 --traffic search
   headway run my.toml --hosts linux --policy tcp,mptcp
   headway run --resume results/my
   headway run my.toml --store ~/headway-store
@@ -581,7 +608,10 @@ Ctrl-C keeps what is complete; the same command goes on with the rest.";
 const SHOW_EXAMPLES: &str = "\
 Examples:
   headway show lanes-l7-queue-buildup
-  headway show my.toml --set duration=2s > changed.toml";
+  headway show my.toml --set duration=2s > changed.toml
+  headway show results/my
+  headway show results/my --metric fct.p99,timeouts --policy tcp,mptcp
+  headway show results/my --by size --traffic search";
 
 const SCHEMA_EXAMPLES: &str = "\
 Examples:
@@ -595,7 +625,9 @@ Examples:
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   headway compare results/before results/after
-  headway compare results/a results/b --json | jq '.rows[] | select(.intervals_overlap == false)'";
+  headway compare results/a:buffer=200KB results/a:buffer=4MB --metric fct.p99
+  headway compare results/a:policy=cubic results/a:policy=dctcp
+  headway compare results/a results/b --json | jq '.rows[] | select(.judgement == \"differ\")'";
 
 const REPORT_EXAMPLES: &str = "\
 Examples:

@@ -19,6 +19,7 @@ fn without_run(args: &CheckArgs) -> Result<(), Failure> {
     let repeats = args.how.repeats.unwrap_or(scenario.record.repeats);
     let (document, _) = scenario.with(seed, repeats)?;
     let experiment = Experiment::new(&document, &source.folder)?;
+    scenario.check_files()?;
     warn_of_phases(&experiment);
     if !args.how.json {
         return terminal::data(&format!("ok: {}\n", experiment.extent(repeats)));

@@ -1,12 +1,13 @@
 //! `headway cost`.
 
 use std::fmt::Write as _;
-use std::fs;
 
+use headway_input::{ReadError, read_given};
 use headway_scenario::cost::{
     DEFAULT_PRICES, DEFAULT_PRICES_NAME, Design, Estimate, PriceList, Published, fewest_levels, published, smallest_k,
     smallest_n,
 };
+use headway_scenario::{decode, unread};
 use serde_json::{Value, json};
 
 use crate::args::{CostArgs, CostTopology};
@@ -15,6 +16,8 @@ use crate::terminal;
 
 /// The FatTree of 48-port switches: the size that the thesis and Al-Fares et al. work out.
 const USUAL_HOSTS: u64 = 27_648;
+/// A list of prices has at most so many bytes.
+const LARGEST_PRICES: u64 = 4_000_000;
 
 const ALL: [CostTopology; 5] = [
     CostTopology::FatTree,
@@ -57,8 +60,11 @@ pub fn cost(args: &CostArgs) -> Result<(), Failure> {
 fn price_list(args: &CostArgs) -> Result<PriceList, Failure> {
     let Some(path) = &args.prices else { return Ok(PriceList::parse(DEFAULT_PRICES, DEFAULT_PRICES_NAME)?) };
     let name = path.display().to_string();
-    let bytes = fs::read(path).map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{name} is not UTF-8 text")))?;
+    let bytes = read_given(path, LARGEST_PRICES).map_err(|error| match error {
+        ReadError::Size { most } => Failure::from(unread(&name, format!("a price list has at most {most} bytes"))),
+        error => Failure::usage(format!("cannot read {name}: {error}")),
+    })?;
+    let text = decode(&name, bytes)?;
     Ok(PriceList::parse(&text, &name)?)
 }
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use headway_capture::CaptureError;
-use headway_experiment::RunError;
 use headway_experiment::report::ReportError;
+use headway_experiment::{NotMeasured, RunError};
 use headway_results::Error;
 use headway_scenario::Problems;
 
@@ -118,10 +118,23 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<NotMeasured> for Failure {
+    fn from(error: NotMeasured) -> Failure {
+        match error {
+            NotMeasured::Results(error) => error.into(),
+            error @ NotMeasured::NotKept { .. } => Failure::usage(error.to_string())
+                .help("claims of the scenario can be about it; its summary.csv has the metrics that are kept"),
+        }
+    }
+}
+
 impl From<ReportError> for Failure {
     fn from(error: ReportError) -> Failure {
         match error {
             ReportError::Results(error) => error.into(),
+            error @ ReportError::Taken { .. } => {
+                Failure::usage(error.to_string()).help("name another file, or remove this one")
+            }
             error @ (ReportError::Order { .. } | ReportError::Steps { .. } | ReportError::Write { .. }) => {
                 Failure::environment(error.to_string())
             }

@@ -15,6 +15,7 @@ mod args;
 mod bundled;
 mod check;
 mod clock;
+mod compare;
 mod cost;
 mod failure;
 mod fidelity;
@@ -29,20 +30,19 @@ mod run;
 mod shell;
 mod source;
 mod sweeps;
+mod tables;
 mod terminal;
 mod trace;
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::OnceLock;
 
 use clap::{CommandFactory, Parser};
-use headway_results::Folder;
 use headway_scenario::{Document, Overrides, json_schema};
 use serde_json::json;
 
-use args::{Cli, Command, CompareArgs, ListArgs, ShowArgs};
+use args::{Cli, Command, ListArgs, ShowArgs};
 use failure::Failure;
 
 /// The command line of this process, without the name of the program.
@@ -85,7 +85,7 @@ fn execute(command: Command) -> u8 {
         Command::Show(args) => show(&args),
         Command::Schema => terminal::data(&format!("{:#}\n", json_schema())),
         Command::List(args) => list(&args),
-        Command::Compare(args) => compare(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
         Command::Cost(args) => cost::cost(&args),
         Command::Model(args) => model::model(&args),
@@ -110,6 +110,13 @@ fn execute(command: Command) -> u8 {
 }
 
 fn show(args: &ShowArgs) -> Result<(), Failure> {
+    if args.file.is_dir() {
+        return tables::show_folder(args);
+    }
+    if !args.tables.is_default() || !args.policy.is_empty() || args.json {
+        let failure = Failure::usage("--metric, --traffic, --policy, --by and --json are for folders of results");
+        return Err(failure.help(format!("`{}` is taken for a scenario", args.file.display())));
+    }
     let overrides = Overrides { quick: args.quick, ..Overrides::sets(&args.set) };
     let document = source::find(&args.file)?.parse(&overrides)?;
     document.check_all()?;
@@ -130,19 +137,10 @@ fn list(args: &ListArgs) -> Result<(), Failure> {
         let all: serde_json::Value = bundled::ALL.iter().map(entry).collect();
         return terminal::data(&format!("{all}\n"));
     }
-    let width = bundled::ALL.iter().map(|bundled| bundled.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for bundled in bundled::ALL {
+    let row = |bundled: &bundled::Bundled| {
         let about = about(bundled).map_or_else(|| "(cannot be read by this version)".to_owned(), |(about, _)| about);
-        let _ = writeln!(text, "{:width$}  {about}", bundled.name);
-    }
-    terminal::data(&text)
-}
-
-fn compare(args: &CompareArgs) -> Result<(), Failure> {
-    let (a, b) = (Folder::open(&args.a)?, Folder::open(&args.b)?);
-    if args.json {
-        return terminal::data(&format!("{}\n", headway_report::comparison_json(&a, &b)));
-    }
-    terminal::data(&headway_report::comparison(&a, &b, terminal::layout()))
+        (vec![bundled.name.to_owned()], about)
+    };
+    let rows: Vec<_> = bundled::ALL.iter().map(row).collect();
+    terminal::data(&headway_report::listing(&[], &rows, terminal::layout()))
 }

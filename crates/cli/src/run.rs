@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headway_experiment::{Destination, Ended, Finished, Planned, Ran, Request, RunError, Source, interrupted};
+use headway_report::Layout;
 use headway_results::Shard;
 use serde_json::json;
 
@@ -13,6 +14,7 @@ use crate::failure::Failure;
 use crate::interrupt::{Interrupt, Kept};
 use crate::progress::Meter;
 use crate::shell::{quoted, resume_command};
+use crate::tables::{TableOptions, title};
 use crate::{clock, source, sweeps, terminal};
 
 /// Folders of this name are made where the command is called.
@@ -31,14 +33,17 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Place::Resume(path) = place {
         interrupted(path)?;
     }
-    match run_source(&source::find(file)?, place, &args.how, args.shard, None)? {
-        Done::Results(ran) => show(&ran, &args.how),
+    let source = source::find(file)?;
+    args.tables.check_source(&source, args.how.overrides())?;
+    match run_source(&source, place, &args.how, args.shard, None)? {
+        Done::Results(ran) => show(&ran, &args.how, &args.tables),
         Done::Runs(ran) => sweeps::close(&ran, args),
     }
 }
 
 /// Prints results as text or JSON.
-pub fn show(ran: &Finished, how: &RunOptions) -> Result<(), Failure> {
+pub fn show(ran: &Finished, how: &RunOptions, options: &TableOptions) -> Result<(), Failure> {
+    let tables = options.of(&ran.results.summary, &ran.path, &[])?;
     for warning in &ran.manifest.warnings {
         terminal::warn(warning);
     }
@@ -46,16 +51,19 @@ pub fn show(ran: &Finished, how: &RunOptions) -> Result<(), Failure> {
         sweeps::of_store(stored, how.quiet);
     }
     if how.json {
-        terminal::data(&format!("{}\n", to_json(ran)))?;
+        let mut object = to_json(ran);
+        let (name, value) = tables.json();
+        object[name] = value;
+        terminal::data(&format!("{object}\n"))?;
     } else {
         let layout = terminal::layout();
-        let quick = if ran.manifest.quick { ", quick" } else { "" };
-        let title = format!("{}: {}, seed {}{quick}", ran.manifest.scenario, ran.extent, ran.manifest.seed);
-        let tables = headway_report::summary(&ran.results.summary, layout);
+        let m = &ran.manifest;
+        let title = title(&m.scenario, ran.extent, m.seed, m.quick, layout);
+        let tables = tables.text(layout);
         let claims = headway_report::claims(&ran.results.verdicts, &ran.left_out_claims, layout);
         let gap = if claims.is_empty() { "" } else { "\n" };
-        let commands = commands(ran);
-        terminal::data(&format!("{title}\n\n{tables}{commands}{gap}{claims}"))?;
+        let commands = commands(ran, layout);
+        terminal::data(&format!("{title}\n{tables}{commands}{gap}{claims}"))?;
     }
     warn_of_report(ran);
     if !how.quiet {
@@ -76,8 +84,8 @@ pub fn warn_of_report(ran: &Finished) {
     }
 }
 
-/// A table of the commands and their exit codes; nothing if there are none.
-fn commands(ran: &Finished) -> String {
+/// A list of the commands and their exit codes; nothing if there are none.
+fn commands(ran: &Finished, layout: Layout) -> String {
     /// More rows say less.
     const MOST: usize = 20;
     // of daemons there is something to say only if they ended early, which is a warning
@@ -90,25 +98,15 @@ fn commands(ran: &Finished) -> String {
         let cell = &cells[ended.job.cell as usize];
         let sweep = if cell.sweep.is_empty() { String::new() } else { format!(" at {}", cell.sweep) };
         let command = &ended.command;
-        [
-            format!("{}{sweep}, repeat {}", cell.policy, ended.job.repeat),
-            command.traffic.to_string(),
-            command.host.to_string(),
-            command.code.to_string(),
-            ended.line.chars().take(60).collect(),
-        ]
+        let words = [command.traffic.to_string(), command.host.to_string(), command.code.to_string()];
+        let line: String = ended.line.chars().take(60).collect();
+        let gap = if line.is_empty() { "" } else { ": " };
+        (words.to_vec(), format!("{}{sweep}, repeat {}{gap}{line}", cell.policy, ended.job.repeat))
     };
-    let mut rows = vec![["run", "command", "host", "code", "first line"].map(str::to_owned)];
     // those that failed by themselves first
     let (well, wrong): (Vec<&Ended>, Vec<&Ended>) = all.iter().copied().partition(|ended| ended.command.code == 0);
-    rows.extend(wrong.into_iter().chain(well).take(MOST).map(row));
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 5] = std::array::from_fn(width);
-    let line = |row: &[String; 5]| {
-        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        format!("{}\n", cells.join("  ").trim_end())
-    };
-    let mut text: String = rows.iter().map(line).collect();
+    let rows: Vec<_> = wrong.into_iter().chain(well).take(MOST).map(row).collect();
+    let mut text = headway_report::listing(&["command", "host", "code", "run and first line"], &rows, layout);
     if all.len() > MOST {
         let _ = writeln!(text, "and {} more in commands.csv", all.len() - MOST);
     }
@@ -279,7 +277,6 @@ fn to_json(ran: &Finished) -> serde_json::Value {
         "wall_s": m.wall_s,
         "warnings": m.warnings,
         "commands": ran.results.commands.iter().map(command_json).collect::<serde_json::Value>(),
-        "summary": headway_report::summary_json(&ran.results.summary),
         "claims": m.claims,
         "not_evaluated": ran.left_out_claims,
     })

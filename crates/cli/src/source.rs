@@ -1,10 +1,9 @@
 //! Where a scenario comes from: a file, the standard input, or those that come with the command.
 
-use std::fs;
-use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use headway_experiment::Source;
+use headway_experiment::{Source, SourceError};
+use headway_input::{ReadError, read_given, read_stream};
 
 use crate::bundled as all;
 use crate::failure::Failure;
@@ -14,10 +13,8 @@ use crate::failure::Failure;
 pub fn find(file: &Path) -> Result<Source, Failure> {
     let name = file.display().to_string();
     if name == "-" {
-        let mut bytes = Vec::new();
-        let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        read.map_err(|error| Failure::environment(format!("cannot read the standard input: {error}")))?;
-        return decode("standard input".to_owned(), bytes, PathBuf::from("."));
+        let read = read_stream(std::io::stdin().lock(), Source::LARGEST);
+        return decode("standard input", read, PathBuf::from("."));
     }
     if file.is_dir() {
         let failure = Failure::usage(format!("{name} is a folder, not a scenario file"));
@@ -28,10 +25,9 @@ pub fn find(file: &Path) -> Result<Source, Failure> {
             failure
         });
     }
-    match fs::read(file) {
-        Ok(bytes) => decode(name, bytes, file.parent().map_or_else(PathBuf::new, Path::to_path_buf)),
-        Err(error) if error.kind() == ErrorKind::NotFound => bundled(&name),
-        Err(error) => Err(Failure::environment(format!("cannot read {name}: {error}"))),
+    match read_given(file, Source::LARGEST) {
+        Err(error) if error.is_missing() => bundled(&name),
+        read => decode(&name, read, file.parent().map_or_else(PathBuf::new, Path::to_path_buf)),
     }
 }
 
@@ -49,13 +45,10 @@ pub fn bundled(name: &str) -> Result<Source, Failure> {
     }))
 }
 
-fn decode(name: String, bytes: Vec<u8>, folder: PathBuf) -> Result<Source, Failure> {
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(Source { name, text, folder }),
-        Err(error) => {
-            let valid = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..valid].split(|byte| *byte == b'\n').count();
-            Err(Failure::usage(format!("{name} is not text: line {line} is not UTF-8")))
-        }
-    }
+fn decode(name: &str, read: Result<Vec<u8>, ReadError>, folder: PathBuf) -> Result<Source, Failure> {
+    Source::of_file(name, read, folder).map_err(|error| match error {
+        SourceError::Problems(problems) => problems.into(),
+        SourceError::Read(error @ ReadError::Io(_)) => Failure::environment(format!("cannot read {name}: {error}")),
+        SourceError::Read(error) => Failure::usage(format!("cannot read {name}: {error}")),
+    })
 }

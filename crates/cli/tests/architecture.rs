@@ -9,7 +9,8 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 /// What each crate may depend on. Arrows point one way; see docs/design.md.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("units", &[]),
-    ("language", &["units"]),
+    ("input", &["units"]),
+    ("language", &["units", "input"]),
     ("control", &["units"]),
     ("levers", &["units", "language", "control"]),
     ("engine", &["units"]),
@@ -22,13 +23,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("daemon", &["units", "language", "linux"]),
     ("lane", &["units", "language", "control", "levers", "linux", "daemon"]),
     ("traffic", &["units", "engine"]),
-    ("results", &["units"]),
+    ("results", &["units", "input"]),
     ("report", &["units", "results"]),
-    ("scenario", &["units", "language", "control", "levers", "engine", "fabric", "transport", "traffic"]),
+    ("scenario", &["units", "input", "language", "control", "levers", "engine", "fabric", "transport", "traffic"]),
     (
         "emulation",
         &[
             "units",
+            "input",
             "language",
             "control",
             "levers",
@@ -46,6 +48,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "experiment",
         &[
             "units",
+            "input",
             "language",
             "control",
             "engine",
@@ -59,9 +62,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "report",
         ],
     ),
-    ("capture", &["units", "results"]),
-    ("cli", &["units", "control", "results", "scenario", "experiment", "report", "kernel", "lab", "capture"]),
-    ("python", &["units", "language", "control", "fabric", "results", "scenario", "experiment", "capture", "cli"]),
+    ("capture", &["units", "input", "results"]),
+    ("cli", &["units", "input", "control", "results", "scenario", "experiment", "report", "kernel", "lab", "capture"]),
+    (
+        "python",
+        &["units", "input", "language", "control", "fabric", "results", "scenario", "experiment", "capture", "cli"],
+    ),
 ];
 
 /// Nothing but the scenario and the seed may decide what these do.

@@ -5,7 +5,6 @@ use std::path::Path;
 use headway_agent::protocol::{self, RUN};
 use headway_language::{Field, Part, Shown, show_document};
 use headway_levers::lanes::ModelledLanesRecord;
-use headway_units::Bytes;
 
 use crate::refusal::Refusal;
 use headway_scenario::plan::PlanError;
@@ -82,11 +81,7 @@ impl Daemon {
 
 fn read(name: &str, folder: &Path) -> Result<String, String> {
     let file = folder.join(name);
-    let bytes = std::fs::metadata(&file).map_err(|error| error.to_string())?.len();
-    if bytes > LARGEST {
-        return Err(format!("it has {}, more than a configuration", Bytes::new(bytes)));
-    }
-    std::fs::read_to_string(&file).map_err(|error| error.to_string())
+    headway_input::read_text(&file, LARGEST).map_err(|error| error.to_string())
 }
 
 /// Rejects settings that only modelled hosts have.

@@ -97,6 +97,13 @@ fn transports(
         if !roster.are_kernels(traffic, context.scenario)? {
             continue;
         }
+        if traffic.is_pooled() {
+            let message = format!("kernel hosts open a connection for each flow of `{}`", traffic.name);
+            let fault = PlanError::new(&["traffic", &traffic.index.to_string(), "connections"], message);
+            let help =
+                "let its hosts be modelled, or use programs that keep connections, with traffic of kind = \"command\"";
+            return Err(fault.help(help));
+        }
         if traffic.waits() {
             let message = format!("kernel hosts cannot send `{}` in a closed loop", traffic.name);
             let fault = PlanError::new(&["traffic", &traffic.index.to_string(), "arrival"], message);

@@ -90,8 +90,11 @@ impl<'a> Roster<'a> {
             describe(sources, traffic.sources.len()),
             describe(destinations, traffic.destinations.len()),
         );
-        let record = scenario.traffic[usize::from(traffic.index)].flows();
-        let key = if record.is_some_and(|record| record.from.is_some()) { "from" } else { "to" };
+        let key = match scenario.traffic[usize::from(traffic.index)].flows() {
+            Some(record) if record.from.is_some() => "from",
+            Some(_) => "to",
+            None => "file",
+        };
         let fault = PlanError::new(&["traffic", &traffic.index.to_string(), key], message);
         Err(fault.help("give both groups the same `kind`, or all hosts one with `host-kind` or --hosts"))
     }

@@ -74,7 +74,7 @@ impl From<Stopped> for Failure {
 #[derive(Debug, Clone)]
 pub(crate) struct CellPlan {
     network: Arc<Network>,
-    traffic: TrafficPlan,
+    traffic: Arc<TrafficPlan>,
     models: ModelPlan,
     kernels: Option<Kernels>,
     /// Failures of links.
@@ -87,16 +87,15 @@ pub(crate) struct CellPlan {
 }
 
 impl CellPlan {
-    /// Builds `scenario` under `policy` on its network; files it names are looked for in `folder`, the
-    /// program's controls and judges in `registry`.
+    /// Builds `scenario` under `policy` on its network and with its traffic, which all policies share; files it names are
+    /// looked for in `folder`, the program's controls and judges in `registry`.
     pub(crate) fn new(
         scenario: &ScenarioRecord,
         policy: usize,
-        network: &Arc<Network>,
+        (network, traffic): (&Arc<Network>, &Arc<TrafficPlan>),
         (folder, registry): (&Path, &Registry),
     ) -> Result<CellPlan, PlanError> {
-        let network = Arc::clone(network);
-        let traffic = TrafficPlan::build(scenario, &network, folder)?;
+        let (network, traffic) = (Arc::clone(network), Arc::clone(traffic));
         let failures = failures(scenario, &network)?;
         let kernels = Kernels::new(scenario, policy, &network, &traffic.flows, &failures, folder)?;
         let sends = |traffic: u16| kernels.as_ref().is_some_and(|kernels| kernels.sends(traffic));

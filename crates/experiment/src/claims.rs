@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use headway_results::{Case, Estimate, Metric, Outcome, Printed, PublishedCell, Verdict, paired_difference};
+use headway_results::{Case, End, Metric, Outcome, Printed, PublishedCell, Verdict, bound, paired_difference};
 
 use crate::operand::{Operand, operand};
 use crate::printed::{example, fits, printed, varies};
 use crate::published::base;
 use headway_language::{Map, Problem, Quantity, Scalar};
 use headway_scenario::plan::PlanError;
-use headway_scenario::schema::{ClaimRecord, OperandRecord, ScenarioRecord};
+use headway_scenario::schema::{Against, ClaimRecord, Comparison, OperandRecord, ScenarioRecord};
 use headway_scenario::{Document, SweepPoint};
 
 /// How near is near.
@@ -53,6 +53,12 @@ enum Rule {
         first: Operand,
         second: Operand,
         by: f64,
+    },
+    /// The one-sided bound of the operand is below `limit`, or with [`End::Low`] above it.
+    Limit {
+        operand: Operand,
+        limit: f64,
+        end: End,
     },
     Between {
         operand: Operand,
@@ -219,11 +225,16 @@ impl Claims {
 
     fn compared(&self, index: usize, claim: &Claim, place: usize) -> Case {
         let (point, taken_at) = claim.cases[place];
-        let estimate = |values: &Option<Vec<f64>>| Estimate::of(values.as_deref().unwrap_or(&[]));
+        let estimate =
+            |operand: &Operand, values: &Option<Vec<f64>>| operand.estimate(values.as_deref().unwrap_or(&[]));
         let point_text = self.points[point].clone();
         let a = self.series(index, 0, claim.rule.operands()[0], taken_at[0]);
-        let first = estimate(&a);
+        let first = estimate(claim.rule.operands()[0], &a);
         let (first_operand, second_operand, by, sign, symbol) = match &claim.rule {
+            Rule::Limit { operand, limit, end } => {
+                let (held, numbers) = within_limit(operand, *limit, *end, a.as_deref().unwrap_or(&[]));
+                return Case { point: point_text, held, numbers, first, second: None, published: None };
+            }
             Rule::Between { operand, low, high } => {
                 let held = first.value.is_some_and(|value| (*low..=*high).contains(&value));
                 let show = |value| operand.metric.display(value);
@@ -244,7 +255,7 @@ impl Claims {
             Rule::Greater { first, second, by } => (first, second, *by, -1.0, ">"),
         };
         let b = self.series(index, 1, second_operand, taken_at[1]);
-        let second = estimate(&b);
+        let second = estimate(second_operand, &b);
         let difference = match (&a, &b) {
             (Some(a), Some(b)) if a.len() == b.len() && !a.is_empty() => {
                 let a: Vec<f64> = a.iter().map(|v| v * sign).collect();
@@ -264,17 +275,42 @@ impl Claims {
             second_operand.show(&second)
         );
         if !held && difference.as_ref().is_some_and(|d| d.value.is_some_and(|v| v < 0.0)) {
-            numbers += " (so on average, but within the noise of the repeats)";
+            numbers += NOISE;
         }
         Case { point: point_text, held, numbers, first, second: Some(second), published: None }
     }
+}
+
+/// Behind the numbers of a claim that holds on average alone.
+const NOISE: &str = " (so on average, but within the noise of the repeats)";
+
+/// Whether `operand`, of which `values` has one for each repeat, is on the right side of `limit` with 95 % confidence; and
+/// the numbers for people. Without an interval the value itself decides.
+fn within_limit(operand: &Operand, limit: f64, end: End, values: &[f64]) -> (bool, String) {
+    let first = operand.estimate(values);
+    let (symbol, side) = if end == End::High { ("<", "at most") } else { (">", "at least") };
+    let right = |value: f64| if end == End::High { value < limit } else { value > limit };
+    let show = |value| operand.metric.display(value);
+    let far = bound(operand.support(), values, end);
+    let held = far.or(first.value).is_some_and(right);
+    let own = match (first.value, far) {
+        (Some(value), Some(far)) => format!("{}, with 95 % confidence {side} {}", show(value), show(far)),
+        (Some(value), None) if values.len() == 1 => format!("{}, one repeat", show(value)),
+        (Some(value), None) => format!("{}, the same in every repeat", show(value)),
+        (None, _) => operand.show(&first),
+    };
+    let mut numbers = format!("{} = {own}; wanted {symbol} {}", operand.text, show(limit));
+    if !held && first.value.is_some_and(right) {
+        numbers += NOISE;
+    }
+    (held, numbers)
 }
 
 impl Rule {
     fn operands(&self) -> Vec<&Operand> {
         match self {
             Rule::Less { first, second, .. } | Rule::Greater { first, second, .. } => vec![first, second],
-            Rule::Between { operand, .. } | Rule::Near { operand, .. } => vec![operand],
+            Rule::Limit { operand, .. } | Rule::Between { operand, .. } | Rule::Near { operand, .. } => vec![operand],
         }
     }
 }
@@ -287,31 +323,54 @@ fn never_judged(number: &str) -> PlanError {
     PlanError::new(&["claim", number, "published"], message).help(help)
 }
 
+/// The value `quantity`, which stands at `path` of the file, in the unit of `operand`'s metric.
+fn value_of(quantity: &Quantity, operand: &OperandRecord, metric: Metric, path: &[&str]) -> Result<f64, PlanError> {
+    let (value, unit) = base(quantity);
+    if fits(metric, unit) {
+        Ok(value)
+    } else {
+        Err(PlanError::new(path, format!("`{}` is compared with {}", operand.value, example(metric))))
+    }
+}
+
+/// The rule of `less` or `greater`, which is `key`, of claim number `number`.
+fn comparison(
+    record: &ClaimRecord,
+    comparison: &Comparison,
+    (number, key): (&str, &str),
+    scenario: &ScenarioRecord,
+) -> Result<Rule, PlanError> {
+    let first = operand(&comparison.first, &["claim", number, key, "0"], scenario)?;
+    let less = key == "less";
+    let second = match &comparison.second {
+        Against::Result(second) => second,
+        Against::Value(value) => {
+            let limit = value_of(value, &comparison.first, first.metric, &["claim", number, key, "1"])?;
+            return Ok(Rule::Limit { operand: first, limit, end: if less { End::High } else { End::Low } });
+        }
+    };
+    let other = operand(second, &["claim", number, key, "1"], scenario)?;
+    if first.metric.unit() != other.metric.unit() {
+        let message = format!(
+            "{} is in {}, {} in {}: they cannot be compared",
+            comparison.first.value,
+            first.metric.unit(),
+            second.value,
+            other.metric.unit()
+        );
+        return Err(PlanError::new(&["claim", number, key], message));
+    }
+    let by = record.by;
+    Ok(if less { Rule::Less { first, second: other, by } } else { Rule::Greater { first, second: other, by } })
+}
+
 /// The rule of claim number `index`.
 fn rule(record: &ClaimRecord, index: usize, scenario: &ScenarioRecord) -> Result<Rule, PlanError> {
     let number = index.to_string();
-    let pair = |key: &str, records: &[OperandRecord; 2]| {
-        let first = operand(&records[0], &["claim", &number, key, "0"], scenario)?;
-        let second = operand(&records[1], &["claim", &number, key, "1"], scenario)?;
-        if first.metric.unit() != second.metric.unit() {
-            let message = format!(
-                "{} is in {}, {} in {}: they cannot be compared",
-                records[0].value,
-                first.metric.unit(),
-                records[1].value,
-                second.metric.unit()
-            );
-            return Err(PlanError::new(&["claim", &number, key], message));
+    for (key, pair) in [("less", &record.less), ("greater", &record.greater)] {
+        if let Some(pair) = pair {
+            return comparison(record, pair, (&number, key), scenario);
         }
-        Ok((first, second))
-    };
-    if let Some(records) = &record.less {
-        let (first, second) = pair("less", records)?;
-        return Ok(Rule::Less { first, second, by: record.by });
-    }
-    if let Some(records) = &record.greater {
-        let (first, second) = pair("greater", records)?;
-        return Ok(Rule::Greater { first, second, by: record.by });
     }
     if let Some(near) = &record.near {
         let operand = operand(&near.operand, &["claim", &number, "near"], scenario)?;
@@ -325,15 +384,8 @@ fn rule(record: &ClaimRecord, index: usize, scenario: &ScenarioRecord) -> Result
     };
     let path = ["claim", &number, "between"];
     let operand = operand(&between.operand, &path, scenario)?;
-    let bound = |key: &str, quantity: &Quantity| {
-        let (value, unit) = base(quantity);
-        let message = || format!("`{}` is compared with {}", between.operand.value, example(operand.metric));
-        if fits(operand.metric, unit) {
-            Ok(value)
-        } else {
-            Err(PlanError::new(&["claim", &number, "between", key], message()))
-        }
-    };
+    let bound =
+        |key, quantity| value_of(quantity, &between.operand, operand.metric, &["claim", &number, "between", key]);
     let (low, high) = (bound("low", &between.low)?, bound("high", &between.high)?);
     Ok(Rule::Between { operand, low, high })
 }

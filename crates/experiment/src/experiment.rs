@@ -10,7 +10,7 @@ use headway_emulation::{GuestMachine, Machine, Where};
 use headway_kernel::image::Image;
 use headway_language::{Problems, Scalar};
 use headway_results::{Cell, Job, Outcome, SweepValue};
-use headway_scenario::plan::{Network, PlanError};
+use headway_scenario::plan::{Network, PlanError, TrafficPlan};
 use headway_scenario::schema::{HttpRecord, TrafficRecord};
 use headway_scenario::{Document, ScenarioRecord};
 use headway_transport::Traced;
@@ -81,6 +81,15 @@ impl Experiment {
     /// Everything that is wrong with it.
     pub fn with_own(document: &Document, folder: &Path, registry: &Registry) -> Result<Experiment, Problems> {
         document.check_all()?;
+        let experiment = Experiment::plan(document, folder, registry)?;
+        for variant in document.variants()? {
+            Experiment::plan(&variant.document, folder, registry).map_err(|problems| variant.name(problems))?;
+        }
+        Ok(experiment)
+    }
+
+    /// Builds `document`, every point of which was checked.
+    fn plan(document: &Document, folder: &Path, registry: &Registry) -> Result<Experiment, Problems> {
         let points = document.points();
         let first = document.scenario(&points[0])?;
         let mut plans = Vec::new();
@@ -102,9 +111,16 @@ impl Experiment {
                 }
             };
             problems.extend(check_ports(&scenario, &network).into_iter().map(locate));
+            let traffic = match TrafficPlan::build(&scenario, &network, folder) {
+                Ok(traffic) => Arc::new(traffic),
+                Err(fault) => {
+                    problems.push(locate(fault));
+                    continue;
+                }
+            };
             let film = FilmPlan::new(&scenario, &network, at, points.len());
             for (index, policy) in scenario.policy.iter().enumerate() {
-                match CellPlan::new(&scenario, index, &network, (folder, registry)) {
+                match CellPlan::new(&scenario, index, (&network, &traffic), (folder, registry)) {
                     Ok(plan) => plans.push(plan.filmed(film.clone())),
                     Err(fault) => problems.push(locate(fault)),
                 }

@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use headway_language::Problems;
 use headway_results::{Key, KeyBuilder};
 use headway_scenario::ScenarioRecord;
-use headway_scenario::schema::{NumberRecord, Published, SizeKind, TrafficRecord};
+use headway_scenario::schema::{NumberRecord, Published, TrafficRecord};
 
 use crate::error::Error;
 use crate::source::Scenario;
 
 impl Scenario<'_> {
     /// Adds the folder called `name`, if it can be kept.
-    fn folder(&self, name: &str, files: &mut Files) -> Result<(), Error> {
+    fn folder(&self, name: &str, files: &mut Files) -> Result<(), Problems> {
         let Some(name) = below(name) else {
             files.outside.push(name.trim_end_matches('/').to_owned());
             return Ok(());
@@ -25,7 +25,7 @@ impl Scenario<'_> {
         let path = self.source.folder.join(&name);
         let mut kept = BTreeMap::new();
         let whole = add_folder(&path, &name, &mut kept, &mut LARGEST_FOLDER.clone())
-            .map_err(|source| Error::Read { path, source })?;
+            .map_err(|error| self.unreadable(&["files"], &name, &error))?;
         if whole {
             files.kept.extend(kept);
             files.folders.insert(name);
@@ -35,16 +35,31 @@ impl Scenario<'_> {
         Ok(())
     }
 
+    /// That the file or folder `name` at the key `path` cannot be read.
+    fn unreadable(&self, path: &[&str], name: &str, error: &dyn std::fmt::Display) -> Problems {
+        let message = format!("{name} cannot be read: {error}");
+        let help = "it is looked for beside the scenario".to_owned();
+        self.document.problem_at(path, message, Some(help)).into()
+    }
+
+    /// Checks that the files that it names can be read and kept with results, as far as it can be told before.
+    ///
+    /// # Errors
+    /// If one of them is missing, or is neither file nor folder as it should be.
+    pub fn check_files(&self) -> Result<(), Problems> {
+        self.files().map(drop)
+    }
+
     /// Adds the file called `name`, wherever it is. One that cannot be read is left out if it is `optional`.
-    fn file(&self, name: &str, optional: bool, files: &mut Files) -> Result<(), Error> {
+    fn file(&self, name: &str, optional: bool, files: &mut Files) -> Result<(), Problems> {
         if files.file(name).is_some() {
             return Ok(());
         }
         let path = self.source.folder.join(name);
-        let bytes = match fs::read(&path) {
+        let bytes = match headway_input::read(&path, LARGEST_FOLDER) {
             Ok(bytes) => bytes,
             Err(_) if optional => return Ok(()),
-            Err(source) => return Err(Error::Read { path, source }),
+            Err(error) => return Err(self.unreadable(&["traffic"], name, &error)),
         };
         match below(name) {
             Some(name) => drop(files.kept.insert(name, Kept { bytes, executable: false })),
@@ -54,7 +69,7 @@ impl Scenario<'_> {
     }
 
     /// The files it names, by the path it gives: they have to be beside the text wherever that is run again.
-    pub(crate) fn files(&self) -> Result<Files, Error> {
+    pub(crate) fn files(&self) -> Result<Files, Problems> {
         let mut files = Files::default();
         for point in self.document.points() {
             let record = self.document.scenario(&point)?;
@@ -85,12 +100,9 @@ impl Scenario<'_> {
     }
 }
 
-/// The tables of sizes that `record` names.
+/// The tables of sizes and lists of flows that `record` names.
 fn tables(record: &ScenarioRecord) -> impl Iterator<Item = &str> {
-    record.traffic.iter().flat_map(TrafficRecord::sizes).filter_map(|size| match size {
-        SizeKind::Cdf(cdf) => cdf.file.as_deref(),
-        _ => None,
-    })
+    record.traffic.iter().flat_map(TrafficRecord::files)
 }
 
 /// `name` without `.` and slashes too many, if that is below the folder that it is relative to.
@@ -154,7 +166,8 @@ pub(crate) fn lay_out(files: &[Sent], root: &Path) -> Result<PathBuf, Error> {
         let path = base.join(name);
         if Path::new(name).is_absolute() {
             let there = hash(bytes);
-            let here = fs::read(&path).map_or_else(|error| error.to_string(), |bytes| hash(&bytes).to_string());
+            let here = headway_input::read(&path, LARGEST_FOLDER);
+            let here = here.map_or_else(|error| error.to_string(), |bytes| hash(&bytes).to_string());
             if here != there.to_string() {
                 let what = format!("file {name}");
                 return Err(Error::OtherWorker { what, here, there: there.to_string() });
@@ -172,6 +185,9 @@ pub(crate) fn lay_out(files: &[Sent], root: &Path) -> Result<PathBuf, Error> {
 
 /// A folder of at most so many bytes is kept with the results.
 const LARGEST_FOLDER: u64 = 64 << 20;
+
+/// A file or folder in it counts as so many bytes at least: a million empty ones are no folder to keep either.
+const SMALLEST: u64 = 1 << 10;
 
 /// A file as it was.
 #[derive(Debug)]
@@ -210,7 +226,9 @@ fn add_folder(folder: &Path, name: &str, kept: &mut BTreeMap<String, Kept>, room
         let Ok(own) = entry.file_name().into_string() else { return Ok(false) };
         let (path, name) = (entry.path(), format!("{name}/{own}"));
         let metadata = fs::symlink_metadata(&path)?;
+        let Some(left) = room.checked_sub(SMALLEST) else { return Ok(false) };
         if metadata.is_dir() {
+            *room = left;
             if !add_folder(&path, &name, kept, room)? {
                 return Ok(false);
             }
@@ -219,8 +237,9 @@ fn add_folder(folder: &Path, name: &str, kept: &mut BTreeMap<String, Kept>, room
         if !metadata.is_file() || metadata.len() > *room {
             return Ok(false);
         }
-        *room -= metadata.len();
-        kept.insert(name, Kept { bytes: fs::read(&path)?, executable: is_executable(&metadata) });
+        let bytes = headway_input::read(&path, *room)?;
+        *room = room.saturating_sub(SMALLEST.max(bytes.len() as u64));
+        kept.insert(name, Kept { bytes, executable: is_executable(&metadata) });
     }
     Ok(true)
 }
@@ -234,12 +253,8 @@ impl Tables {
     pub fn look(&mut self, record: &ScenarioRecord, folder: &Path) {
         for name in tables(record) {
             if !self.0.contains_key(name) {
-                let read = |mut bytes| {
-                    let file = fs::File::open(folder.join(name)).ok()?;
-                    file.take(LARGEST_FOLDER).read_to_end(&mut bytes).ok()?;
-                    Some(hash(&bytes))
-                };
-                self.0.insert(name.to_owned(), read(Vec::new()));
+                let bytes = headway_input::read(&folder.join(name), LARGEST_FOLDER).ok();
+                self.0.insert(name.to_owned(), bytes.map(|bytes| hash(&bytes)));
             }
         }
     }
@@ -323,7 +338,7 @@ impl Files {
     /// Whether `folder` has them as they are.
     pub fn check_in(&self, folder: &Path) -> Result<(), Error> {
         for (name, Kept { bytes, .. }) in &self.kept {
-            if fs::read(folder.join(name)).ok().as_ref() != Some(bytes) {
+            if headway_input::read(&folder.join(name), LARGEST_FOLDER).ok().as_ref() != Some(bytes) {
                 return Err(Error::OtherFile { path: folder.to_path_buf(), name: name.clone() });
             }
         }

@@ -1,16 +1,31 @@
 //! Outcomes of runs gathered, in any order, into the results of all.
 
-use headway_results::{Outcome, Summary, SummaryBuilder, Verdict, Warning};
+use headway_results::{Metric, Outcome, Repeats, Summary, SummaryBuilder, Verdict, Warning};
+use headway_scenario::ScenarioRecord;
 
 use crate::claims::Claims;
 use crate::experiment::Experiment;
 use crate::tally::{Ended, Tally};
+
+/// Of the network, where a policy is lossless.
+const LOSSLESS: [Metric; 3] = [Metric::Pauses, Metric::Paused, Metric::HeadroomDrops];
+
+fn is_lossless(scenario: &ScenarioRecord) -> bool {
+    scenario.policy.iter().any(|policy| policy.lossless.is_some())
+}
+
+/// Whether results of `scenario` have `metric`: in their summary, or taken from their flows, samples and counters.
+pub fn is_kept(metric: Metric, scenario: &ScenarioRecord) -> bool {
+    !metric.is_of_ports() || metric == Metric::Drops || is_lossless(scenario) && LOSSLESS.contains(&metric)
+}
 
 /// The results of all runs.
 #[derive(Debug)]
 pub struct Results {
     /// Estimates by policy, sweep point, traffic and metric.
     pub summary: Summary,
+    /// The numbers behind it, one for each repeat.
+    pub repeats: Repeats,
     /// The claims.
     pub verdicts: Vec<Verdict>,
     /// The commands, in order of cells and repeats.
@@ -32,8 +47,9 @@ pub(crate) struct Gathered {
 
 impl Gathered {
     pub fn new(experiment: &Experiment) -> Gathered {
+        let builder = SummaryBuilder::new(&experiment.cells, experiment.traffics()).with_rates(experiment.rated());
         Gathered {
-            builder: SummaryBuilder::new(&experiment.cells, experiment.traffics()).with_rates(experiment.rated()),
+            builder: if is_lossless(&experiment.scenario) { builder.with(&LOSSLESS) } else { builder },
             claims: experiment.claims.clone(),
             tally: Tally::default(),
             policies: experiment.scenario.policy.len(),
@@ -50,9 +66,9 @@ impl Gathered {
 
     /// The results of all runs.
     pub fn results(self, experiment: &Experiment) -> Results {
-        let summary = self.builder.build();
+        let (summary, repeats) = (self.builder.build(), self.builder.repeats());
         let unfinished = self.tally.unfinished(&summary, &experiment.cells);
         let (commands, warnings) = self.tally.finish(&experiment.cells);
-        Results { summary, verdicts: self.claims.verdicts(), commands, unfinished, warnings }
+        Results { summary, repeats, verdicts: self.claims.verdicts(), commands, unfinished, warnings }
     }
 }

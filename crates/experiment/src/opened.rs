@@ -362,7 +362,7 @@ impl Session {
         results.warnings = all;
         manifest.finished = Some(clock::now());
         manifest.wall_s = earlier_s + began.elapsed().as_secs_f64();
-        let manifest = folder.finish(&results.summary, &manifest)?;
+        let manifest = folder.finish(&results.summary, &results.repeats, &manifest)?;
         // The results are complete: whatever becomes of the report, they are kept.
         let report = (!no_report).then(|| write_report(&path));
         Ok(Finished { results, manifest, path, left_out_claims, extent, took: began.elapsed(), stored, report })

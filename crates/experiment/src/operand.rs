@@ -1,6 +1,6 @@
 //! The values that claims are about.
 
-use headway_results::{ALL_TRAFFIC, Estimate, Metric, Outcome, Statistic, Subject};
+use headway_results::{ALL_TRAFFIC, Estimate, Metric, Outcome, Statistic, Subject, Support};
 use headway_scenario::plan::{Network, PlanError};
 use headway_scenario::schema::{OperandRecord, ScenarioRecord, Series, TrafficRecord};
 use headway_units::{Span, Time};
@@ -34,6 +34,16 @@ impl Operand {
         let (port, over) = (self.port.as_deref(), self.over);
         let subject = Subject { traffic: &self.traffic, window: self.window, port, over };
         self.metric.evaluate_of(outcome, &subject).filter(|_| !partial)
+    }
+
+    /// The values it can take: a difference has any sign.
+    pub fn support(&self) -> Support {
+        if self.minus.is_some() { Support::Real } else { self.metric.support() }
+    }
+
+    /// Its estimate from one value for each repeat.
+    pub fn estimate(&self, values: &[f64]) -> Estimate {
+        Estimate::within(self.support(), values)
     }
 
     pub fn show(&self, estimate: &Estimate) -> String {

@@ -13,6 +13,8 @@ use crate::source::Source;
 
 /// Its name in the folder of a shard.
 const FILE: &str = "shard.json";
+/// It holds the scenario, which has a few megabytes at most, and what was said of it.
+const LARGEST: u64 = 64 << 20;
 const TEMPORARY: &str = "shard.json.tmp";
 
 /// The text of a scenario before it was changed, and the changes.
@@ -65,7 +67,8 @@ impl Origin {
             path: path.clone(),
             reason: "it does not say of which scenario the shard is".to_owned(),
         };
-        let text = fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+        let text = headway_input::read_text(&path, LARGEST)
+            .map_err(|error| Error::Read { path: path.clone(), source: error.into() })?;
         let value: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
         Ok(Origin::from_json(&value).ok_or_else(damaged)?)
     }

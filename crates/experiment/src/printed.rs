@@ -11,10 +11,11 @@ use crate::published::{Table, Unit, base};
 
 /// Whether values of `metric` are in `unit`.
 pub(crate) fn fits(metric: Metric, unit: Unit) -> bool {
-    unit == match metric.unit() {
-        "s" => Unit::Seconds,
-        "bit/s" => Unit::Rate,
-        _ => Unit::None,
+    match metric.unit() {
+        "s" => unit == Unit::Seconds,
+        "bit/s" => unit == Unit::Rate,
+        "B" => matches!(unit, Unit::Bytes | Unit::None),
+        _ => unit == Unit::None,
     }
 }
 
@@ -23,6 +24,8 @@ pub(crate) fn example(metric: Metric) -> &'static str {
     match metric.unit() {
         "s" => "a time such as \"20ms\"",
         "bit/s" => "a rate such as \"100Mbps\"",
+        "B" => "an amount of data such as \"64KB\"",
+        "ratio" => "a number, or a share such as \"5%\"",
         _ => "a number",
     }
 }

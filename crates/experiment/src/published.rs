@@ -3,10 +3,9 @@
 //! CSV as these tables need it: lines that begin with `#` say what it is, then the names of the columns, then rows;
 //! commas between, no quotes. A column with a unit has it at the end of its name: `mean_ms`, `throughput_mbps`.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
+use headway_input::read_text;
 use headway_language::{Quantity, Row, Scalar, SweepPoint, placeholder, suggest_help};
 
 /// The tables that come with Headway, by the name of their file.
@@ -47,12 +46,9 @@ impl Table {
     pub fn find(name: &str, folder: &Path) -> Result<Table, Wrong> {
         let cannot = |error: &dyn std::fmt::Display| Wrong::new("file", format!("{name}: {error}"));
         let path = folder.join(name);
-        let text = match fs::metadata(&path) {
-            Ok(metadata) if metadata.len() > LARGEST => {
-                return Err(cannot(&format!("more than {} MB are no table", LARGEST >> 20)));
-            }
-            Ok(_) => fs::read_to_string(&path).map_err(|error| cannot(&error))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
+        let text = match read_text(&path, LARGEST) {
+            Ok(text) => text,
+            Err(error) if error.is_missing() => {
                 let bundled = BUNDLED.iter().find(|(own, _)| *own == name).map(|(_, text)| (*text).to_owned());
                 bundled.ok_or_else(|| {
                     let message = format!("there is no table `{name}`, neither beside the scenario nor with Headway");

@@ -8,8 +8,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use headway_language::MAX_TEXT;
 use headway_report::page::{Facts, Group, Kind, MOST_POINTS, Operand, Page, Run, RunBuilder, TooManySteps, html};
-use headway_results::{Finished, Folder, Job, Manifest, Metric};
+use headway_results::{Differences, Filter, Finished, Folder, Job, Manifest, Metric, Repeats, Side, differences};
 use headway_scenario::Document;
 use headway_scenario::schema::{FilmPoints, FilmRecord, OperandRecord, ScenarioRecord, TrafficRecord};
 use thiserror::Error;
@@ -41,6 +42,12 @@ pub enum ReportError {
         /// What is too many.
         source: TooManySteps,
     },
+    /// A file that is no report has the name.
+    #[error("{} is there and no report of Headway's, so it is not replaced", path.display())]
+    Taken {
+        /// The file.
+        path: PathBuf,
+    },
     /// The page cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
@@ -67,7 +74,7 @@ pub fn write_report(folder: &Path) -> Result<PathBuf, ReportError> {
 /// # Errors
 /// If it is not finished, is none of ours, or is damaged.
 pub fn single(folder: &Path) -> Result<Page, ReportError> {
-    let run = run(&Folder::open(folder)?, String::new(), MOST_POINTS)?;
+    let run = run(&Folder::open(folder)?, None, String::new(), MOST_POINTS)?;
     let label = run.scenario.clone();
     Ok(Page::new(Kind::Run, label.clone(), vec![Run { label, ..run }], Vec::new()))
 }
@@ -77,7 +84,7 @@ pub fn single(folder: &Path) -> Result<Page, ReportError> {
 /// # Errors
 /// If one of them is not finished, is none of ours, or is damaged.
 pub fn comparison(folders: &[PathBuf]) -> Result<Page, ReportError> {
-    let runs = all(folders, &labels(folders))?;
+    let runs = all(folders, &labels(folders), true)?;
     let names: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
     Ok(Page::new(Kind::Comparison, names.join(", "), runs, Vec::new()))
 }
@@ -97,15 +104,18 @@ pub fn reproduction(title: &str, groups: &[(String, Vec<(String, PathBuf)>)]) ->
             folders.push(folder.clone());
         }
     }
-    let runs = all(&folders, &distinct(names))?;
+    let runs = all(&folders, &distinct(names), false)?;
     Ok(Page::new(Kind::Reproduction, title, runs, of_page))
 }
 
-/// Writes `page` to `path`, under a temporary name first.
+/// Writes `page` to `path`, under a temporary name first. A report that is there is replaced.
 ///
 /// # Errors
-/// If it cannot be written; what is at `path` is not touched then.
+/// If it cannot be written, or if a file other than a report is at `path`; that file is not touched then.
 pub fn write_page(page: &Page, path: &Path) -> Result<(), ReportError> {
+    if !free_or_report(path).map_err(|source| ReportError::Write { path: path.to_path_buf(), source })? {
+        return Err(ReportError::Taken { path: path.to_path_buf() });
+    }
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
     let temporary = PathBuf::from(temporary);
@@ -116,9 +126,53 @@ pub fn write_page(page: &Page, path: &Path) -> Result<(), ReportError> {
     })
 }
 
-fn all(folders: &[PathBuf], labels: &[String]) -> Result<Vec<Run>, ReportError> {
+/// Whether a page at `path` takes nothing from anybody: nothing is there, or an empty file, or an earlier page.
+fn free_or_report(path: &Path) -> io::Result<bool> {
+    const HEAD: u64 = 1024; // bytes; the mark is within the first 300
+    const MARK: &[u8] = br#"<meta name="generator" content="Headway">"#;
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+        Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(found) if !found.is_file() => return Ok(false),
+        Ok(_) => {}
+    }
+    let mut head = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(fs::File::open(path)?, HEAD), &mut head)?;
+    Ok(head.is_empty() || head.windows(MARK.len()).any(|bytes| bytes == MARK))
+}
+
+/// The runs in `folders`; if they are `compared`, with the differences of all from the first.
+fn all(folders: &[PathBuf], labels: &[String], compared: bool) -> Result<Vec<Run>, ReportError> {
     let points = (SHARED_POINTS / folders.len().max(1)).clamp(LEAST_POINTS, MOST_POINTS);
-    folders.iter().zip(labels).map(|(folder, label)| run(&Folder::open(folder)?, label.clone(), points)).collect()
+    let first = match folders {
+        [first, _, ..] if compared => {
+            let folder = Folder::open(first)?;
+            let repeats = folder.repeats()?;
+            Some((folder, repeats))
+        }
+        _ => None,
+    };
+    let one = |(place, (folder, label)): (usize, (&PathBuf, &String))| {
+        let folder = Folder::open(folder)?;
+        let against = match &first {
+            Some((first, repeats)) if place > 0 => against(first, repeats.as_ref(), &folder)?,
+            _ => None,
+        };
+        run(&folder, against.as_ref(), label.clone(), points)
+    };
+    folders.iter().zip(labels).enumerate().map(one).collect()
+}
+
+/// How `folder` differs from `first`; `None` if they are of other parameters, so that nothing can be compared.
+fn against(
+    first: &Finished,
+    repeats: Option<&Repeats>,
+    folder: &Finished,
+) -> Result<Option<Differences>, headway_results::Error> {
+    let own = folder.repeats()?;
+    let sides = Side::new(first, repeats, Vec::new()).ok().zip(Side::new(folder, own.as_ref(), Vec::new()).ok());
+    Ok(sides.and_then(|(a, b)| differences(&a, &b, &Filter::default()).ok()))
 }
 
 /// The folders' own names; the whole paths if two are the same.
@@ -149,7 +203,12 @@ fn distinct(names: Vec<String>) -> Vec<String> {
 }
 
 /// The run in a finished folder.
-fn run(folder: &Finished, label: String, most_points: usize) -> Result<Run, ReportError> {
+fn run(
+    folder: &Finished,
+    against: Option<&Differences>,
+    label: String,
+    most_points: usize,
+) -> Result<Run, ReportError> {
     let mut scene = Scene::of(folder);
     let topologies = folder.topologies()?;
     if topologies.runs.is_empty() {
@@ -159,6 +218,7 @@ fn run(folder: &Finished, label: String, most_points: usize) -> Result<Run, Repo
         label,
         manifest: &folder.manifest,
         summary: &folder.summary,
+        against,
         topologies: &topologies,
         about: scene.about,
         source: scene.source,
@@ -230,7 +290,7 @@ fn without_film(film: &FilmRecord) -> Option<String> {
 impl Scene {
     fn of(folder: &Finished) -> Scene {
         let path = folder.path.join("scenario.toml");
-        let text = match fs::read_to_string(&path) {
+        let text = match headway_input::read_text(&path, MAX_TEXT as u64) {
             Ok(text) => text,
             Err(error) => {
                 let note =

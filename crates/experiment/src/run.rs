@@ -376,12 +376,12 @@ pub fn interrupted(path: &Path) -> Result<Manifest, Error> {
         return Err(Error::NoFolder { path: path.to_path_buf() });
     }
     let file = path.join("manifest.json");
-    let text = match std::fs::read_to_string(&file) {
+    let text = match headway_input::read_text(&file, Manifest::LARGEST) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        Err(error) if error.is_missing() => {
             return Err(Why::NoManifest { path: path.to_path_buf() }.into());
         }
-        Err(source) => return Err(Why::Io { action: "read", path: file, source }.into()),
+        Err(error) => return Err(Why::Io { action: "read", path: file, source: error.into() }.into()),
     };
     let there: Manifest = match serde_json::from_str(&text) {
         Ok(there) => there,

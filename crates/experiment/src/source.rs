@@ -2,8 +2,21 @@
 
 use std::path::PathBuf;
 
-use headway_language::Problems;
+use headway_input::ReadError;
+use headway_language::{MAX_TEXT, Problems, decode, unread};
 use headway_scenario::{Document, Overrides, ScenarioRecord};
+use thiserror::Error;
+
+/// Why a file gives no text of a scenario.
+#[derive(Debug, Error)]
+pub enum SourceError {
+    /// It is not text, or too much of it.
+    #[error(transparent)]
+    Problems(#[from] Problems),
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
 
 /// The text of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +30,23 @@ pub struct Source {
 }
 
 impl Source {
+    /// A scenario has at most so many bytes of text.
+    pub const LARGEST: u64 = MAX_TEXT as u64;
+
+    /// The scenario that `read` gave, shown as `name` in problems.
+    ///
+    /// # Errors
+    /// If it could not be read, is too large, or not UTF-8.
+    pub fn of_file(name: &str, read: Result<Vec<u8>, ReadError>, folder: PathBuf) -> Result<Source, SourceError> {
+        match read {
+            Ok(bytes) => Ok(Source { name: name.to_owned(), text: decode(name, bytes)?, folder }),
+            Err(ReadError::Size { .. }) => {
+                Err(unread(name, format!("a scenario has at most {} MB of text", MAX_TEXT / 1_000_000)).into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Reads it, with the changes `overrides`.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use headway_results::{Cell, CommandRecord, Counters, Job, Metric, Outcome, Output, Row, Summary, Warning};
+use headway_results::{Cell, CommandRecord, Counters, FlowRecord, Job, Metric, Outcome, Output, Row, Summary, Warning};
 use headway_units::Time;
 
 /// The outcome of a command, and its run.
@@ -26,6 +26,8 @@ pub(crate) struct Tally {
     failed: BTreeMap<(String, String), u64>,
     /// Flows that were reset and did not finish: of each run that has any, by cell and traffic.
     reset: BTreeMap<(u32, Arc<str>), Vec<u64>>,
+    /// Unfinished flows that got nothing any more, by traffic.
+    stuck: BTreeMap<Arc<str>, u64>,
     /// Sums over all runs.
     counters: Counters,
     /// Of the first run that had a circular wait: the run, when, and the ports.
@@ -42,6 +44,9 @@ impl Tally {
         }
         for failed in &outcome.failed {
             *self.failed.entry((failed.traffic.clone(), failed.reason.clone())).or_default() += failed.flows;
+        }
+        for flow in outcome.flows.iter().filter(|flow| is_stuck(flow, outcome)) {
+            *self.stuck.entry(Arc::clone(&flow.traffic)).or_default() += 1;
         }
         let mut reset: BTreeMap<&Arc<str>, u64> = BTreeMap::new();
         for flow in outcome.flows.iter().filter(|flow| flow.resets > 0 && flow.bytes.is_some() && flow.end.is_none()) {
@@ -74,7 +79,7 @@ impl Tally {
         }
         let of =
             |(traffic, (flows, runs)): (&str, (u64, u64))| Warning::Reset { traffic: traffic.to_owned(), flows, runs };
-        let mut warnings = unfinished(summary, &flows);
+        let mut warnings = unfinished(summary, &flows, &self.stuck);
         warnings.extend(sums.into_iter().map(of));
         warnings
     }
@@ -183,17 +188,22 @@ fn last_lines(command: &CommandRecord) -> String {
 pub(crate) type ResetFlows = BTreeMap<(String, String, String), u64>;
 
 /// Warnings of flows that did not finish though they were not among those that were `reset`, by traffic.
-fn unfinished(summary: &Summary, reset: &ResetFlows) -> Vec<Warning> {
+fn unfinished(summary: &Summary, reset: &ResetFlows, stuck: &BTreeMap<Arc<str>, u64>) -> Vec<Warning> {
     let mut traffics: Vec<&str> = Vec::new();
     for row in &summary.rows {
         if !traffics.contains(&row.traffic.as_str()) {
             traffics.push(&row.traffic);
         }
     }
-    traffics.into_iter().filter_map(|traffic| unfinished_of(summary, reset, traffic)).collect()
+    traffics.into_iter().filter_map(|traffic| unfinished_of(summary, reset, stuck, traffic)).collect()
 }
 
-fn unfinished_of(summary: &Summary, reset: &ResetFlows, traffic: &str) -> Option<Warning> {
+fn unfinished_of(
+    summary: &Summary,
+    reset: &ResetFlows,
+    stuck: &BTreeMap<Arc<str>, u64>,
+    traffic: &str,
+) -> Option<Warning> {
     let value = |row: &Row| row.estimate.value.unwrap_or(0.0);
     let of = |metric| summary.rows.iter().filter(move |row| row.traffic == traffic && row.metric == metric);
     // On average in a run. Counted in all repeats first: then none left over is exactly none.
@@ -215,14 +225,74 @@ fn unfinished_of(summary: &Summary, reset: &ResetFlows, traffic: &str) -> Option
         sweep: worst.sweep.clone(),
         unfinished,
         flows,
+        stuck: stuck.iter().filter(|(own, _)| is_of(own, traffic)).map(|(_, flows)| flows).sum(),
     })
+}
+
+/// Whether flows reported as `own` are of `traffic`, or of a part of it.
+fn is_of(own: &str, traffic: &str) -> bool {
+    own.strip_prefix(traffic).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a flow did not finish and was not on its way to it: its run had ports that waited for each other in a circle, or
+/// it stood still behind a link that was down for most of its life. The time that it stood still counts to the end of the
+/// run.
+fn is_stuck(flow: &FlowRecord, outcome: &Outcome) -> bool {
+    if flow.bytes.is_none() || flow.end.is_some() || flow.resets > 0 {
+        return false;
+    }
+    let life = outcome.end.since(flow.start).picos();
+    outcome.deadlock.is_some() || flow.stall.is_some_and(|stall| stall.picos() > life / 2)
 }
 
 #[cfg(test)]
 mod tests {
     use headway_results::{Estimate, SweepPoint};
+    use headway_units::Span;
 
     use super::*;
+
+    #[test]
+    fn flows_behind_paused_ports_or_links_that_are_down_are_stuck() {
+        let flow = |end, stall: Option<u64>| FlowRecord {
+            id: 0,
+            traffic: "short".into(),
+            source: "a".into(),
+            destination: "b".into(),
+            bytes: Some(1000),
+            delivered: 0,
+            start: Time::ZERO,
+            end,
+            deadline: None,
+            ideal: None,
+            retransmissions: 0,
+            timeouts: 0,
+            marks: 0,
+            subflows: 1,
+            paths: "0".into(),
+            switched: None,
+            stall: stall.map(Span::from_nanos),
+            resets: 0,
+        };
+        let end = Time::ZERO + Span::from_nanos(100);
+        let mut outcome = Outcome {
+            job: Job { cell: 0, repeat: 0 },
+            flows: Vec::new(),
+            samples: Vec::new(),
+            ports: None,
+            commands: Vec::new(),
+            failed: Vec::new(),
+            counters: Counters::default(),
+            deadlock: None,
+            digest: 0,
+            end,
+            film: None,
+        };
+        assert!(!is_stuck(&flow(None, None), &outcome) && !is_stuck(&flow(None, Some(50)), &outcome));
+        assert!(is_stuck(&flow(None, Some(51)), &outcome) && !is_stuck(&flow(Some(end), Some(51)), &outcome));
+        outcome.deadlock = Some((end, "a>b, b>a".to_owned()));
+        assert!(is_stuck(&flow(None, None), &outcome) && !is_stuck(&flow(Some(end), None), &outcome));
+    }
 
     #[test]
     fn unfinished_flows_are_pointed_out_where_they_are_worst() {
@@ -239,18 +309,25 @@ mod tests {
             rows.push(row(policy, n, "short", Metric::Unfinished, left));
         }
         let summary = Summary { sweep: vec!["n".into()], rows };
-        let warnings = unfinished(&summary, &ResetFlows::new());
+        let none = BTreeMap::new();
+        let warnings = unfinished(&summary, &ResetFlows::new(), &none);
         let expected = "traffic short: not all flows finished in 2 of 3 cells, worst with policy tcp at n=2: 3.50 of \
                         240 flows in a run; a longer `drain` gives them time";
         assert_eq!(warnings.iter().map(headway_report::warning).collect::<Vec<_>>(), [expected]);
 
+        // Nor does more time help those that wait for ports or links.
+        let stuck = BTreeMap::from([("short".into(), 5), ("shorter".into(), 9)]);
+        let warnings = unfinished(&summary, &ResetFlows::new(), &stuck);
+        let text = headway_report::warning(&warnings[0]);
+        assert!(text.contains("5 flows in all runs got nothing any more") && !text.contains("gives them"), "{text}");
+
         // More time would do nothing for those that were reset.
         let key = |policy: &str| (policy.to_owned(), SweepPoint::new().with("n", 2).to_string(), "short".to_owned());
         let mut reset = ResetFlows::from([(key("tcp"), 3)]);
-        let left = unfinished(&summary, &reset).iter().map(headway_report::warning).collect::<Vec<_>>();
+        let left = unfinished(&summary, &reset, &none).iter().map(headway_report::warning).collect::<Vec<_>>();
         assert!(left[0].contains("policy mptcp at n=2: 1 of 240 flows"), "{left:?}");
         reset.insert(key("mptcp"), 1);
         reset.insert(key("tcp"), 4);
-        assert_eq!(unfinished(&summary, &reset), []);
+        assert_eq!(unfinished(&summary, &reset, &none), []);
     }
 }

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headway_experiment::report::{REPORT, ReportError, comparison, reproduction, single, write_report};
+use headway_experiment::report::{REPORT, ReportError, comparison, reproduction, single, write_page, write_report};
 use headway_experiment::{Destination, Finished, Interruption, Planned, Request, Source};
 use headway_report::page::{Kind, Page, Run};
 use serde_json::Value;
@@ -84,6 +84,23 @@ fn a_report_that_cannot_be_written_loses_nothing() {
     assert!(matches!(error, ReportError::Write { .. }), "{error}");
     assert!(finished.manifest.complete && path.join("summary.csv").exists());
     assert!(!path.join(format!("{REPORT}.tmp")).exists(), "nothing half-done stays");
+}
+
+#[test]
+fn a_page_replaces_pages_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let finished = run(&place.path().join("small"), &request());
+    let page = single(&finished.path).unwrap();
+    let flows = finished.path.join("flows.parquet");
+    let before = fs::read(&flows).unwrap();
+    let error = write_page(&page, &flows).unwrap_err();
+    assert!(matches!(error, ReportError::Taken { .. }), "{error}");
+    assert_eq!(fs::read(&flows).unwrap(), before);
+    for _ in 0..2 {
+        write_page(&page, &place.path().join("page.html")).unwrap();
+    }
+    fs::write(place.path().join("empty"), "").unwrap();
+    write_page(&page, &place.path().join("empty")).unwrap();
 }
 
 #[test]

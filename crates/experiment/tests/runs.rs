@@ -726,6 +726,37 @@ less = [{ policy = "plain", value = "timeouts" }, { policy = "patient", value = 
     assert_eq!(document.left_out_claims(), ["difference", "itself"]);
 }
 
+/// The one-sided bound decides, and not the mean: a level just above the mean is within the noise.
+#[test]
+fn results_are_compared_with_values() {
+    let claim = |key: &str, metric: &str, value: &str| {
+        format!("\n[[claim]]\ntext = \"x\"\n{key} = [{{ policy = \"plain\", value = \"{metric}\" }}, {value}]\n")
+    };
+    let verdicts = |claims: &str| {
+        let all = run(&format!("{SMALL}{claims}"), &[]).verdicts;
+        all.into_iter().filter(|verdict| verdict.text == "x").collect::<Vec<_>>()
+    };
+    let claims = [
+        claim("less", "fct.mean", "\"1000s\""),
+        claim("less", "fct.mean", "\"1ns\""),
+        claim("greater", "fct.mean", "\"1ns\""),
+        claim("greater", "fairness", "\"1%\""),
+    ];
+    let found = verdicts(&claims.concat());
+    assert_eq!(found.iter().map(|verdict| verdict.held).collect::<Vec<_>>(), [true, false, true, true], "{found:?}");
+    let first = &found[0].cases[0];
+    let (value, high) = (first.first.value.unwrap(), first.first.high.expect("repeats differ"));
+    assert!(first.second.is_none() && first.numbers.contains(", with 95 % confidence at most "), "{}", first.numbers);
+    assert!(first.numbers.ends_with("; wanted < 1000 s"), "{}", first.numbers);
+    assert!(found[2].cases[0].numbers.contains(", with 95 % confidence at least "), "{found:?}");
+    // The bound lies between the mean and the upper end of the two-sided interval.
+    let near = |value: f64| format!("\"{}ns\"", (value * 1e9).round());
+    let claims = [claim("less", "fct.mean", &near(value * 1.000_001)), claim("less", "fct.mean", &near(high))];
+    let found = verdicts(&claims.concat());
+    assert_eq!([found[0].held, found[1].held], [false, true], "{found:?}");
+    assert!(found[0].cases[0].numbers.ends_with("(so on average, but within the noise of the repeats)"), "{found:?}");
+}
+
 #[test]
 fn points_that_are_not_run_are_counted() {
     let claims = r#"

@@ -29,7 +29,7 @@ pub use limit::{Limit, Never, OrOff};
 pub use lists::{Map, Name, OneOrMany};
 pub use parameters::Parameters;
 pub use point::{Scalar, SweepPoint};
-pub use problem::{PointProblems, Problem, Problems};
+pub use problem::{PointProblems, Problem, Problems, decode, unread};
 pub use quantity::{Amount, Quantity, QueueLimit, Ratio};
 pub use row::Row;
 pub use sweep::{Sweep, SweepValues, placeholder, substitute, used};

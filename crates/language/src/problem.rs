@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
+use headway_input::visible;
+
 use super::point::SweepPoint;
-use super::source::{At, Sources};
+use super::source::{At, Source, Sources};
 
 /// At most this many problems are printed; the rest is counted.
 const MAX_PRINTED: usize = 20;
@@ -19,7 +21,8 @@ pub struct Problem {
     pub sources: Arc<Sources>,
     /// The place.
     pub at: At,
-    /// What is wrong, in one sentence.
+    /// What is wrong, in one sentence. It may hold text of the file, as may label, help and point: for a terminal it is
+    /// made safe by [`Problems::render`] alone.
     pub message: String,
     /// What is printed under the place; may be empty.
     pub label: String,
@@ -65,20 +68,23 @@ impl Problem {
     }
 
     fn render(&self, renderer: &Renderer) -> String {
-        let title = Level::ERROR.primary_title(self.message.as_str());
+        // Keys and values of the file stand in all of these.
+        let title = Level::ERROR.primary_title(visible(&self.message));
+        let file = visible(self.file());
         let mut group = if self.at.is_whole() {
-            title.element(Origin::path(self.file()))
+            // The text as a whole begins at its first character.
+            title.element(Origin::path(file).line(1).char_column(1))
         } else {
             let excerpt = self.sources.excerpt(self.at);
             let mark = AnnotationKind::Primary.span(excerpt.marked);
-            let mark = if self.label.is_empty() { mark } else { mark.label(self.label.clone()) };
-            title.element(Snippet::source(excerpt.text).line_start(excerpt.line).path(self.file()).annotation(mark))
+            let mark = if self.label.is_empty() { mark } else { mark.label(visible(&self.label)) };
+            title.element(Snippet::source(excerpt.text).line_start(excerpt.line).path(file).annotation(mark))
         };
         if let Some(help) = &self.help {
-            group = group.element(Level::HELP.message(help.as_str()));
+            group = group.element(Level::HELP.message(visible(help)));
         }
         if let Some(point) = &self.point {
-            group = group.element(Level::NOTE.message(format!("with {point}")));
+            group = group.element(Level::NOTE.message(format!("with {}", visible(point))));
         }
         renderer.render(&[group])
     }
@@ -128,6 +134,31 @@ impl Problems {
         }
         text
     }
+}
+
+/// The text that `bytes` are, shown as `name` in problems.
+///
+/// # Errors
+/// If they are not UTF-8.
+pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, Problems> {
+    String::from_utf8(bytes).map_err(|error| {
+        let start = error.utf8_error().valid_up_to();
+        let found = error.as_bytes().get(start).copied().unwrap_or_default();
+        let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+        let sources = Arc::new(Sources(vec![Source { name: name.to_owned(), text }]));
+        let at = sources.place(0, &(start..start + char::REPLACEMENT_CHARACTER.len_utf8()));
+        let (message, label) =
+            ("this is not UTF-8 text".to_owned(), format!("there is no character of the byte 0x{found:02x}"));
+        let help = Some("save it with the encoding UTF-8".to_owned());
+        Problems::from(Problem { sources, at, message, label, help, point: None })
+    })
+}
+
+/// That the text called `name`, which was not read, is wrong as a whole.
+pub fn unread(name: &str, message: impl Into<String>) -> Problems {
+    let source = Source { name: name.to_owned(), text: String::new() };
+    let (sources, at) = (Arc::new(Sources(vec![source])), At::whole(0));
+    Problems::from(Problem { sources, at, message: message.into(), label: String::new(), help: None, point: None })
 }
 
 impl From<Problem> for Problems {

@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use headway_input::is_hidden;
+
 use super::read::{Field, Reader};
 use super::schema::{Definitions, Json};
 use super::show::Shown;
@@ -162,6 +164,9 @@ impl Field for String {
             "must not be empty".to_owned()
         } else if text.len() > LONGEST {
             format!("must be at most {LONGEST} bytes long")
+        } else if let Some(hidden) = text.chars().find(|c| is_hidden(*c)) {
+            // It would act on the terminals of all who print it.
+            format!("must not hold the character U+{:04X}, which is not shown", u32::from(hidden))
         } else {
             return Some(text.clone());
         };

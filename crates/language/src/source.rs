@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use headway_input::picture;
+
 /// One text with the name it is shown under.
 pub struct Source {
     /// The name.
@@ -100,13 +102,11 @@ impl Sources {
         }
         let last = last.max(at.start);
         let end = at.end.clamp(at.start, last);
-        // A carriage return or another control character would move the cursor of a terminal.
-        let shown: String =
-            text[first..last].chars().map(|c| if c.is_control() && c != '\t' { ' ' } else { c }).collect();
-        // Control characters of two bytes (U+0080 and on) become one byte: measure what precedes anew.
-        let width = |upto: usize| {
-            text[first..upto].chars().map(|c| if c.is_control() && c != '\t' { 1 } else { c.len_utf8() }).sum::<usize>()
-        };
-        Excerpt { line, column, marked: width(at.start)..width(end), text: shown }
+        // The end of a line as Windows writes it is no character of the text; others would act on a terminal.
+        let shown = |c: char| if c == '\r' { ' ' } else { picture(c) };
+        // Pictures have other lengths: measure what precedes anew.
+        let width = |upto: usize| text[first..upto].chars().map(|c| shown(c).len_utf8()).sum::<usize>();
+        let marked = width(at.start)..width(end);
+        Excerpt { line, column, marked, text: text[first..last].chars().map(shown).collect() }
     }
 }

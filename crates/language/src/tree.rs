@@ -158,7 +158,26 @@ pub fn parse_value(sources: &Sources, source: usize, start: usize) -> Option<Nod
 }
 
 fn document(text: &str) -> Result<Document<&str>, Syntax> {
-    Document::parse(text).map_err(|error| Syntax { message: error.message().to_owned(), range: error.span() })
+    Document::parse(text).map_err(|error| {
+        // Of all its errors the parser gives no place to one: a key of too many parts.
+        let range = error.span().or_else(|| longest_key(text));
+        Syntax { message: error.message().to_owned(), range }
+    })
+}
+
+/// The place of the key that looks like the one of most parts.
+fn longest_key(text: &str) -> Option<Range<usize>> {
+    let mut start = 0;
+    let mut longest = None;
+    for line in text.split_inclusive('\n') {
+        let key = line.split_once('=').map_or(line, |(key, _)| key).trim_end();
+        let parts = key.matches('.').count();
+        if parts > longest.as_ref().map_or(0, |(most, _)| *most) {
+            longest = Some((parts, start..start + key.len()));
+        }
+        start += line.len();
+    }
+    longest.map(|(_, range)| range)
 }
 
 struct Converter<'a> {

@@ -121,9 +121,10 @@ impl From<ReportError> for Failure {
         let text = error.to_string();
         match error {
             ReportError::Results(error) => error.into(),
-            ReportError::Order { path } | ReportError::Steps { path, .. } | ReportError::Write { path, .. } => {
-                Failure::Results(text, Some(path))
-            }
+            ReportError::Order { path }
+            | ReportError::Steps { path, .. }
+            | ReportError::Taken { path }
+            | ReportError::Write { path, .. } => Failure::Results(text, Some(path)),
         }
     }
 }

@@ -76,6 +76,7 @@ impl Source {
             let repeats = repeats.unwrap_or(scenario.record.repeats);
             let (document, _) = scenario.with(seed, repeats)?;
             let experiment = Experiment::with_own(&document, &self.source.folder, &own)?;
+            scenario.check_files()?;
             let extent = experiment.extent(repeats);
             Ok((extent.policies, extent.points, extent.repeats))
         };

@@ -1,11 +1,11 @@
 //! Modelled hosts and kernel hosts side by side.
 
-use headway_results::{Metric, Pair, Percentile, Statistic, Summary, compare};
+use headway_results::{Estimate, Metric, Pair, Percentile, Statistic, Summary, compare};
 use serde_json::{Value, json};
 
 use crate::Layout;
-use crate::compare::table;
-use crate::number::three_digits;
+use crate::grid::{Align, Cell, Column, render};
+use crate::number::{Scale, three_digits};
 
 const TIMES: [Metric; 2] = [Metric::Fct(Statistic::Mean), Metric::Fct(Statistic::Percentile(Percentile::whole(95)))];
 
@@ -34,6 +34,39 @@ pub fn beside(model: &Summary, kernels: &Summary, layout: Layout) -> String {
     table(&pairs.iter().collect::<Vec<_>>(), ["model", "kernel", "kernel/model"], &shown, layout)
 }
 
+/// A row for each of `pairs`: the two estimates under the first two of `names`, how they differ under the third.
+fn table(pairs: &[&Pair], names: [&str; 3], differ: &dyn Fn(&Pair) -> String, layout: Layout) -> String {
+    let column = |name: &str, align: Align, of: &dyn Fn(&Pair) -> Cell| {
+        Column::new(&[name], align, pairs.iter().map(|pair| of(pair)).collect())
+    };
+    let scale =
+        |pair: &Pair| Scale::fitting(pair.a.metric, [pair.a.estimate.value, pair.b.value].into_iter().flatten());
+    let value = |pair: &Pair, estimate: &Estimate| match scale(pair).show(estimate) {
+        Some((value, half)) => Cell { value, half, mark: "" },
+        None => Cell::from("–".to_owned()),
+    };
+    let mut columns = vec![column("policy", Align::Left, &|pair| Cell::from(pair.a.policy.clone()))];
+    if pairs.iter().any(|pair| !pair.a.sweep.is_empty()) {
+        columns.push(column("at", Align::Left, &|pair| Cell::from(pair.a.sweep.to_string())));
+    }
+    columns.push(column("traffic", Align::Left, &|pair| Cell::from(pair.a.traffic.clone())));
+    columns.push(column("metric", Align::Left, &|pair| Cell::from(pair.a.metric.to_string())));
+    let labels = columns.len();
+    columns.push(column(names[0], Align::Right, &|pair| value(pair, &pair.a.estimate)));
+    columns.push(column(names[1], Align::Right, &|pair| value(pair, &pair.b)));
+    columns.push(column("", Align::Left, &|pair| Cell::from(scale(pair).name.to_owned())));
+    columns.push(column(names[2], Align::Right, &|pair| Cell::from(differ(pair))));
+    columns.push(column("intervals", Align::Left, &|pair| {
+        let text = match pair.overlap() {
+            Some(true) => "overlap",
+            Some(false) => "apart",
+            None => "none",
+        };
+        Cell::from(text.to_owned())
+    }));
+    render(&columns, labels, layout)
+}
+
 /// The rows of [`beside`] for programs.
 pub fn beside_json(model: &Summary, kernels: &Summary) -> Value {
     let row = |pair: &Pair| {
@@ -51,7 +84,7 @@ pub fn beside_json(model: &Summary, kernels: &Summary) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use headway_results::{Estimate, Row, SweepPoint};
+    use headway_results::{Row, SweepPoint};
 
     use super::*;
 

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use headway_results::{Case, Verdict};
 
+use crate::grid::{Align, Cell, Column, render};
 use crate::number::three_digits;
+use crate::text::wrapped;
 use crate::{Layout, counted, harmless};
 
 /// Up to so many points are listed one by one.
@@ -13,6 +15,8 @@ const FEW: usize = 3;
 const MAX_FAILURES: usize = 5;
 
 const INDENT: &str = "          ";
+
+const NOT_EVALUATED: &str = "not evaluated";
 
 /// The verdicts with their numbers: `held` or `not held` for each, then the points one by one if they are few,
 /// the first of those that fail if some do, else the two between which the others lie, what the source printed, and why
@@ -26,21 +30,51 @@ pub fn claims(verdicts: &[Verdict], left_out: &[String], layout: Layout) -> Stri
     let _ = writeln!(text, "{}", layout.bold(&tally(verdicts, left_out)));
     for verdict in verdicts {
         let word = match (verdict.held, &verdict.known) {
-            _ if !verdict.is_judged() => layout.dim("not evaluated"),
+            _ if !verdict.is_judged() => layout.dim(NOT_EVALUATED),
             (true, _) => layout.good("held    "),
             (false, None) => layout.bad("not held"),
             // Nobody is to be alarmed.
             (false, Some(_)) => layout.bold("not held"),
         };
-        let _ = writeln!(text, "{word}  {}", harmless(&verdict.text));
-        for line in details(verdict).into_iter().chain(remarks(verdict)) {
-            let _ = writeln!(text, "{INDENT}{}", harmless(&line));
+        stated(&mut text, &word, word_width(verdict), &verdict.text, layout);
+        for line in details(verdict, layout).into_iter().chain(remarks(verdict)) {
+            // Lines of tables fit, and must keep their gaps.
+            let lines = match line.chars().count() + INDENT.len() {
+                all if all <= layout.width => vec![line],
+                _ => wrapped(&line, layout.width.saturating_sub(INDENT.len()), indent_of(&line)),
+            };
+            for line in lines {
+                let _ = writeln!(text, "{INDENT}{}", harmless(&line));
+            }
         }
     }
     for claim in left_out {
-        let _ = writeln!(text, "{}  {}", layout.dim("not evaluated"), harmless(claim));
+        stated(&mut text, &layout.dim(NOT_EVALUATED), NOT_EVALUATED.len(), claim, layout);
     }
     text
+}
+
+/// What stands in front of a claim's text takes so many characters.
+fn word_width(verdict: &Verdict) -> usize {
+    if verdict.is_judged() { INDENT.len() - 2 } else { NOT_EVALUATED.len() }
+}
+
+/// A claim behind `word`, which is `width` wide; further lines begin where details do.
+fn stated(text: &mut String, word: &str, width: usize, claim: &str, layout: Layout) {
+    // As many blanks in front as the word takes; then they are taken off again.
+    let front = format!("{}  {}", "x".repeat(width), harmless(claim));
+    let lines = wrapped(&front, layout.width, INDENT.len());
+    for (place, line) in lines.iter().enumerate() {
+        let _ = match line.get(width..).filter(|_| place == 0) {
+            Some(rest) => writeln!(text, "{word}{rest}"),
+            None => writeln!(text, "{line}"),
+        };
+    }
+}
+
+/// Further lines of `line` begin two characters behind its own first one.
+fn indent_of(line: &str) -> usize {
+    line.chars().take_while(|c| *c == ' ').count() + 2
 }
 
 /// `3 of 5 claims held (1 known not to), 2 not evaluated`.
@@ -78,10 +112,10 @@ fn remarks(verdict: &Verdict) -> Vec<String> {
     lines
 }
 
-fn details(verdict: &Verdict) -> Vec<String> {
+fn details(verdict: &Verdict, layout: Layout) -> Vec<String> {
     let cases = &verdict.cases;
     if cases.iter().any(|case| case.published.is_some()) {
-        return table(verdict);
+        return table(verdict, layout);
     }
     let with_point = |case: &Case| with_point(verdict, case);
     let failing: Vec<&Case> = cases.iter().filter(|case| !case.held).collect();
@@ -111,7 +145,7 @@ fn details(verdict: &Verdict) -> Vec<String> {
 }
 
 /// All points, each beside the cell of the published table that it has.
-fn table(verdict: &Verdict) -> Vec<String> {
+fn table(verdict: &Verdict, layout: Layout) -> Vec<String> {
     let words = |case: &Case| match (case.is_judged(), case.held) {
         (false, _) => "suspect, not judged",
         (true, true) => "holds",
@@ -125,23 +159,21 @@ fn table(verdict: &Verdict) -> Vec<String> {
         let (published, ratios) = (published.join("; "), ratios(verdict, case).join(" and "));
         [case.point.clone(), published, ours.to_owned(), ratios, words(case).to_owned()]
     };
-    let head = ["point", "published", "ours", "ours ÷ published", ""].map(str::to_owned);
-    let rows: Vec<[String; 5]> = [head].into_iter().chain(verdict.cases.iter().map(row)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3].map(width);
-    let line = |row: &[String; 5]| {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(widths) {
-            let _ = write!(line, "{cell}{}  ", " ".repeat(width - cell.chars().count()));
-        }
-        (line + &row[4]).trim_end().to_owned()
+    let rows: Vec<[String; 5]> = verdict.cases.iter().map(row).collect();
+    let column = |(at, head): (usize, &str)| {
+        Column::new(&[head], Align::Left, rows.iter().map(|row| Cell::from(row[at].clone())).collect())
     };
+    let heads = ["point", "published", "ours", "ours ÷ published", ""];
+    let columns: Vec<Column> = heads.into_iter().enumerate().map(column).collect();
+    // Further parts must say which points they are about; the columns stand in one colour, as all details.
+    let narrow = Layout { width: layout.width.saturating_sub(INDENT.len()), colour: false };
+    let text = render(&columns, 1, narrow);
     let sources = verdict.cases.iter().filter_map(|case| case.published.as_ref());
     let source = sources.flat_map(|cell| &cell.printed).find_map(|printed| source(&printed.text));
     // Of a comparison the table has one of the two numbers.
     let failing: Vec<&Case> =
         verdict.cases.iter().filter(|case| case.second.is_some() && case.is_judged() && !case.held).collect();
-    let mut lines: Vec<String> = rows.iter().map(line).collect();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     lines.extend(source.map(|source| format!("published in {source}")));
     lines.extend(failing.iter().take(MAX_FAILURES).map(|case| format!("fails at {}", with_point(verdict, case))));
     if failing.len() > MAX_FAILURES {

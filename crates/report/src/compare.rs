@@ -1,12 +1,15 @@
-//! Two results folders side by side.
+//! Two sets of results side by side: folders, or values of a swept name.
 
 use std::fmt::Write as _;
 
-use headway_results::{Comparison, Estimate, Finished, Manifest, Pair, Row, compare};
+use headway_results::{Difference, Differences, Judgement, Manifest, Method, Metric, Row, Side};
 
 use crate::grid::{Align, Cell, Column, render};
 use crate::number::{Scale, three_digits};
 use crate::{Layout, counted, harmless};
+
+/// So many rows that only one side has are named; of more the number is told.
+const NAMED: usize = 10;
 
 /// What identifies two runs and differs between them, as sentences without a full stop.
 pub fn differences(a: &Manifest, b: &Manifest) -> Vec<String> {
@@ -28,93 +31,247 @@ pub fn differences(a: &Manifest, b: &Manifest) -> Vec<String> {
     all
 }
 
-/// Both folders, what differs in how they were run, the rows that differ with the change from A to B, and the
-/// rows that only one has. Equal rows are counted.
+/// Both sides, what differs in how they were run, the rows that differ, and the rows that only one has.
 ///
-/// Values are means over the repeats ± half the width of their 95 % intervals.
-pub fn comparison(a: &Finished, b: &Finished, layout: Layout) -> String {
+/// There is a table for each traffic and metric, or one for each traffic if nothing else tells rows apart. Each row has A,
+/// B, and B − A with its 95 % interval. Rows that do not differ, and those that cannot be judged because the seeds differ
+/// and there is one repeat, are counted, and shown if `all` are wanted.
+pub fn comparison(a: &Side<'_>, b: &Side<'_>, found: &Differences, all: bool, layout: Layout) -> String {
     let mut text = String::new();
-    for (letter, folder) in [("A", a), ("B", b)] {
-        let m = &folder.manifest;
-        let path = harmless(&folder.path.display().to_string());
-        let about = format!("{}, seed {}, {}, version {}", m.scenario, m.seed, repeats(m), m.version);
-        let _ = writeln!(text, "{letter}: {path} ({})", harmless(&about));
+    for (letter, side) in [("A", a), ("B", b)] {
+        for line in wrapped(&format!("{letter}: {}", harmless(&about(side))), layout.width, 3) {
+            let _ = writeln!(text, "{line}");
+        }
     }
-    for difference in differences(&a.manifest, &b.manifest) {
-        let _ = writeln!(text, "{}", layout.bold(&format!("note: {}", harmless(&difference))));
+    let same_seed = a.folder.manifest.seed == b.folder.manifest.seed;
+    let mut notes = differences(&a.folder.manifest, &b.folder.manifest);
+    let older = [a, b].into_iter().find(|side| !side.has_repeats());
+    notes
+        .extend(older.map(|side| format!("{} has no repeats.csv: pairs cannot be formed", side.folder.path.display())));
+    for note in notes {
+        for line in wrapped(&format!("note: {}", harmless(&note)), layout.width, 6) {
+            let _ = writeln!(text, "{}", layout.bold(&line));
+        }
     }
-    let Comparison { both, only_a, only_b } = compare(&a.summary, &b.summary);
-    let (equal, different): (Vec<&Pair>, Vec<&Pair>) = both.iter().partition(|pair| pair.a.estimate == pair.b);
-    if !different.is_empty() {
-        let change = |pair: &Pair| {
-            let sign = |change: f64| if change > 0.0 { "+" } else { "" };
-            pair.change().map(|c| format!("{}{} %", sign(c), three_digits(c))).unwrap_or_default()
-        };
-        let _ = write!(text, "\n{}", table(&different, ["A", "B", "change"], &change, layout));
-    }
+    let wanted = |row: &&Difference| match row.judgement {
+        Judgement::Differ | Judgement::OneSided => true,
+        Judgement::Unjudged => same_seed || all,
+        Judgement::Same | Judgement::Overlap => all,
+    };
+    let shown: Vec<&Difference> = found.both.iter().filter(wanted).collect();
+    text.push_str(&tables(&shown, layout));
     text.push('\n');
-    if !different.is_empty() {
-        let apart = different.iter().filter(|pair| pair.overlap() == Some(false)).count();
-        let line = format!(
-            "{} differ{}, {apart} of them by more than their 95 % intervals",
-            counted(different.len(), "row"),
-            if different.len() == 1 { "s" } else { "" }
-        );
-        let _ = writeln!(text, "{line}");
+    for line in tally(&found.both, &shown) {
+        for line in wrapped(&line, layout.width, 2) {
+            let _ = writeln!(text, "{line}");
+        }
     }
-    if !equal.is_empty() {
-        let _ = writeln!(
-            text,
-            "{} equal",
-            if equal.len() == 1 { "1 row is".into() } else { format!("{} rows are", equal.len()) }
-        );
+    for (letter, rows) in [("A", &found.only_a), ("B", &found.only_b)] {
+        text.push_str(&only(letter, rows, all, layout));
     }
-    for (letter, rows) in [("A", only_a), ("B", only_b)] {
-        if !rows.is_empty() {
-            let _ = writeln!(text, "{} only in {letter}:", counted(rows.len(), "row"));
-            for line in grouped(&rows) {
-                let _ = writeln!(text, "  {}", harmless(&line));
+    text
+}
+
+/// `results/a, buffer=4MB (web, seed 1, 3 repeats, version 0.1.0)`.
+fn about(side: &Side<'_>) -> String {
+    let m = &side.folder.manifest;
+    let mut text = side.folder.path.display().to_string();
+    for (name, value) in &side.choice {
+        let _ = write!(text, ", {name}={value}");
+    }
+    let repeats = counted(m.repeats as usize, "repeat");
+    format!("{text} ({}, seed {}, {repeats}, version {})", m.scenario, m.seed, m.version)
+}
+
+/// The tables, and what their marks mean.
+fn tables(shown: &[&Difference], layout: Layout) -> String {
+    let mut text = String::new();
+    let mut traffics: Vec<&str> = Vec::new();
+    for row in shown {
+        if !traffics.contains(&row.a.traffic.as_str()) {
+            traffics.push(&row.a.traffic);
+        }
+    }
+    for traffic in traffics {
+        let rows: Vec<&Difference> = shown.iter().copied().filter(|row| row.a.traffic == traffic).collect();
+        let place = |row: &Difference| (row.a.policy.clone(), row.a.sweep.to_string());
+        if rows.iter().all(|row| place(row) == place(rows[0])) {
+            let mut title = vec![harmless(traffic)];
+            title.extend(Some(harmless(&rows[0].a.policy)).filter(|policy| !policy.is_empty()));
+            title.extend(Some(harmless(&rows[0].a.sweep.to_string())).filter(|at| !at.is_empty()));
+            let _ = write!(text, "\n{}\n{}", layout.bold(&title.join(", ")), by_metric(&rows, layout));
+            continue;
+        }
+        let mut metrics: Vec<Metric> = Vec::new();
+        for row in &rows {
+            if !metrics.contains(&row.a.metric) {
+                metrics.push(row.a.metric);
             }
+        }
+        for metric in metrics {
+            let rows: Vec<&Difference> = rows.iter().copied().filter(|row| row.a.metric == metric).collect();
+            let scale = scale(&rows);
+            let unit = if scale.name.is_empty() { String::new() } else { format!(" in {}", scale.name) };
+            let title = format!("{}: {metric}{unit}", harmless(traffic));
+            let _ = write!(text, "\n{}\n{}", layout.bold(&title), by_place(&rows, scale, layout));
         }
     }
     text
 }
 
-fn repeats(manifest: &Manifest) -> String {
-    counted(manifest.repeats as usize, "repeat")
+/// The unit of all of `rows`.
+fn scale(rows: &[&Difference]) -> Scale {
+    let values = rows.iter().flat_map(|row| [row.a.estimate.value, row.b.value]).flatten();
+    Scale::fitting(rows[0].a.metric, values)
 }
 
-/// A row for each of `pairs`: the two estimates under the first two of `names`, how they differ under the third.
-pub(crate) fn table(pairs: &[&Pair], names: [&str; 3], differ: &dyn Fn(&Pair) -> String, layout: Layout) -> String {
-    let column = |name: &str, align: Align, of: &dyn Fn(&Pair) -> Cell| {
-        Column::new(&[name], align, pairs.iter().map(|pair| of(pair)).collect())
+/// A row for each policy and point, of one metric.
+fn by_place(rows: &[&Difference], scale: Scale, layout: Layout) -> String {
+    let column = |name: &str, of: &dyn Fn(&Difference) -> String| {
+        Column::new(&[name], Align::Left, rows.iter().map(|row| Cell::from(of(row))).collect())
     };
-    let scale =
-        |pair: &Pair| Scale::fitting(pair.a.metric, [pair.a.estimate.value, pair.b.value].into_iter().flatten());
-    let value = |pair: &Pair, estimate: &Estimate| match scale(pair).show(estimate) {
-        Some((value, half)) => Cell { value, half, mark: "" },
-        None => Cell::from("–".to_owned()),
-    };
-    let mut columns = vec![column("policy", Align::Left, &|pair| Cell::from(pair.a.policy.clone()))];
-    if pairs.iter().any(|pair| !pair.a.sweep.is_empty()) {
-        columns.push(column("at", Align::Left, &|pair| Cell::from(pair.a.sweep.to_string())));
+    let mut columns = Vec::new();
+    if rows.iter().any(|row| !row.a.policy.is_empty()) {
+        columns.push(column("policy", &|row| row.a.policy.clone()));
     }
-    columns.push(column("traffic", Align::Left, &|pair| Cell::from(pair.a.traffic.clone())));
-    columns.push(column("metric", Align::Left, &|pair| Cell::from(pair.a.metric.to_string())));
+    for name in rows[0].a.sweep.names() {
+        let value = |row: &Difference| row.a.sweep.get(name).map(|value| value.text.clone()).unwrap_or_default();
+        columns.push(column(name, &value));
+    }
     let labels = columns.len();
-    columns.push(column(names[0], Align::Right, &|pair| value(pair, &pair.a.estimate)));
-    columns.push(column(names[1], Align::Right, &|pair| value(pair, &pair.b)));
-    columns.push(column("", Align::Left, &|pair| Cell::from(scale(pair).name.to_owned())));
-    columns.push(column(names[2], Align::Right, &|pair| Cell::from(differ(pair))));
-    columns.push(column("intervals", Align::Left, &|pair| {
-        let text = match pair.overlap() {
-            Some(true) => "overlap",
-            Some(false) => "apart",
-            None => "none",
-        };
-        Cell::from(text.to_owned())
-    }));
+    columns.extend(numbers(rows, &|_| scale));
     render(&columns, labels, layout)
+}
+
+/// A row for each metric, of one policy and point.
+fn by_metric(rows: &[&Difference], layout: Layout) -> String {
+    let names = rows.iter().map(|row| Cell::from(row.a.metric.to_string())).collect();
+    let units = rows.iter().map(|row| Cell::from(scale(&[row]).name.to_owned())).collect();
+    let mut columns = vec![Column::new(&["metric"], Align::Left, names), Column::new(&["unit"], Align::Left, units)];
+    columns.extend(numbers(rows, &|row| scale(&[row])));
+    render(&columns, 2, layout)
+}
+
+/// A, B, the difference with its interval, and the change in per cent.
+fn numbers(rows: &[&Difference], scale: &dyn Fn(&Difference) -> Scale) -> Vec<Column> {
+    let column = |name: &str, of: &dyn Fn(&Difference) -> Cell| {
+        Column::new(&[name], Align::Right, rows.iter().map(|row| of(row)).collect())
+    };
+    let value = |row: &Difference, value: Option<f64>| {
+        Cell::from(value.map_or_else(|| "–".to_owned(), |value| scale(row).number(value)))
+    };
+    let signed = |value: f64, text: String| if value > 0.0 { format!("+{text}") } else { text };
+    let difference = |row: &Difference| {
+        let mark = mark(row.judgement);
+        let Some((difference, value)) = row.difference.and_then(|all| Some((all, all.value?))) else {
+            let side = if row.a.estimate.value.is_none() { "A" } else { "B" };
+            let both = row.a.estimate.value.or(row.b.value).is_none();
+            return Cell::from(if both { String::new() } else { format!("no value in {side}") });
+        };
+        let show = |value: f64| signed(value, scale(row).number(value));
+        let ends = difference.low.zip(difference.high);
+        let half = ends.map(|(low, high)| format!("[{}, {}]", show(low), show(high)));
+        Cell { value: show(value), half, mark }
+    };
+    let change = |row: &Difference| {
+        let share = row.relative().filter(|share| *share != 0.0);
+        Cell::from(share.map(|share| signed(share, format!("{} %", three_digits(share * 100.0)))).unwrap_or_default())
+    };
+    vec![
+        column("A", &|row| value(row, row.a.estimate.value)),
+        column("B", &|row| value(row, row.b.value)),
+        column("B − A [95 %]", &difference),
+        column("change", &change),
+    ]
+}
+
+/// Behind a difference that is none to rely on.
+fn mark(judgement: Judgement) -> &'static str {
+    match judgement {
+        Judgement::Overlap => " ~",
+        Judgement::Unjudged => " ?",
+        Judgement::Same | Judgement::Differ | Judgement::OneSided => "",
+    }
+}
+
+/// How many rows differ, and how sure that is.
+fn tally(all: &[Difference], shown: &[&Difference]) -> Vec<String> {
+    let count = |wanted: Judgement| all.iter().filter(|row| row.judgement == wanted).count();
+    let (differ, overlap, same) = (count(Judgement::Differ), count(Judgement::Overlap), count(Judgement::Same));
+    let (one_sided, unjudged) = (count(Judgement::OneSided), count(Judgement::Unjudged));
+    let hidden = if shown.len() < all.len() { "; --all shows every row" } else { "" };
+    let mut lines = Vec::new();
+    if differ + overlap > 0 {
+        let verb = if differ == 1 { "differs" } else { "differ" };
+        lines.push(format!("{differ} of {} {verb}{hidden}", counted(all.len(), "row")));
+    } else if same == all.len() {
+        lines.push(if same == 1 { "1 row is equal".to_owned() } else { format!("{same} rows are equal") });
+    }
+    let are = |n: usize| if n == 1 { "1 row".to_owned() } else { format!("{n} rows") };
+    if overlap > 0 {
+        lines.push(format!("{} ~: the interval has 0 in it, so these repeats show no difference", are(overlap)));
+    }
+    if one_sided > 0 {
+        lines.push(format!("{} with a value on one side only: a percentile among unfinished flows", are(one_sided)));
+    }
+    if unjudged > 0 {
+        lines.push(format!("{} ?: changed, but one repeat has no interval{hidden}", are(unjudged)));
+    }
+    if same > 0 && same < all.len() {
+        lines.push(format!("{} equal", if same == 1 { "1 row is".to_owned() } else { format!("{same} rows are") }));
+    }
+    let judged = all.iter().filter(|row| row.by_interval()).count();
+    if judged > 0 {
+        let paired = all.iter().filter(|row| row.by_interval() && row.method == Method::Paired).count();
+        lines.push(match judged - paired {
+            0 => "Intervals are of differences within each repeat (paired): both have the same seed".to_owned(),
+            _ if paired == 0 => "Intervals are of two independent samples (Welch)".to_owned(),
+            rest => format!("Intervals are of differences within each repeat, but of two samples in {}", are(rest)),
+        });
+        let chance = (judged as f64 * 0.05).round();
+        if judged >= 20 {
+            lines.push(format!(
+                "If nothing differed, about {chance} of the {judged} rows with intervals would by chance"
+            ));
+        }
+    }
+    lines
+}
+
+/// The rows that one side has alone.
+fn only(letter: &str, rows: &[Row], all: bool, layout: Layout) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let lines = grouped(rows);
+    let mut text = format!("{} only in {letter}:\n", counted(rows.len(), "row"));
+    let most = if all { lines.len() } else { NAMED };
+    for line in lines.iter().take(most) {
+        for line in wrapped(&format!("  {}", harmless(line)), layout.width, 4) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    if lines.len() > most {
+        let _ = writeln!(text, "  and of {}; --all names them", counted(lines.len() - most, "other cell"));
+    }
+    text
+}
+
+/// `text` in lines of at most `width` characters where its words allow; all but the first begin with `indent` blanks.
+fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let blanks = |text: &str| " ".repeat(text.len() - text.trim_start().len());
+    let mut lines = vec![blanks(text)];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("one at least");
+        let gap = usize::from(!line.trim().is_empty());
+        if gap == 1 && line.chars().count() + gap + word.chars().count() > width {
+            lines.push(format!("{}{word}", " ".repeat(indent)));
+        } else {
+            line.push_str(&" ".repeat(gap));
+            line.push_str(word);
+        }
+    }
+    lines
 }
 
 /// A line for each policy, point and traffic with its metrics.
@@ -122,7 +279,10 @@ fn grouped(rows: &[Row]) -> Vec<String> {
     let mut lines: Vec<(String, String)> = Vec::new();
     for row in rows {
         let at = if row.sweep.is_empty() { String::new() } else { format!(" at {}", row.sweep) };
-        let group = format!("{}{at}, {}", row.policy, row.traffic);
+        let group = match format!("{}{at}", row.policy) {
+            place if place.is_empty() => row.traffic.clone(),
+            place => format!("{}, {}", place.trim_start(), row.traffic),
+        };
         match lines.last_mut() {
             Some((last, metrics)) if *last == group => {
                 let _ = write!(metrics, ", {}", row.metric);
@@ -134,83 +294,4 @@ fn grouped(rows: &[Row]) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use headway_results::{Cell, Summary, SweepPoint};
-
-    use super::*;
-
-    fn folder(path: &str, seed: u64, text: &str, rows: &[(&str, i64, &str, Estimate)]) -> Finished {
-        let row = |&(policy, n, metric, estimate): &(&str, i64, &str, Estimate)| Row {
-            policy: policy.into(),
-            sweep: SweepPoint::new().with("senders", n),
-            traffic: "short".into(),
-            metric: metric.parse().unwrap(),
-            estimate,
-        };
-        let cells = vec![Cell { index: 0, policy: "tcp".into(), sweep: SweepPoint::new().with("senders", 1) }];
-        let manifest = Manifest::new("queue-buildup", text, seed, 2, "0.1.0", cells);
-        let summary = Summary { sweep: vec!["senders".into()], rows: rows.iter().map(row).collect() };
-        Finished { path: path.into(), manifest, summary }
-    }
-
-    fn estimate(value: f64, half: f64) -> Estimate {
-        Estimate { value: Some(value), low: Some(value - half), high: Some(value + half), n: 2 }
-    }
-
-    fn a() -> Finished {
-        let rows = [
-            ("tcp", 1, "fct.mean", estimate(0.012, 0.001)),
-            ("tcp", 1, "goodput.mean", estimate(94e6, 1e6)),
-            ("tcp", 1, "flows", estimate(240.0, 0.0)),
-            ("tcp", 1, "fct.p99", Estimate { n: 1, ..Estimate::default() }),
-            ("tcp", 8, "fct.mean", estimate(0.3, 0.1)),
-            ("tcp", 8, "fct.p95", estimate(0.6, 0.1)),
-        ];
-        folder("results/a", 1, "a", &rows)
-    }
-
-    #[test]
-    fn rows_that_differ_are_shown_with_the_change() {
-        let rows = [
-            ("tcp", 1, "fct.mean", estimate(0.009, 0.001)),
-            ("tcp", 1, "goodput.mean", estimate(95e6, 1e6)),
-            ("tcp", 1, "flows", estimate(240.0, 0.0)),
-            ("tcp", 1, "fct.p99", Estimate { value: Some(0.02), low: None, high: None, n: 1 }),
-            ("mptcp", 1, "fct.mean", estimate(0.3, 0.1)),
-        ];
-        let b = folder("results/b", 2, "a", &rows);
-        let expected = "\
-A: results/a (queue-buildup, seed 1, 2 repeats, version 0.1.0)
-B: results/b (queue-buildup, seed 2, 2 repeats, version 0.1.0)
-note: the seeds differ: 1 and 2
-
-policy  at         traffic  metric                 A            B         change  intervals
-tcp     senders=1  short    fct.mean      12.0 ± 1.0  9.00 ± 1.00  ms    -25.0 %  apart
-tcp     senders=1  short    goodput.mean  94.0 ± 1.0  95.0 ± 1.0   Mb/s  +1.06 %  overlap
-tcp     senders=1  short    fct.p99          –        20.0         ms             none
-
-3 rows differ, 1 of them by more than their 95 % intervals
-1 row is equal
-2 rows only in A:
-  tcp at senders=8, short: fct.mean, fct.p95
-1 row only in B:
-  mptcp at senders=1, short: fct.mean
-";
-        let text = comparison(&a(), &b, Layout::PLAIN);
-        assert_eq!(text, expected, "\n{text}");
-    }
-
-    #[test]
-    fn equal_folders_are_said_to_be_equal() {
-        let text = comparison(&a(), &a(), Layout::PLAIN);
-        assert!(text.ends_with(")\n\n6 rows are equal\n"), "\n{text}");
-    }
-
-    #[test]
-    fn another_text_of_one_name_is_noticed() {
-        let (a, b) = (a(), folder("results/b", 1, "b", &[]));
-        let found = differences(&a.manifest, &b.manifest);
-        assert_eq!(found, ["the scenarios have the same name, but different texts"]);
-        assert!(differences(&a.manifest, &a.manifest).is_empty());
-    }
-}
+mod tests;

@@ -4,8 +4,8 @@ use crate::{Layout, harmless};
 
 const GAP: &str = "  ";
 
-/// A cell: a value, half the width of its interval behind `±`, and a mark that points to a footnote. The
-/// `±` are aligned within a column.
+/// A cell: a value, its interval (`± 1.2`, or `[9.1, 14.9]`), and a mark that points to a footnote. Intervals are
+/// aligned within a column.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cell {
     pub value: String,
@@ -22,7 +22,7 @@ impl From<String> for Cell {
 impl Cell {
     /// What follows the value.
     fn tail(&self) -> String {
-        let half = self.half.as_deref().map(|half| format!(" ± {half}")).unwrap_or_default();
+        let half = self.half.as_deref().map(|half| format!(" {half}")).unwrap_or_default();
         half + self.mark
     }
 }
@@ -35,7 +35,7 @@ pub(crate) enum Align {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
-    /// One or two lines.
+    /// In lines; of numbers the last one is the unit.
     header: Vec<String>,
     align: Align,
     cells: Vec<Cell>,
@@ -46,6 +46,11 @@ impl Column {
         let header = header.iter().map(|line| harmless(line)).collect();
         let clean = |cell: Cell| Cell { value: harmless(&cell.value), ..cell };
         Column { header, align, cells: cells.into_iter().map(clean).collect() }
+    }
+
+    /// In characters.
+    pub fn width(&self) -> usize {
+        self.lines(self.header.len()).first().map_or(0, |line| width(line))
     }
 
     /// All lines, each of the column's width; the header takes `header_lines`, filled up below.
@@ -117,7 +122,7 @@ mod tests {
 
     fn columns() -> Vec<Column> {
         let names = ["a", "long-name"].map(|name| Cell::from(name.to_owned())).to_vec();
-        let numbers = vec![cell("1.23", Some("0.04"), "*"), cell("123", Some("4"), "")];
+        let numbers = vec![cell("1.23", Some("± 0.04"), "*"), cell("123", Some("± 4"), "")];
         vec![
             Column::new(&["name"], Align::Left, names),
             Column::new(&["one"], Align::Right, numbers.clone()),

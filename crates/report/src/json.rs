@@ -1,6 +1,6 @@
 //! The same numbers for programs.
 
-use headway_results::{Estimate, Finished, Row, Summary, SweepPoint, SweepValue, compare};
+use headway_results::{Differences, Estimate, Judgement, Method, Row, Side, Summary, SweepPoint, SweepValue};
 use serde_json::{Map, Value, json};
 
 use crate::differences;
@@ -18,13 +18,17 @@ pub fn row_json(row: &Row) -> Value {
     Value::Object(object)
 }
 
-/// `a` and `b` (what identifies each run), `differences` (between these, as sentences), `rows` (in both, with
-/// `change_percent` from A to B and `intervals_overlap`), `only_a`, `only_b`.
-pub fn comparison_json(a: &Finished, b: &Finished) -> Value {
-    let run = |folder: &Finished| {
-        let m = &folder.manifest;
+/// `a` and `b` (what identifies each side, with the `choice` of its rows), `differences` (between these, as sentences),
+/// `rows` (in both), `only_a`, `only_b`. A row has `a`, `b` and `difference` (B − A) with their intervals, `change_percent`
+/// from A to B, `method` (`paired` or `independent`), and `judgement`: `same`, `differ`, `overlap` (the interval of the
+/// difference has zero in it), `unjudged` (no interval) or `one-sided` (only one has a value).
+pub fn comparison_json(a: &Side<'_>, b: &Side<'_>, found: &Differences) -> Value {
+    let run = |side: &Side<'_>| {
+        let m = &side.folder.manifest;
+        let choice = side.choice.iter().map(|(name, value)| (name.clone(), json!(value)));
         json!({
-            "folder": folder.path.display().to_string(),
+            "folder": side.folder.path.display().to_string(),
+            "choice": choice.collect::<Map<String, Value>>(),
             "scenario": m.scenario,
             "scenario_sha256": m.scenario_sha256,
             "seed": m.seed,
@@ -32,23 +36,41 @@ pub fn comparison_json(a: &Finished, b: &Finished) -> Value {
             "version": m.version,
         })
     };
-    let comparison = compare(&a.summary, &b.summary);
-    let pairs = comparison.both.iter().map(|pair| {
-        let mut object = key(&pair.a);
-        object.insert("a".into(), Value::Object(estimate(&pair.a.estimate)));
-        object.insert("b".into(), Value::Object(estimate(&pair.b)));
-        object.insert("change_percent".into(), json!(pair.change()));
-        object.insert("intervals_overlap".into(), json!(pair.overlap()));
+    let rows = found.both.iter().map(|row| {
+        let mut object = key(&row.a);
+        object.insert("a".into(), Value::Object(estimate(&row.a.estimate)));
+        object.insert("b".into(), Value::Object(estimate(&row.b)));
+        object.insert("difference".into(), Value::Object(estimate(&row.difference.unwrap_or_default())));
+        object.insert("change_percent".into(), json!(row.relative().map(|share| share * 100.0)));
+        object.insert("method".into(), json!(method(row.method)));
+        object.insert("judgement".into(), json!(judgement(row.judgement)));
         Value::Object(object)
     });
     json!({
         "a": run(a),
         "b": run(b),
-        "differences": differences(&a.manifest, &b.manifest),
-        "rows": pairs.collect::<Value>(),
-        "only_a": comparison.only_a.iter().map(row_json).collect::<Value>(),
-        "only_b": comparison.only_b.iter().map(row_json).collect::<Value>(),
+        "differences": differences(&a.folder.manifest, &b.folder.manifest),
+        "rows": rows.collect::<Value>(),
+        "only_a": found.only_a.iter().map(row_json).collect::<Value>(),
+        "only_b": found.only_b.iter().map(row_json).collect::<Value>(),
     })
+}
+
+fn method(method: Method) -> &'static str {
+    match method {
+        Method::Paired => "paired",
+        Method::Independent => "independent",
+    }
+}
+
+pub(crate) fn judgement(judgement: Judgement) -> &'static str {
+    match judgement {
+        Judgement::Same => "same",
+        Judgement::Differ => "differ",
+        Judgement::Overlap => "overlap",
+        Judgement::Unjudged => "unjudged",
+        Judgement::OneSided => "one-sided",
+    }
 }
 
 fn key(row: &Row) -> Map<String, Value> {

@@ -12,8 +12,10 @@ mod grid;
 mod json;
 mod number;
 pub mod page;
+mod sizes;
 mod summary;
 mod table;
+mod text;
 mod warnings;
 
 pub use beside::{beside, beside_json};
@@ -22,8 +24,10 @@ pub use compare::{comparison, differences};
 pub use drawing::{Drawing, DrawnLink, DrawnNode, MAX_DRAWN, draw};
 pub use json::{comparison_json, row_json, summary_json};
 pub use number::three_digits;
-pub use summary::summary;
+pub use sizes::BySize;
+pub use summary::{Choice, summary};
 pub use table::table;
+pub use text::{listing, wrapped};
 pub use warnings::warning;
 
 /// How text is laid out.

@@ -1,238 +1,266 @@
 //! A summary as tables.
 //!
-//! With a sweep, each traffic gets a table for each of a few metrics, by sweep point and policy; without, a
-//! single table of policies by metrics. The other numbers are in `summary.csv`.
+//! Where a name is swept and there are several policies, each traffic gets a table for each metric, by sweep point and
+//! policy; otherwise a single table, of policies or of sweep points by metrics. Without a [`Choice`] the metrics are
+//! those that answer most questions; the other numbers are in `summary.csv`.
 
-use std::collections::BTreeMap;
+mod choice;
+mod labels;
+mod metrics;
+mod view;
 
-use headway_results::{Estimate, Metric, Percentile, Row, Statistic, Summary, SweepPoint};
+pub use choice::Choice;
+
+use std::collections::BTreeSet;
+
+use headway_results::{Estimate, Metric, Percentile, Statistic, Summary, SweepPoint};
 
 use crate::grid::{Align, Cell, Column, render};
 use crate::number::{Scale, three_digits};
+use crate::text::wrapped;
 use crate::{Layout, counted, harmless};
 
-const MEAN: Metric = Metric::Fct(Statistic::Mean);
-const P95: Metric = Metric::Fct(Statistic::Percentile(Percentile::whole(95)));
-const P99: Metric = Metric::Fct(Statistic::Percentile(Percentile::whole(99)));
-const STALL: Metric = Metric::Stall(Statistic::Max);
+use labels::Rows;
+use metrics::{column_header, is_network, none_of, title};
+use view::View;
 
 /// Shown where there is no value.
 const NONE: &str = "–";
 /// Points to the footnote on unfinished flows.
 const UNFINISHED: &str = "*";
 
-/// The numbers of `summary` as tables, one set for each traffic.
+/// The numbers of `summary` that `choice` asks for as tables, one set for each traffic, and one for the network.
 ///
-/// Each table has one unit, named in its title or header. A cell is the mean over the repeats ± half the width
-/// of its 95 % interval. What unfinished flows have touched is marked with `*`.
-pub fn summary(summary: &Summary, layout: Layout) -> String {
-    let view = View::new(summary);
-    let texts: Vec<String> = view.traffics.iter().map(|traffic| view.traffic(traffic, layout)).collect();
-    if texts.is_empty() { "no flows\n".to_owned() } else { texts.join("\n") }
+/// Each table has one unit, named in its title or header. A cell is the mean over the repeats with its 95 % interval. What unfinished flows have touched is marked with `*`. No line is wider than the layout, unless
+/// a single number with its row's name is.
+pub fn summary(summary: &Summary, choice: &Choice, layout: Layout) -> String {
+    tables(summary, choice, None, layout)
 }
 
-/// A summary, indexed, with everything in order of first appearance.
-struct View<'a> {
-    names: &'a [String],
-    policies: Vec<&'a str>,
-    points: Vec<&'a SweepPoint>,
-    traffics: Vec<&'a str>,
-    /// By policy, point (as text), traffic, metric.
-    estimates: BTreeMap<(&'a str, String, &'a str, Metric), Estimate>,
+/// As [`summary`]; where `pooled`, numbers are of all repeats together, and a percentile that has too few flows has none.
+pub(crate) fn tables(summary: &Summary, choice: &Choice, pooled: Option<&'static str>, layout: Layout) -> String {
+    let view = View::new(summary, choice);
+    let rows = Rows::new(&view, layout);
+    let mut texts: Vec<String> = Vec::new();
+    for traffic in &view.traffics {
+        let metrics = metrics::of_traffic(&view, traffic, choice);
+        texts.push(
+            Set::new(&view, &rows, (traffic, traffic), pooled, layout).text(&metrics, !choice.metrics.is_empty()),
+        );
+    }
+    if let Some((traffic, metrics)) = metrics::of_network(&view, choice) {
+        texts.push(
+            Set::new(&view, &rows, (traffic, "network"), pooled, layout).text(&metrics, !choice.metrics.is_empty()),
+        );
+    }
+    texts.retain(|text| !text.is_empty());
+    if texts.is_empty() {
+        return if choice.is_all() { "no flows\n".to_owned() } else { "no numbers\n".to_owned() };
+    }
+    texts.splice(0..0, rows.legend.clone());
+    texts.join("\n")
 }
 
-impl<'a> View<'a> {
-    fn new(summary: &'a Summary) -> View<'a> {
-        fn add<T: PartialEq>(to: &mut Vec<T>, new: T) {
-            if !to.contains(&new) {
-                to.push(new);
-            }
-        }
-        let (mut policies, mut traffics) = (Vec::new(), Vec::new());
-        let mut points: Vec<&SweepPoint> = Vec::new();
-        let mut seen = std::collections::BTreeSet::new();
-        for row in &summary.rows {
-            add(&mut policies, row.policy.as_str());
-            add(&mut traffics, row.traffic.as_str());
-            if seen.insert(row.sweep.to_string()) {
-                points.push(&row.sweep);
-            }
-        }
-        let key = |row: &'a Row| (row.policy.as_str(), row.sweep.to_string(), row.traffic.as_str(), row.metric);
-        let estimates = summary.rows.iter().map(|row| (key(row), row.estimate)).collect();
-        View { names: &summary.sweep, policies, points, traffics, estimates }
+/// The tables of one traffic, or of the network.
+struct Set<'a> {
+    view: &'a View<'a>,
+    rows: &'a Rows<'a>,
+    /// Whose numbers.
+    traffic: &'a str,
+    /// As titles call it, and without its part.
+    name: String,
+    short: String,
+    /// Over what numbers are, where that is not the repeats.
+    pooled: Option<&'static str>,
+    layout: Layout,
+    /// Footnotes on cells without a value.
+    missing: BTreeSet<(usize, String)>,
+    /// Whether a cell is marked with [`UNFINISHED`].
+    marked: bool,
+}
+
+impl<'a> Set<'a> {
+    fn new(
+        view: &'a View<'a>,
+        rows: &'a Rows<'a>,
+        (traffic, name): (&'a str, &str),
+        pooled: Option<&'static str>,
+        layout: Layout,
+    ) -> Set<'a> {
+        let short = harmless(name);
+        let name = match view.only_part(traffic) {
+            Some(part) => format!("{short} (all of it {})", harmless(part)),
+            None => short.clone(),
+        };
+        Set { view, rows, traffic, name, short, pooled, layout, missing: BTreeSet::new(), marked: false }
     }
 
-    fn get(&self, policy: &str, point: &SweepPoint, traffic: &str, metric: Metric) -> Option<Estimate> {
-        self.estimates.get(&(policy, point.to_string(), traffic, metric)).copied()
-    }
-
-    /// The estimates of `metric` in all cells.
-    fn all<'b>(&'b self, traffic: &'b str, metric: Metric) -> impl Iterator<Item = &'b Estimate> {
-        let wanted = move |key: &(&str, String, &str, Metric)| key.2 == traffic && key.3 == metric;
-        self.estimates.iter().filter(move |(key, _)| wanted(key)).map(|(_, estimate)| estimate)
-    }
-
-    fn values<'b>(&'b self, traffic: &'b str, metric: Metric) -> impl Iterator<Item = f64> + 'b {
-        self.all(traffic, metric).filter_map(|estimate| estimate.value)
-    }
-
-    fn is_unfinished(&self, policy: &str, point: &SweepPoint, traffic: &str) -> bool {
-        let estimate = self.get(policy, point, traffic, Metric::Unfinished);
-        estimate.and_then(|estimate| estimate.value).is_some_and(|value| value > 0.0)
-    }
-
-    fn traffic(&self, traffic: &str, layout: Layout) -> String {
-        let unfinished = self.values(traffic, Metric::Unfinished).any(|value| value > 0.0);
-        let sized = unfinished || self.all(traffic, MEAN).next().is_some();
-        let mut tables = Vec::new();
-        let mut gap = false;
-        if self.names.is_empty() {
-            tables.push(self.metrics_by_policy(traffic, sized, &mut gap, layout));
-        } else if sized {
-            if self.values(traffic, Metric::Rate).next().is_some() {
-                tables.push(self.by_point(traffic, Metric::Rate, "finished", &mut gap, layout));
-            }
-            tables.push(self.by_point(traffic, MEAN, "mean FCT", &mut gap, layout));
-            tables.push(self.by_point(traffic, P95, "p95 FCT", &mut gap, layout));
-            if unfinished {
-                tables.push(self.unfinished_by_point(traffic, layout));
-            }
-        } else {
-            tables.push(self.by_point(traffic, Metric::GoodputMean, "mean goodput of a flow", &mut gap, layout));
-            tables.push(self.by_point(traffic, Metric::GoodputSum, "goodput of all flows", &mut gap, layout));
-        }
-        if !self.names.is_empty() && self.values(traffic, Metric::Resets).any(|value| value > 0.0) {
-            tables.push(self.by_point(traffic, Metric::Resets, "resets", &mut gap, layout));
-        }
-        if !self.names.is_empty() && self.values(traffic, STALL).next().is_some() {
-            tables.push(self.by_point(traffic, STALL, "longest stall", &mut gap, layout));
-        }
-        let mut stayed = false;
-        if !self.names.is_empty() && self.values(traffic, Metric::SwitchMean).next().is_some() {
-            tables.push(self.by_point(traffic, Metric::SwitchMean, "mean time of the switch", &mut stayed, layout));
+    /// Counts that are 0 everywhere are a sentence, unless they were `asked` for.
+    fn text(mut self, metrics: &[Metric], asked: bool) -> String {
+        let is_none =
+            |metric: &Metric| !asked && none_of(*metric).is_some() && self.view.is_zero(self.traffic, *metric);
+        let (zeros, shown): (Vec<Metric>, Vec<Metric>) = metrics.iter().partition(|metric| is_none(metric));
+        let mut tables: Vec<String> = Vec::new();
+        if self.rows.by_policy {
+            tables.extend(shown.iter().map(|metric| self.by_policy(*metric)));
+        } else if !shown.is_empty() {
+            tables.push(self.by_metric(&shown));
         }
         let mut text = tables.join("\n");
-        if unfinished {
-            let note = "*  Not all flows finished. Means are over those that did, hence too low; a percentile that \
-                        falls among the\n   unfinished has no value.\n";
-            text.push_str(&layout.dim(note));
+        let note = |text: &mut String, note: &str| {
+            for line in wrapped(note, self.layout.width, 3) {
+                text.push_str(&self.layout.dim(&line));
+                text.push('\n');
+            }
+        };
+        if self.marked {
+            note(
+                &mut text,
+                "*  Not all flows finished. Means are over those that did, hence too low; a percentile that falls \
+                 among the unfinished has no value.",
+            );
         }
-        if gap {
-            text.push_str(&layout.dim("–  No flows.\n"));
+        for (_, missing) in &self.missing {
+            note(&mut text, missing);
         }
-        if stayed {
-            text.push_str(&layout.dim("–  in the last table: no flow switched.\n"));
+        if !zeros.is_empty() {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            let zeros: Vec<&str> = zeros.iter().filter_map(|metric| none_of(*metric)).collect();
+            for line in wrapped(&format!("{}: no {}", self.short, zeros.join(", no ")), self.layout.width, 3) {
+                text.push_str(&line);
+                text.push('\n');
+            }
         }
         text
     }
 
-    /// What a cell says, and whether it has nothing to say for want of flows.
-    fn cell(&self, policy: &str, point: &SweepPoint, traffic: &str, metric: Metric, scale: Scale) -> (Cell, bool) {
-        let touched = matches!(metric, Metric::Fct(_)) && self.is_unfinished(policy, point, traffic);
-        let mark = if touched { UNFINISHED } else { "" };
-        match self.get(policy, point, traffic, metric).and_then(|estimate| scale.show(&estimate)) {
-            Some((value, half)) => (Cell { value, half, mark }, false),
-            None => (Cell { value: NONE.to_owned(), half: None, mark }, !touched),
-        }
-    }
-
-    /// The columns that name the rows.
-    fn point_columns(&self) -> Vec<Column> {
-        let column = |name: &String| {
-            let values: Vec<_> = self.points.iter().map(|point| point.get(name)).collect();
-            let numbers = values.iter().all(|value| value.is_some_and(|value| value.number.is_some()));
-            let cells = values.iter().map(|value| Cell::from(value.map(|v| v.text.clone()).unwrap_or_default()));
-            Column::new(&[name.as_str()], if numbers { Align::Right } else { Align::Left }, cells.collect())
-        };
-        self.names.iter().map(column).collect()
-    }
-
-    fn by_point(&self, traffic: &str, metric: Metric, what: &str, gap: &mut bool, layout: Layout) -> String {
-        let scale = Scale::fitting(metric, self.values(traffic, metric));
-        let mut columns = self.point_columns();
-        let labels = columns.len();
-        for policy in &self.policies {
-            let cells = self.points.iter().map(|point| {
-                let (cell, nothing) = self.cell(policy, point, traffic, metric, scale);
-                *gap |= nothing;
-                cell
-            });
-            columns.push(Column::new(&[policy], Align::Right, cells.collect()));
-        }
-        let unit = if scale.name.is_empty() { "a run" } else { scale.name };
-        let title = format!("{}: {what} in {unit}, {}", harmless(traffic), repeats(self.all(traffic, metric)));
-        format!("{}\n{}", layout.bold(&title), render(&columns, labels, layout))
-    }
-
-    fn unfinished_by_point(&self, traffic: &str, layout: Layout) -> String {
-        let mut columns = self.point_columns();
-        let labels = columns.len();
-        for policy in &self.policies {
-            let cells = self.points.iter().map(|point| {
-                let value = |metric| self.get(policy, point, traffic, metric).and_then(|estimate| estimate.value);
-                match (value(Metric::Unfinished), value(Metric::Flows)) {
-                    (Some(left), Some(flows)) if left > 0.0 => {
-                        Cell::from(format!("{} of {}", count(left), count(flows)))
-                    }
-                    _ => Cell::from("0".to_owned()),
-                }
-            });
-            columns.push(Column::new(&[policy], Align::Right, cells.collect()));
-        }
-        let title = format!("{}: unfinished flows in a run, mean over the repeats", harmless(traffic));
-        format!("{}\n{}", layout.bold(&title), render(&columns, labels, layout))
-    }
-
-    fn metrics_by_policy(&self, traffic: &str, sized: bool, gap: &mut bool, layout: Layout) -> String {
-        let none = SweepPoint::new();
-        let names = self.policies.iter().map(|policy| Cell::from((*policy).to_owned())).collect();
-        let mut columns = vec![Column::new(&["policy"], Align::Left, names)];
-        let goodput = [(Metric::GoodputMean, "goodput"), (Metric::GoodputSum, "goodput of all")];
-        let (fct, goodput): (&[_], &[_]) = if sized {
-            (&[(MEAN, "mean FCT"), (P95, "p95 FCT"), (P99, "p99 FCT")], &goodput[..1])
-        } else {
-            (&[], &goodput)
-        };
-        let counts = [(Metric::Retransmissions, "retransmissions"), (Metric::Timeouts, "timeouts")];
-        let unfinished: &[_] = if sized { &[(Metric::Unfinished, "unfinished")] } else { &[] };
-        let reset = self.values(traffic, Metric::Resets).any(|value| value > 0.0);
-        let resets: &[_] = if reset { &[(Metric::Resets, "resets")] } else { &[] };
-        let rated = self.values(traffic, Metric::Rate).next().is_some();
-        let rate: &[_] = if rated { &[(Metric::Rate, "finished")] } else { &[] };
-        let failed = self.values(traffic, STALL).next().is_some();
-        let stall: &[_] = if failed { &[(STALL, "longest stall")] } else { &[] };
-        for &(metric, name) in
-            rate.iter().chain(fct).chain(stall).chain(goodput).chain(&counts).chain(resets).chain(unfinished)
+    /// A cell, and what its place means where it has none.
+    fn cell(&mut self, policy: &str, point: &SweepPoint, metric: Metric, scale: Scale) -> Cell {
+        let estimate = self.view.get(policy, point, self.traffic, metric);
+        if metric == Metric::Unfinished
+            && let Some(text) = self.unfinished(policy, point, estimate)
         {
-            let scale = Scale::fitting(metric, self.values(traffic, metric));
-            let cells = self.policies.iter().map(|policy| {
-                let (cell, nothing) = self.cell(policy, &none, traffic, metric, scale);
-                *gap |= nothing;
-                cell
-            });
-            let unit = if scale.name.is_empty() { "in a run" } else { scale.name };
-            columns.push(Column::new(&[name, unit], Align::Right, cells.collect()));
+            return Cell::from(text);
         }
-        let flows: Vec<String> = self.values(traffic, Metric::Flows).map(count).collect();
-        let flows = match flows.split_first() {
-            Some((first, rest)) if rest.iter().all(|other| other == first) => format!(", flows in a run: {first}"),
+        let shown = estimate.and_then(|estimate| scale.show(&estimate));
+        // A percentile that has a value has the right one.
+        let touched = match metric {
+            Metric::Fct(Statistic::Mean | Statistic::Deviation)
+            | Metric::Slowdown(Statistic::Mean | Statistic::Deviation) => true,
+            Metric::Fct(_) | Metric::Slowdown(_) => shown.is_none(),
+            _ => false,
+        };
+        let touched = touched && self.view.is_unfinished(policy, point, self.traffic);
+        self.marked |= touched;
+        let mark = if touched { UNFINISHED } else { "" };
+        if let Some((value, half)) = shown {
+            return Cell { value, half, mark };
+        }
+        if !touched {
+            self.missing.insert(if self.pooled.is_some() { few_flows() } else { missing(metric) });
+        }
+        Cell { value: NONE.to_owned(), half: None, mark }
+    }
+
+    /// `3.40 of 240`.
+    fn unfinished(&self, policy: &str, point: &SweepPoint, left: Option<Estimate>) -> Option<String> {
+        let left = left?.value?;
+        let flows = self.view.get(policy, point, self.traffic, Metric::Flows)?.value?;
+        Some(if left > 0.0 { format!("{} of {}", count(left), count(flows)) } else { "0".to_owned() })
+    }
+
+    /// Sweep points by policies.
+    fn by_policy(&mut self, metric: Metric) -> String {
+        let scale = Scale::fitting(metric, self.view.values(self.traffic, metric));
+        let mut columns = self.rows.columns.clone();
+        let labels = columns.len();
+        for (policy, header) in self.view.policies.iter().zip(&self.rows.headers) {
+            let points = self.rows.cells.iter().map(|(_, point)| *point);
+            let cells = points.map(|point| self.cell(policy, point, metric, scale)).collect();
+            columns.push(Column::new(&header.iter().map(String::as_str).collect::<Vec<_>>(), Align::Right, cells));
+        }
+        let what = if self.pooled.is_some() { metrics::name(metric) } else { title(metric, scale.name) };
+        let sure = match metric {
+            Metric::Unfinished => "mean over the repeats".to_owned(),
+            _ => self.sure(self.view.all(self.traffic, metric)),
+        };
+        format!("{}{}", self.title(&format!("{what}, {sure}")), render(&columns, labels, self.layout))
+    }
+
+    /// Policies, or sweep points of the only policy, by metrics.
+    fn by_metric(&mut self, metrics: &[Metric]) -> String {
+        let mut columns = self.rows.columns.clone();
+        let labels = columns.len();
+        for &metric in metrics {
+            let scale = Scale::fitting(metric, self.view.values(self.traffic, metric));
+            let rows = self.rows.cells.iter();
+            let cells = rows.map(|(policy, point)| self.cell(policy, point, metric, scale)).collect();
+            let (name, unit) = column_header(metric, scale.name);
+            columns.push(Column::new(&[&name, unit], Align::Right, cells));
+        }
+        let flows: Vec<String> = self.view.values(self.traffic, Metric::Flows).map(count).collect();
+        let mut what = match flows.split_first() {
+            Some((first, rest))
+                if rest.iter().all(|other| other == first) && !metrics.iter().all(|m| is_network(*m)) =>
+            {
+                format!("flows in a run: {first}, ")
+            }
             _ => String::new(),
         };
-        let repeats = repeats(self.all(traffic, Metric::Flows));
-        let title = format!("{}{flows}, {repeats}", harmless(traffic));
-        format!("{}\n{}", layout.bold(&title), render(&columns, 1, layout))
+        let of = |metric: &Metric| self.view.all(self.traffic, *metric).collect::<Vec<_>>();
+        what.push_str(&self.sure(metrics.iter().flat_map(of)));
+        format!("{}{}", self.title_with(", ", &what), render(&columns, labels, self.layout))
+    }
+
+    /// How sure the numbers of a table are.
+    fn sure<'b>(&self, estimates: impl IntoIterator<Item = &'b Estimate>) -> String {
+        self.pooled.map_or_else(|| repeats(estimates), str::to_owned)
+    }
+
+    fn title(&self, what: &str) -> String {
+        self.title_with(": ", what)
+    }
+
+    fn title_with(&self, gap: &str, what: &str) -> String {
+        let of = if self.rows.of.is_empty() { String::new() } else { format!(" ({})", self.rows.of) };
+        let lines = wrapped(&format!("{}{of}{gap}{what}", self.name), self.layout.width, 2);
+        lines.iter().map(|line| self.layout.bold(line) + "\n").collect()
     }
 }
 
-/// How sure the numbers of a table are.
-fn repeats<'a>(estimates: impl Iterator<Item = &'a Estimate>) -> String {
-    let with_value = estimates.filter(|estimate| estimate.value.is_some()).map(|estimate| estimate.n);
+/// Why a cell may have no value, and in which order that is told.
+fn missing(metric: Metric) -> (usize, String) {
+    match metric {
+        Metric::SwitchMean => (2, format!("{NONE}  in {}: no flow switched.", metrics::name(metric))),
+        Metric::Fct(Statistic::Percentile(p)) if p > Percentile::whole(99) => {
+            let flows = p.enough();
+            (1, format!("{NONE}  in {}: runs with fewer than {flows} flows have none.", metrics::name(metric)))
+        }
+        _ => (0, format!("{NONE}  No flows.")),
+    }
+}
+
+/// Why a percentile of flows of one size may have no value.
+fn few_flows() -> (usize, String) {
+    let [p95, p99] = [95, 99].map(|percent| Percentile::whole(percent).enough());
+    let p999 = Percentile::P999.enough();
+    let text = format!(
+        "{NONE}  Too few flows (p95 is taken of {p95} and more, p99 of {p99}, p99.9 of {p999}), or among those that did \
+         not finish."
+    );
+    (0, text)
+}
+
+/// Of numbers over repeats.
+fn repeats<'a>(estimates: impl IntoIterator<Item = &'a Estimate>) -> String {
+    let with_value = estimates.into_iter().filter(|estimate| estimate.value.is_some()).map(|estimate| estimate.n);
     let (least, most) = with_value.fold((usize::MAX, 0), |(least, most), n| (least.min(n), most.max(n)));
     match most {
         0 | 1 => "one repeat".to_owned(),
-        _ if least == most => format!("± half of the 95 % interval over {}", counted(most, "repeat")),
-        _ => format!("± half of the 95 % interval over {least} to {most} repeats"),
+        _ if least == most => format!("95 % intervals over {}", counted(most, "repeat")),
+        _ => format!("95 % intervals over {least} to {most} repeats"),
     }
 }
 

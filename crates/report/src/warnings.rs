@@ -11,11 +11,19 @@ pub fn warning(warning: &Warning) -> String {
     // the last words of a program, behind a colon
     let said = |line: &str| if line.is_empty() { String::new() } else { format!(": {line}") };
     let text = match warning {
-        Warning::Unfinished { traffic, touched, cells, policy, sweep, unfinished, flows } => {
+        Warning::Unfinished { traffic, touched, cells, policy, sweep, unfinished, flows, stuck } => {
             let at = if sweep.is_empty() { String::new() } else { format!(" at {sweep}") };
+            let advice = match stuck {
+                0 => "a longer `drain` gives them time".to_owned(),
+                _ => format!(
+                    "{} in all runs got nothing any more (behind paused ports or a link that is down), for which a \
+                     longer `drain` does nothing",
+                    counted(*stuck as usize, "flow")
+                ),
+            };
             format!(
                 "traffic {traffic}: not all flows finished in {touched} of {cells} cells, worst with policy \
-                 {policy}{at}: {} of {} flows in a run; a longer `drain` gives them time",
+                 {policy}{at}: {} of {} flows in a run; {advice}",
                 count(*unfinished),
                 count(*flows),
             )

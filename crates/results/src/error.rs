@@ -138,6 +138,12 @@ impl Error {
         move |source| Error::Io { action, path, source }
     }
 
+    /// That the file at `path` was not read, as a function of the reason.
+    pub(crate) fn unread(path: &Path) -> impl FnOnce(headway_input::ReadError) -> Error {
+        let path = path.to_path_buf();
+        move |error| Error::Io { action: "read", path, source: error.into() }
+    }
+
     pub(crate) fn damaged(path: &Path, reason: impl Into<String>) -> Error {
         Error::Damaged { path: path.to_path_buf(), reason: reason.into() }
     }

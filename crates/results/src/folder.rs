@@ -20,6 +20,7 @@ use crate::file::{TEMPORARY, create, parquet, rename, temporary, write_file};
 use crate::manifest::{Kernel, Manifest, RunTotals, sha256};
 use crate::part;
 use crate::record::{Cell, Job, Outcome};
+use crate::repeats::Repeats;
 use crate::summary::Summary;
 use crate::table::{FlowTable, LinkTable, SeriesTable};
 use crate::topologies::Topologies;
@@ -31,6 +32,7 @@ pub(crate) const SERIES: &str = "series.parquet";
 pub(crate) const LINKS: &str = "links.parquet";
 pub(crate) const TOPOLOGY: &str = "topology.json";
 const SUMMARY: &str = "summary.csv";
+const REPEATS: &str = "repeats.csv";
 const COMMANDS: &str = "commands.csv";
 const PARTS: &str = "parts";
 const LOCK: &str = "lock";
@@ -235,7 +237,7 @@ impl Folder {
     ///
     /// # Panics
     /// If the manifest is not that of the folder's runs.
-    pub fn finish(self, summary: &Summary, manifest: &Manifest) -> Result<Manifest, Error> {
+    pub fn finish(self, summary: &Summary, repeats: &Repeats, manifest: &Manifest) -> Result<Manifest, Error> {
         let own = &self.manifest;
         assert!(own.cells == manifest.cells && own.repeats == manifest.repeats, "the manifest is of other runs");
         self.check_all_there()?;
@@ -245,6 +247,7 @@ impl Folder {
             let _ = self.remove_temporary();
         })?;
         write_file(&self.path.join(SUMMARY), |file| summary.write(file))?;
+        write_file(&self.path.join(REPEATS), |file| repeats.write(file))?;
         // Last, for it says that the others are there.
         manifest.complete = true;
         write_file(&self.path.join(MANIFEST), |file| file.write_all(manifest.to_text().as_bytes()))?;
@@ -269,11 +272,8 @@ impl Folder {
             return Err(Error::Interrupted { path });
         }
         let file = path.join(SUMMARY);
-        let reader = File::open(&file).map_err(Error::io("read", &file))?;
-        let mut summary = Summary::read(BufReader::new(reader)).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => Error::damaged(&file, error.to_string()),
-            _ => Error::io("read", &file)(error),
-        })?;
+        let reader = headway_input::open(&file).map_err(Error::unread(&file))?;
+        let mut summary = Summary::read(BufReader::new(reader)).map_err(|error| unreadable(&file, error))?;
         summary.restore_numbers(&manifest.cells);
         Ok(Finished { path, manifest, summary })
     }
@@ -324,7 +324,7 @@ impl Folder {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
             _ => Ok(()),
         };
-        for name in [FLOWS, SERIES, LINKS, TOPOLOGY, SUMMARY, COMMANDS, MANIFEST] {
+        for name in [FLOWS, SERIES, LINKS, TOPOLOGY, SUMMARY, REPEATS, COMMANDS, MANIFEST] {
             remove(&temporary(&self.path.join(name)))?;
         }
         let parts = self.path.join(PARTS);
@@ -335,6 +335,29 @@ impl Folder {
             }
         }
         Ok(())
+    }
+}
+
+impl Finished {
+    /// Its `repeats.csv`; `None` if it has none, as folders of earlier versions.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is damaged.
+    pub fn repeats(&self) -> Result<Option<Repeats>, Error> {
+        let file = self.path.join(REPEATS);
+        let reader = match headway_input::open(&file) {
+            Err(error) if error.is_missing() => return Ok(None),
+            reader => reader.map_err(Error::unread(&file))?,
+        };
+        Repeats::read(BufReader::new(reader)).map(Some).map_err(|error| unreadable(&file, error))
+    }
+}
+
+/// Why a table of text could not be read.
+fn unreadable(file: &Path, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::InvalidData => Error::damaged(file, error.to_string()),
+        _ => Error::io("read", file)(error),
     }
 }
 
@@ -355,7 +378,7 @@ fn part_of(folder: &Path, job: Job) -> PathBuf {
 /// Reads the part of `job` in the folder at `folder`.
 fn load(folder: &Path, job: Job) -> Result<Outcome, Error> {
     let path = part_of(folder, job);
-    let file = File::open(&path).map_err(Error::io("read", &path))?;
+    let file = headway_input::open(&path).map_err(Error::unread(&path))?;
     let outcome = part::read(BufReader::new(file)).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::Other => {
             Error::damaged(&path, error.to_string())

@@ -15,6 +15,7 @@
 //! Student's t, as in Jain, *The Art of Computer Systems Performance Analysis* (1991), §13.2.
 
 mod command;
+mod comparison;
 mod error;
 mod file;
 mod film;
@@ -24,6 +25,7 @@ mod metric;
 mod part;
 mod read;
 mod record;
+mod repeats;
 mod shard;
 mod stats;
 mod store;
@@ -33,6 +35,7 @@ mod topologies;
 mod verdict;
 mod warning;
 
+pub use comparison::{Difference, Differences, Filter, Judgement, Method, POLICY, Side, Unknown, differences};
 pub use error::Error;
 pub use film::{Film, FilmedLink, LinkRecord, LinkStep, NodeKind, Topology, TopologyLink, TopologyNode};
 pub use folder::{Finished, Folder, Unfinished};
@@ -43,8 +46,9 @@ pub use record::{
     Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample, SweepPoint,
     SweepValue,
 };
+pub use repeats::Repeats;
 pub use shard::{NotAShard, Shard};
-pub use stats::{Estimate, mean, paired_difference, percentile};
+pub use stats::{End, Estimate, Support, bound, mean, paired_difference, percentile};
 pub use store::{Collected, Entry, Key, KeyBuilder, Layout, Rule, Store, StoredRun};
 pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};
 pub use table::{Column, ParquetFile, RowWriter};

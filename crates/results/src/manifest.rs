@@ -154,6 +154,9 @@ impl RunTotals {
 }
 
 impl Manifest {
+    /// No manifest has more bytes: one of the most cells, with long names, has a tenth of it.
+    pub const LARGEST: u64 = 1 << 30;
+
     /// The manifest of a run that is about to start: everything that identifies it, on this machine.
     /// Epoch, whether it is quick, command, times, warnings and claims are the caller's to set.
     ///
@@ -235,7 +238,7 @@ impl Manifest {
     /// # Errors
     /// If it cannot be read, is damaged or of another layout.
     pub fn read(path: &Path) -> Result<Manifest, Error> {
-        let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+        let bytes = headway_input::read(path, Manifest::LARGEST).map_err(Error::unread(path))?;
         let json: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|error| Error::damaged(path, error.to_string()))?;
         // The number first, so that a later layout is not reported as damage.

@@ -7,7 +7,7 @@ use headway_units::{Rate, Span, Time};
 use thiserror::Error;
 
 use crate::record::{FlowRecord, Outcome, PortRecord};
-use crate::stats;
+use crate::stats::{self, Support};
 
 mod reaching;
 
@@ -16,6 +16,9 @@ mod reaching;
 pub struct Percentile(u32);
 
 impl Percentile {
+    /// 99.9 %. A summary has it [of flows enough](Percentile::enough) only.
+    pub const P999: Percentile = Percentile(99_900);
+
     /// `percent` per cent.
     ///
     /// # Panics
@@ -28,6 +31,12 @@ impl Percentile {
     /// The quantile, between 0 and 1.
     pub fn quantile(self) -> f64 {
         f64::from(self.0) / 100_000.0
+    }
+
+    /// Of so many values at least one is expected above it: 20 for p95, 100 for p99, 1,000 for p99.9. Of fewer it is
+    /// little else than the largest.
+    pub fn enough(self) -> usize {
+        100_000_usize.div_ceil(100_000 - self.0 as usize)
     }
 
     /// Reads `99` or `99.9`, only as it would be printed.
@@ -182,6 +191,9 @@ pub enum Metric {
     /// `deadline-missed`: the share of flows that missed their deadline, see [`FlowRecord::missed`], of those that have
     /// one, 0 to 1.
     DeadlineMissed,
+    /// `undelivered`: the share of the bytes of flows with a size that was not there when the run ended, 0 to 1: of
+    /// datagrams what was lost, if the run has time for the last.
+    Undelivered,
     /// `resets`: connections of flows that were reset, because a relay crashed or a server refused them.
     Resets,
     /// `rate`: flows that finished a second: in a window, whenever they started; without one, from the first start to the
@@ -214,7 +226,7 @@ pub struct Subject<'a> {
     pub over: Option<Span>,
 }
 
-const NAMED: [(&str, Metric); 24] = [
+const NAMED: [(&str, Metric); 25] = [
     ("goodput.mean", Metric::GoodputMean),
     ("goodput.sd", Metric::GoodputDeviation),
     ("goodput.sum", Metric::GoodputSum),
@@ -237,6 +249,7 @@ const NAMED: [(&str, Metric); 24] = [
     ("switch.mean", Metric::SwitchMean),
     ("switched", Metric::Switched),
     ("deadline-missed", Metric::DeadlineMissed),
+    ("undelivered", Metric::Undelivered),
     ("resets", Metric::Resets),
     ("rate", Metric::Rate),
 ];
@@ -245,10 +258,12 @@ const STATISTICS: [&str; 8] = ["mean", "sd", "p50", "p90", "p95", "p99", "p99.9"
 
 impl Metric {
     /// What a summary holds of every traffic, in its order.
-    pub const SUMMARY: [Metric; 15] = [
+    pub const SUMMARY: [Metric; 17] = [
         Metric::Fct(Statistic::Mean),
+        Metric::Fct(Statistic::Percentile(Percentile::whole(50))),
         Metric::Fct(Statistic::Percentile(Percentile::whole(95))),
         Metric::Fct(Statistic::Percentile(Percentile::whole(99))),
+        Metric::Fct(Statistic::Percentile(Percentile::P999)),
         Metric::Slowdown(Statistic::Mean),
         Metric::GoodputMean,
         Metric::GoodputSum,
@@ -365,6 +380,13 @@ impl Metric {
                 let missed = flows().filter_map(FlowRecord::missed).map(|missed| if missed { 1.0 } else { 0.0 });
                 Statistic::Mean.of(missed.collect(), 0)
             }
+            Metric::Undelivered => {
+                let [all, missing] = sized().fold([0_u128; 2], |[all, missing], flow| {
+                    let bytes = flow.bytes.unwrap_or(0);
+                    [all + u128::from(bytes), missing + u128::from(bytes.saturating_sub(flow.delivered))]
+                });
+                if all == 0 { Scalar::Missing } else { Scalar::Value(missing as f64 / all as f64) }
+            }
             Metric::Throughput
             | Metric::ThroughputDeviation
             | Metric::Reach(_)
@@ -402,6 +424,14 @@ impl Metric {
         )
     }
 
+    /// Whether it is a share, which people read in per cent.
+    pub fn is_share(self) -> bool {
+        matches!(
+            self,
+            Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed | Metric::Undelivered | Metric::Paused
+        )
+    }
+
     /// The unit of the value: `s`, `bit/s`, `1/s`, `B`, `ratio` or `count`.
     pub fn unit(self) -> &'static str {
         match self {
@@ -416,6 +446,7 @@ impl Metric {
             | Metric::Fairness
             | Metric::Switched
             | Metric::DeadlineMissed
+            | Metric::Undelivered
             | Metric::Paused => "ratio",
             Metric::Ingress | Metric::Headroom => "B",
             Metric::Drops
@@ -433,13 +464,21 @@ impl Metric {
         }
     }
 
+    /// The values it can take, which its intervals keep to.
+    pub fn support(self) -> Support {
+        match self {
+            Metric::FctOver(_) | Metric::Fairness | Metric::Switched | Metric::DeadlineMissed | Metric::Paused => {
+                Support::Share
+            }
+            _ => Support::Positive,
+        }
+    }
+
     /// The value for people, in three significant digits (counts in all of theirs): `12.3 ms`,
     /// `94.9 Mb/s`, `37.5 %` of flows switched, `2.31` times the ideal FCT.
     pub fn display(self, value: f64) -> String {
         match (self, self.unit()) {
-            (Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed | Metric::Paused, _) => {
-                format!("{} %", three_digits(value * 100.0))
-            }
+            _ if self.is_share() => format!("{} %", three_digits(value * 100.0)),
             (_, "1/s") if value.abs() >= 1000.0 => format!("{value:.0}/s"),
             (_, "1/s") => format!("{}/s", three_digits(value)),
             (_, "count") if value.fract() == 0.0 || value.abs() >= 1000.0 => format!("{value:.0}"),
@@ -453,7 +492,7 @@ impl Metric {
 
 /// Whether flows reported as `own` are of `traffic`: by name, or as one of its parts (`web/GROUP` of `web`). No traffic is
 /// reported both by its name and in parts, unless its name stands for all of them. [`ALL_TRAFFIC`] is of all names.
-fn is_of(own: &str, traffic: &str) -> bool {
+pub(crate) fn is_of(own: &str, traffic: &str) -> bool {
     if traffic == ALL_TRAFFIC {
         // as a name: without the parts of parts, which are those bytes again
         return own.matches('/').count() < 2;

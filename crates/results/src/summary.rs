@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
-use crate::metric::{Metric, Scalar, Subject};
+use crate::metric::{Metric, Percentile, Scalar, Statistic, Subject, is_of};
 use crate::record::{Cell, Job, Outcome, SweepPoint};
+use crate::repeats::{Repeats, TrafficOfRun};
 use crate::stats::Estimate;
 
 /// One metric of one traffic in one cell, over the repeats.
@@ -39,17 +40,37 @@ pub struct Summary {
 pub struct SummaryBuilder {
     cells: Vec<Cell>,
     traffics: Vec<String>,
+    /// Of every traffic.
+    metrics: Vec<Metric>,
     /// Traffics that have [`Metric::Rate`], too.
     rated: Vec<String>,
-    /// By run, hence in the files' order: for each traffic its [`Metric::SUMMARY`], and its rate if it has one.
+    /// p99.9 FCT is left out of runs with few flows.
+    only_enough: bool,
+    /// By run, hence in the files' order: for each traffic its metrics, and its rate if it has one.
     scalars: BTreeMap<Job, Vec<Scalar>>,
 }
 
 impl SummaryBuilder {
     /// For the manifest's `cells` and the `traffics` in the order the rows shall have.
     pub fn new<T: Into<String>>(cells: &[Cell], traffics: impl IntoIterator<Item = T>) -> SummaryBuilder {
+        SummaryBuilder { only_enough: true, ..SummaryBuilder::of(cells, traffics, &Metric::SUMMARY) }
+    }
+
+    /// As [`SummaryBuilder::new`], of these `metrics` in place of [`Metric::SUMMARY`], whatever the number of flows.
+    pub fn of<T: Into<String>>(
+        cells: &[Cell],
+        traffics: impl IntoIterator<Item = T>,
+        metrics: &[Metric],
+    ) -> SummaryBuilder {
         let traffics = traffics.into_iter().map(Into::into).collect();
-        SummaryBuilder { cells: cells.to_vec(), traffics, rated: Vec::new(), scalars: BTreeMap::new() }
+        let (cells, metrics) = (cells.to_vec(), metrics.to_vec());
+        SummaryBuilder { cells, traffics, metrics, rated: Vec::new(), only_enough: false, scalars: BTreeMap::new() }
+    }
+
+    /// The rows of all traffics have these metrics, too, behind the others.
+    pub fn with(mut self, metrics: &[Metric]) -> SummaryBuilder {
+        self.metrics.extend(metrics);
+        self
     }
 
     /// The rows of these traffics have [`Metric::Rate`], too, behind the others.
@@ -61,7 +82,7 @@ impl SummaryBuilder {
     fn asked(&self) -> impl Iterator<Item = (&String, Metric)> {
         self.traffics.iter().flat_map(|traffic| {
             let rate = self.rated.contains(traffic).then_some(Metric::Rate);
-            Metric::SUMMARY.into_iter().chain(rate).map(move |metric| (traffic, metric))
+            self.metrics.iter().copied().chain(rate).map(move |metric| (traffic, metric))
         })
     }
 
@@ -72,6 +93,9 @@ impl SummaryBuilder {
     pub fn add(&mut self, outcome: &Outcome) {
         assert!((outcome.job.cell as usize) < self.cells.len(), "no cell {}", outcome.job.cell);
         let of = |(traffic, metric): (&String, Metric)| {
+            if self.only_enough && !is_enough(outcome, traffic, metric) {
+                return Scalar::Missing;
+            }
             metric.scalar_of(outcome, &Subject { traffic, ..Subject::default() })
         };
         let scalars = self.asked().map(of).collect();
@@ -86,17 +110,59 @@ impl SummaryBuilder {
             let runs = Job { cell: cell.index, repeat: 0 }..=Job { cell: cell.index, repeat: u32::MAX };
             let repeats: Vec<&[Scalar]> = self.scalars.range(runs).map(|(_, scalars)| scalars.as_slice()).collect();
             for (place, (traffic, metric)) in self.asked().enumerate() {
-                let Some(estimate) = estimate(repeats.iter().map(|scalars| scalars[place])) else { continue };
+                let of_repeats = repeats.iter().map(|scalars| scalars[place]);
+                let Some(estimate) = estimate(metric, of_repeats) else { continue };
                 let (policy, sweep) = (cell.policy.clone(), cell.sweep.clone());
                 rows.push(Row { policy, sweep, traffic: traffic.clone(), metric, estimate });
             }
         }
         Summary { sweep, rows }
     }
+
+    /// The numbers behind the summary, one for each repeat.
+    pub fn repeats(&self) -> Repeats {
+        let sweep = self.cells.first().map(|cell| cell.sweep.names().map(str::to_owned).collect()).unwrap_or_default();
+        let asked: Vec<(&String, Metric)> = self.asked().collect();
+        let mut metrics: Vec<Metric> = Vec::new();
+        for (_, metric) in &asked {
+            if !metrics.contains(metric) {
+                metrics.push(*metric);
+            }
+        }
+        let mut runs = Vec::new();
+        for (job, scalars) in &self.scalars {
+            let cell = &self.cells[job.cell as usize];
+            let texts: Vec<String> = cell.sweep.iter().map(|(_, value)| value.text.clone()).collect();
+            for traffic in &self.traffics {
+                let of = |metric: &Metric| {
+                    let place = asked.iter().position(|one| *one == (traffic, *metric));
+                    place.map_or(Scalar::Missing, |place| scalars[place])
+                };
+                runs.push(TrafficOfRun {
+                    policy: cell.policy.clone(),
+                    sweep: texts.clone(),
+                    repeat: job.repeat,
+                    traffic: traffic.clone(),
+                    values: metrics.iter().map(of).collect(),
+                });
+            }
+        }
+        Repeats { sweep, metrics, runs }
+    }
+}
+
+/// Whether the run has flows enough for p99.9; the other percentiles of a summary are always there.
+fn is_enough(outcome: &Outcome, traffic: &str, metric: Metric) -> bool {
+    let rare = Percentile::P999;
+    if metric != Metric::Fct(Statistic::Percentile(rare)) {
+        return true;
+    }
+    let sized = outcome.flows.iter().filter(|flow| flow.bytes.is_some() && is_of(&flow.traffic, traffic));
+    sized.take(rare.enough()).count() == rare.enough()
 }
 
 /// `None` if no repeat says anything.
-fn estimate(scalars: impl Iterator<Item = Scalar>) -> Option<Estimate> {
+fn estimate(metric: Metric, scalars: impl Iterator<Item = Scalar>) -> Option<Estimate> {
     let (mut values, mut censored) = (Vec::new(), false);
     for scalar in scalars {
         match scalar {
@@ -109,7 +175,7 @@ fn estimate(scalars: impl Iterator<Item = Scalar>) -> Option<Estimate> {
         // The mean of the others would be smaller than the truth by an unknown amount.
         return Some(Estimate { n: values.len(), ..Estimate::default() });
     }
-    (!values.is_empty()).then(|| Estimate::of(&values))
+    (!values.is_empty()).then(|| Estimate::within(metric.support(), &values))
 }
 
 const AFTER_SWEEP: [&str; 7] = ["traffic", "metric", "unit", "value", "ci95_low", "ci95_high", "repeats"];
@@ -204,7 +270,7 @@ fn read_row(record: &csv::StringRecord, names: &[String]) -> Result<Row, String>
 }
 
 /// The I/O error inside, so that a full disk is still known as such.
-fn io_error(error: csv::Error) -> std::io::Error {
+pub(crate) fn io_error(error: csv::Error) -> std::io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         csv::ErrorKind::Utf8 { pos, err } => {
@@ -218,7 +284,7 @@ fn io_error(error: csv::Error) -> std::io::Error {
     }
 }
 
-fn invalid(reason: String) -> std::io::Error {
+pub(crate) fn invalid(reason: String) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::InvalidData, reason)
 }
 

@@ -23,6 +23,9 @@ pub enum Warning {
         unfinished: f64,
         /// Flows in a run of that cell, on average.
         flows: f64,
+        /// Unfinished flows of the traffic, in all runs together, that got nothing any more: ports waited for each other in a
+        /// circle, or a link was down for most of their lives. More time does nothing for them.
+        stuck: u64,
     },
     /// Flows of a traffic did not finish because a relay crashed and their connections were reset.
     Reset {

@@ -28,10 +28,10 @@ pub mod stack;
 mod topology;
 
 pub use cell::CellText;
-pub use document::{Document, Overrides, json_schema};
+pub use document::{Document, Overrides, Variant, json_schema};
 pub use headway_language::{
     Amount, Map, Name, OneOrMany, Problem, Problems, Quantity, QueueLimit, Ratio, Row, Scalar, Sweep, SweepPoint,
-    SweepValues,
+    SweepValues, decode, unread,
 };
 pub use schema::ScenarioRecord;
 pub use settings::{Settings, queue_name};

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use headway_engine::{Stream, Streams};
 use headway_units::{Bytes, Span, Time};
@@ -216,6 +216,13 @@ impl Flows {
         }
     }
 
+    /// All pairs of a source and a destination between which flows may run, in order.
+    pub fn pairs(&self) -> BTreeSet<(usize, usize)> {
+        let chosen = &self.kind.chosen;
+        let own = self.lines.iter().flat_map(|line| line.generator.pairs());
+        own.map(|(source, destination)| (chosen.source(source), chosen.destination(destination))).collect()
+    }
+
     /// A flow of `generator` ([`FlowStart::generator`]) was complete at `at`: in a closed loop another may follow.
     pub fn completed(&mut self, at: Time, generator: u32) {
         let Ok(index) = self.lines.binary_search_by_key(&generator, |line| line.generator.index()) else { return };
@@ -314,6 +321,23 @@ mod tests {
         assert_ne!(flows[0], run(&renamed, ends)[0]);
         // 8 generators, 20 s, one flow every 50 ms each: 3200 with a standard deviation of 56.6; four of them.
         assert!(flows.len().abs_diff(3200) < 227, "{}", flows.len());
+    }
+
+    /// Every flow is between one of the pairs, and with flows enough each pair has one.
+    #[test]
+    fn flows_run_between_the_pairs_that_are_said_beforehand() {
+        let patterns =
+            [Pattern::Random, Pattern::EachDestination, Pattern::AllToAll, Pattern::Permutation, Pattern::Incast];
+        for pattern in patterns {
+            for ends in [Ends::Within { hosts: 4 }, Ends::Between { sources: 3, destinations: 2 }] {
+                let shares = Shares { sources: Some(0.7), destinations: None };
+                let traffic = Traffic { shares, ..traffic(pattern, poisson(20)) };
+                let flows = traffic.flows(ends, Streams::new(5)).unwrap();
+                let said = flows.pairs();
+                let met: BTreeSet<(usize, usize)> = flows.map(|flow| (flow.source, flow.destination)).collect();
+                assert_eq!(met, said, "{pattern:?} {ends:?}");
+            }
+        }
     }
 
     #[test]

@@ -178,6 +178,27 @@ impl Generator {
         }
     }
 
+    /// All pairs of a source and a destination that its flows may have, as [`Generator::pair`] gives them.
+    pub fn pairs(&self) -> Vec<(usize, usize)> {
+        let ends = self.ends;
+        match self.pick {
+            Pick::Pair { source, destination } => vec![(source, destination)],
+            Pick::From { source } => {
+                let others = ends.others(ends.destinations());
+                (0..others).map(|nth| (source, ends.skip(source, nth))).collect()
+            }
+            Pick::To { destination } => {
+                let others = ends.others(ends.sources());
+                (0..others).map(|nth| (ends.skip(destination, nth), destination)).collect()
+            }
+            Pick::All { .. } => {
+                let others = ends.others(ends.sources());
+                let to = |own: usize| (0..others).map(move |nth| (ends.skip(own, nth), own));
+                (0..ends.destinations()).flat_map(to).collect()
+            }
+        }
+    }
+
     /// Source and destination of the next flow, as indices into those of their groups that take part.
     pub fn pair(&mut self, stream: &mut Stream) -> (usize, usize) {
         let burst = self.flows_per_arrival();

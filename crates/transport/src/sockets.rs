@@ -30,6 +30,8 @@ pub struct Troubles {
     pub retransmissions: u32,
     /// Retransmission time-outs, of SYN included.
     pub timeouts: u32,
+    /// ECN echoes received.
+    pub marks: u32,
 }
 
 impl Sockets<'_> {
@@ -107,8 +109,13 @@ impl Sockets<'_> {
 
     /// What the connection of a socket had to repair so far, both ways.
     pub fn troubles(&self, socket: Socket) -> Troubles {
-        let SenderCounters { retransmissions, timeouts, .. } = self.tcp.counters(socket.connection);
-        Troubles { retransmissions, timeouts }
+        let SenderCounters { retransmissions, timeouts, marks } = self.tcp.counters(socket.connection);
+        Troubles { retransmissions, timeouts, marks }
+    }
+
+    /// How long `bytes` that this end writes take to the other one over the idle network, with windows that never limit.
+    pub fn ideal(&self, socket: Socket, bytes: Bytes) -> Span {
+        self.tcp.ideal(socket, bytes, self.env)
     }
 
     /// The flow that a socket belongs to.

@@ -3,6 +3,7 @@
 use crate::analysis::Options;
 use crate::flow::{Class, Heading};
 use crate::histogram::Histogram;
+use crate::packet::Address;
 use crate::series::Series;
 use crate::track::{Connection, End};
 
@@ -29,10 +30,14 @@ pub struct Packets {
     pub cut: u64,
     /// With headers that contradict themselves.
     pub malformed: u64,
+    /// In more tunnels than are looked into.
+    pub too_deep: u64,
+    /// TCP segments that were in a tunnel: IP in IP, GRE, VXLAN, Geneve, PPPoE, ERSPAN.
+    pub tunnelled: u64,
     /// Of interfaces of a link type that is not read, and the last such type.
     pub unknown_link: u64,
     /// See `unknown_link`.
-    pub unknown_link_type: Option<u16>,
+    pub unknown_link_type: Option<u32>,
     /// With a time before the one of the packet before.
     pub backwards: u64,
     /// The furthest, in nanoseconds.
@@ -66,8 +71,12 @@ pub struct Totals {
     pub strays: u64,
     /// Segments with data.
     pub data_packets: u64,
-    /// Segments that were retransmitted.
+    /// Segments with data that were retransmitted.
     pub retransmissions: u64,
+    /// SYNs, and answers to them, that were sent again.
+    pub syns_again: u64,
+    /// FINs without data that were sent again.
+    pub fins_again: u64,
     /// Bytes that were retransmitted.
     pub retransmitted: u64,
     /// Segments that came out of order.
@@ -78,7 +87,7 @@ pub struct Totals {
     pub bytes: u64,
     /// Bytes of them that the capture does not have.
     pub unseen: u64,
-    /// Directions of connections in which something was retransmitted.
+    /// Directions of connections in which data was retransmitted.
     pub lossy: u64,
 }
 
@@ -91,6 +100,8 @@ impl Totals {
         for side in &connection.sides {
             self.data_packets += side.data_packets;
             self.retransmissions += u64::from(side.retransmissions);
+            self.syns_again += u64::from(side.syns_again);
+            self.fins_again += u64::from(side.fins_again);
             self.retransmitted += side.retransmitted;
             self.out_of_order += u64::from(side.out_of_order);
             self.duplicates += u64::from(side.duplicates);
@@ -124,6 +135,8 @@ pub struct Group {
     pub senders: u64,
     /// Distinct destinations.
     pub receivers: u64,
+    /// The last of them that was new: the only one where there is one.
+    pub receiver: Option<Address>,
 }
 
 /// Connections that last for at least 90 % of the capture.
@@ -190,6 +203,10 @@ pub struct Report {
     pub handshakes: Histogram,
     /// Round-trip times by data and its acknowledgement, from the place of the capture to the receiver and back.
     pub rtt: Histogram,
+    /// Round-trip times that are shorter than the capture's clock can tell; the histograms are without them.
+    pub rtt_unresolved: u64,
+    /// The host that is at one end of every flow, if there is one, and others at the other end.
+    pub hub: Option<Address>,
     /// What happened over time.
     pub series: Series,
     /// What was asked for.
@@ -237,11 +254,13 @@ impl Report {
     /// What a reader of the numbers has to know, as sentences.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        let Packets { all, cut, malformed, unknown_link, unknown_link_type, backwards, set_back, .. } = self.packets;
+        let Packets { all, cut, malformed, too_deep, unknown_link, unknown_link_type, backwards, set_back, .. } =
+            self.packets;
         let seconds = |nanos: u64| nanos as f64 / 1e9;
         let mut say = |really: bool, text: String| warnings.extend(really.then_some(text));
         say(cut > 0, format!("{cut} of {all} packets were captured too short to be looked at"));
         say(malformed > 0, format!("{malformed} of {all} packets have headers that contradict themselves"));
+        say(too_deep > 0, format!("{too_deep} of {all} packets are in more than 8 tunnels, and were not looked into"));
         say(
             unknown_link > 0,
             format!(
@@ -269,9 +288,24 @@ impl Report {
             ),
         );
         say(
-            duplicates * 10 > data_packets,
+            duplicates * 100 > data_packets,
             format!("{duplicates} of {data_packets} segments are there twice: was the traffic captured in two places?"),
         );
+        let timed = self.rtt.count() + self.handshakes.count() + self.rtt_unresolved;
+        say(
+            self.rtt_unresolved * 100 > timed,
+            format!(
+                "{} of {timed} round-trip times are shorter than the clock of the capture can tell; they are left out, and those \
+                 that are left are too long",
+                self.rtt_unresolved
+            ),
+        );
+        if let Some(hub) = self.hub.filter(|_| self.options.host.is_none()) {
+            say(
+                true,
+                format!("every flow is to or from {hub}: `--host {hub}` tells the two apart, also in the scenario"),
+            );
+        }
         say(
             evicted > 0,
             format!(

@@ -251,13 +251,13 @@ fn memory_is_bounded_and_what_that_costs_is_said() {
 fn the_section_says_what_was_measured() {
     let mut scene = Scene::default();
     for n in 0..100u64 {
-        scene.flow(n * 10 * MS, 1 + (n % 4) as u8, 50, 1000 + n as u32 % 2 * 999_000, 5 * MS);
+        scene.flow(n * 10 * MS, 1 + (n % 4) as u8, 50 + (n / 4 % 2) as u8, 1000 + n as u32 % 2 * 999_000, 5 * MS);
     }
     let report = scene.report(Options::default());
     let section = TrafficSection::new(&report).unwrap();
-    // 50 flows of 1 KB within 995 ms, from any of five hosts.
+    // 50 flows of 1 KB within 995 ms, from any of six hosts.
     assert!(section.traffic.contains("name = \"short\"\nfrom = \"host\"\nto = \"host\"\n"), "{}", section.traffic);
-    assert!(section.traffic.contains("mean = \"99.5ms\""), "{}", section.traffic);
+    assert!(section.traffic.contains("mean = \"119.4ms\""), "{}", section.traffic);
     let short = &section.sizes.iter().find(|(name, _)| name == "short.csv").unwrap().1;
     assert_eq!(short, "# 50 flows of a capture, by `headway trace`\nbytes,cumulative\n1000,0\n1000,1\n");
     assert!(TrafficSection::new(&Scene::default().report(Options::default())).is_none());
@@ -289,4 +289,41 @@ proptest! {
         prop_assert_eq!(report.totals, again.totals);
         prop_assert_eq!(report.sizes(|_, _| true).sum(), again.sizes(|_, _| true).sum());
     }
+}
+
+#[test]
+fn many_to_one_is_said_and_gives_a_scenario_of_one_receiver() {
+    let mut scene = Scene::default();
+    for n in 0..40 {
+        scene.flow(S + n * 30 * MS, 1 + (n % 4) as u8, 100, 50_000, 20 * MS);
+    }
+    let report = scene.report(Options::default());
+    let hub = "10.0.0.100".parse().unwrap();
+    assert_eq!(report.hub, Some(hub));
+    assert!(report.warnings().iter().any(|warning| warning.contains("--host 10.0.0.100")), "{:?}", report.warnings());
+    let section = TrafficSection::new(&report).unwrap();
+    for wanted in [
+        "receiver = { count = 1 }",
+        "host = { count = 4 }",
+        "from = \"host\"\nto = \"receiver\"",
+        "Many send to one, 10.0.0.100",
+    ] {
+        assert!(section.traffic.contains(wanted), "no {wanted} in\n{}", section.traffic);
+    }
+}
+
+#[test]
+fn many_to_many_has_neither_a_hub_nor_a_receiver() {
+    let mut scene = Scene::default();
+    for n in 0..20 {
+        scene.flow(S + n * 30 * MS, 1 + (n % 4) as u8, 100 + (n % 3) as u8, 50_000, 20 * MS);
+    }
+    let report = scene.report(Options::default());
+    assert_eq!(report.hub, None);
+    assert!(!TrafficSection::new(&report).unwrap().traffic.contains("receiver = "));
+    // Of one pair nobody can say which end is the hub.
+    let mut pair = Scene::default();
+    pair.flow(S, 1, 2, 50_000, 20 * MS);
+    pair.flow(2 * S, 1, 2, 50_000, 20 * MS);
+    assert_eq!(pair.report(Options::default()).hub, None);
 }

@@ -34,6 +34,8 @@ pub struct Segment<'a> {
     pub id: u16,
     /// Bytes on the wire, from the link's header on.
     pub wire: u32,
+    /// Tunnels that it was in.
+    pub tunnels: u8,
     /// What was captured of the options.
     pub options: &'a [u8],
 }
@@ -65,6 +67,7 @@ pub(super) fn parse(data: &[u8], length: u32, ends: Ends) -> Content<'_> {
         payload,
         id: ends.id,
         wire: ends.wire,
+        tunnels: ends.tunnels,
         options,
     })
 }

@@ -79,6 +79,93 @@ fn the_same_segment_is_found_behind_every_link_header() {
     assert_eq!(parse(&packet(Link::Null, &[&[7, 0, 0, 0][..], &bytes].concat())), Content::NotIp);
 }
 
+/// An IPv4 header of protocol `protocol` around `inner`.
+fn over_ip(protocol: u8, inner: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0x45, 0];
+    bytes.extend((20 + inner.len() as u16).to_be_bytes());
+    bytes.extend([0, 1, 0x40, 0, 64, protocol, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2]);
+    bytes.extend(inner);
+    bytes
+}
+
+fn over_udp(port: u16, inner: &[u8]) -> Vec<u8> {
+    let head = [&[0xc0, 0][..], &port.to_be_bytes(), &(8 + inner.len() as u16).to_be_bytes(), &[0, 0]].concat();
+    over_ip(17, &[&head, inner].concat())
+}
+
+/// A GRE header with these flags (each word that they announce is there) and protocol.
+fn gre(flags: u16, protocol: u16, inner: &[u8]) -> Vec<u8> {
+    let words = [0x8000, 0x2000, 0x1000].into_iter().filter(|flag| flags & flag != 0).count();
+    let head = [&flags.to_be_bytes()[..], &protocol.to_be_bytes(), &vec![0xaa; 4 * words]].concat();
+    over_ip(47, &[&head, inner].concat())
+}
+
+/// Headers as RFC 2003, 2784, 2890, 7348, 8926, 2516 and draft-foschiano-erspan-03 draw them.
+#[test]
+fn the_same_segment_is_found_in_every_tunnel() {
+    let ip = made(|into| v4().ip(into));
+    let ip6 = made(|into| v6().ip(into));
+    let ethernet = made(|into| v4().ethernet(&[5], into));
+    let vxlan = [&[8, 0, 0, 0, 0, 0, 7, 0][..], &ethernet].concat();
+    let geneve = [&[2, 0, 0x65, 0x58, 0, 0, 7, 0, 1, 2, 3, 4, 5, 6, 7, 8][..], &ethernet].concat();
+    let erspan = [&[0x10, 5, 0, 0, 0, 0, 0, 0][..], &ethernet].concat();
+    let erspan_3 = |last: u8, platform: usize| {
+        [&[0x20, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, last][..], &vec![0; platform], &ethernet].concat()
+    };
+    let outer6 = [&[0x60, 0, 0, 0, 0, ip.len() as u8, 4, 64][..], &[1; 32], &ip].concat();
+    let pppoe = |protocol: u16, inner: &[u8]| {
+        let length = (inner.len() as u16 + 2).to_be_bytes();
+        [&[0; 12][..], &[0x88, 0x64, 0x11, 0, 0, 1], &length, &protocol.to_be_bytes(), inner].concat()
+    };
+    let plain = segment(Link::Raw, &ip);
+    let cases = [
+        ("IP in IP", Link::Raw, over_ip(4, &ip)),
+        ("IPv4 in IPv6", Link::Raw, outer6),
+        ("GRE", Link::Raw, gre(0, 0x0800, &ip)),
+        ("GRE with checksum, key and number", Link::Raw, gre(0xb000, 0x0800, &ip)),
+        ("Ethernet in GRE", Link::Raw, gre(0x2000, 0x6558, &ethernet)),
+        ("VXLAN", Link::Raw, over_udp(4789, &vxlan)),
+        ("Geneve", Link::Raw, over_udp(6081, &geneve)),
+        ("ERSPAN I", Link::Raw, gre(0, 0x88be, &ethernet)),
+        ("ERSPAN II", Link::Raw, gre(0x1000, 0x88be, &erspan)),
+        ("ERSPAN III", Link::Raw, gre(0x1000, 0x22eb, &erspan_3(0, 0))),
+        ("ERSPAN III with a platform's header", Link::Raw, gre(0x1000, 0x22eb, &erspan_3(1, 8))),
+        ("PPPoE", Link::Ethernet, pppoe(0x0021, &ip)),
+        ("VXLAN in GRE", Link::Raw, gre(0, 0x0800, &over_udp(4789, &vxlan))),
+    ];
+    for (name, link, bytes) in cases {
+        let found = segment(link, &bytes);
+        assert_eq!(Segment { wire: plain.wire, tunnels: 0, ..found }, plain, "{name}");
+        assert_eq!(found.wire as usize, bytes.len());
+        assert_eq!(found.tunnels, if name.contains(" in GRE") && name.starts_with('V') { 2 } else { 1 }, "{name}");
+    }
+    for bytes in [over_ip(41, &ip6), gre(0, 0x86dd, &ip6)] {
+        assert_eq!(segment(Link::Raw, &bytes).source.to_string(), "2001:db8::1");
+    }
+    assert_eq!(segment(Link::Ethernet, &pppoe(0x0057, &ip6)).payload, 100);
+    // No tunnels: other versions and ports, and flags that a network's number would have.
+    assert_eq!(parse(&packet(Link::Raw, &gre(0x2001, 0x880b, &ip))), Content::OtherIp(47));
+    assert_eq!(parse(&packet(Link::Raw, &over_udp(4790, &vxlan))), Content::Udp);
+    assert_eq!(parse(&packet(Link::Raw, &over_udp(4789, &[0; 40]))), Content::Udp);
+    assert_eq!(parse(&packet(Link::Ethernet, &pppoe(0xc021, &ip))), Content::NotIp, "LCP");
+}
+
+#[test]
+fn tunnels_in_tunnels_are_looked_into_eight_deep() {
+    let mut bytes = made(|into| v4().ip(into));
+    for depth in 1..=8 {
+        bytes = over_ip(4, &bytes);
+        assert_eq!(segment(Link::Raw, &bytes).tunnels, depth);
+    }
+    assert_eq!(parse(&packet(Link::Raw, &over_ip(4, &bytes))), Content::TooDeep);
+    let mut bytes = vec![0; 20];
+    for _ in 0..1000 {
+        bytes = gre(0, 0x0800, &bytes);
+    }
+    assert_eq!(parse(&packet(Link::Raw, &bytes)), Content::TooDeep);
+    assert_eq!(parse(&packet(Link::Raw, &over_ip(4, &[]))), Content::Cut);
+}
+
 #[test]
 fn options_of_ipv4_and_headers_of_ipv6_are_passed() {
     let mut bytes = made(|into| v4().ip(into));
@@ -116,6 +203,7 @@ fn what_is_no_segment_is_told_apart() {
         Content::NotIp => "not ip",
         Content::Cut => "cut",
         Content::Malformed => "malformed",
+        Content::TooDeep => "too deep",
         Content::UnknownLink(_) => "link",
     };
     assert_eq!(is(&with(13, 6)), "not ip", "ARP");
@@ -191,7 +279,7 @@ fn options_of_mptcp_are_read_in_all_their_lengths() {
 proptest! {
     #[test]
     fn nothing_panics(link in 0u16..300, bytes in prop::collection::vec(any::<u8>(), 0..120), length in any::<u32>()) {
-        for link in [Link::Ethernet, Link::Raw, Link::Null, Link::Cooked, Link::Cooked2, Link::Unknown(link)] {
+        for link in [Link::Ethernet, Link::Raw, Link::Null, Link::Cooked, Link::Cooked2, Link::Unknown(link.into())] {
             let _ = parse(&Packet { time: 0, link, data: &bytes, length });
         }
         let _ = find(&bytes);

@@ -69,7 +69,8 @@ impl Header {
         }
         let snaplen = order.u32(head, 16);
         // The upper half says how long frames' checksums are.
-        let link = Link::new(order.u32(head, 20) as u16);
+        // The upper six bits say whether frames end with a checksum; the ten below them are 0 with every known type.
+        let link = Link::new(order.u32(head, 20) & 0x03ff_ffff);
         if let Link::Unknown(number) = link {
             return Err(unsupported(unknown_link(number)));
         }
@@ -113,7 +114,7 @@ impl Header {
 }
 
 /// What is said of a file, or an interface, of a kind that is not read.
-pub(crate) fn unknown_link(number: u16) -> String {
+pub(crate) fn unknown_link(number: u32) -> String {
     let name = match number {
         6 => " (Token Ring)",
         9 => " (PPP)",

@@ -194,7 +194,7 @@ impl Section {
             return Err(format!("more than {MAX_INTERFACES} interfaces in a section"));
         }
         let mut interface = Interface {
-            link: Link::new(order.u16(block, 8)),
+            link: Link::new(u32::from(order.u16(block, 8))),
             snaplen: order.u32(block, 12),
             clock: Clock::Coarse(1000),
             offset: 0,

@@ -214,6 +214,9 @@ fn what_is_not_read_is_said() {
     assert!(error(&with(0, &[0x34, 0xcd, 0xb2, 0xa1])).contains("Kuznetzov"));
     assert!(error(&with(6, &[3])).contains("version 2.3"));
     assert!(error(&with(20, &[105, 0])).contains("link type 105 (IEEE 802.11), which is not read"));
+    assert!(error(&with(20, &[1, 0, 1, 0])).contains("link type 65537, which is not read"));
+    // With the length of the checksum that frames end with, 4 bytes.
+    assert!(Reader::new("x", Box::new(std::io::Cursor::new(with(20, &[1, 0, 0, 0x24])))).is_ok());
 }
 
 /// Sizes of all prefixes of records of `pcap`, by how many packets are whole before the cut.

@@ -78,6 +78,8 @@ fn connections_and_series_read_back() {
         ("responder_packets", Field::ULong(3)),
         ("responder_last_data_ns", Field::ULong(230)),
         ("responder_retransmissions", Field::UInt(0)),
+        ("initiator_syn_retransmissions", Field::UInt(0)),
+        ("responder_fin_retransmissions", Field::UInt(0)),
     ] {
         assert_eq!(field(&all[0], name), &expected, "{name}");
     }

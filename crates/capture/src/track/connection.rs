@@ -13,6 +13,12 @@ const MAX_WINDOW: u32 = 1 << 30;
 /// no round-trip time is known; otherwise that.
 const OVERTAKEN: u64 = 3_000_000;
 
+/// What comes again this soon was captured twice, where no round-trip time is known; in nanoseconds.
+const COPY: u64 = 50_000;
+
+/// What comes again later than this is no copy, however long a round trip takes: the table of what was seen holds no more.
+const LATEST_COPY: u64 = 1_000_000;
+
 /// How a connection began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
@@ -65,8 +71,12 @@ pub struct Side {
     pub packets: u64,
     /// Segments with data.
     pub data_packets: u64,
-    /// Segments (SYNs, too) that were retransmitted.
+    /// Segments with data that were retransmitted.
     pub retransmissions: u32,
+    /// SYNs that were sent again.
+    pub syns_again: u16,
+    /// FINs without data that were sent again.
+    pub fins_again: u16,
     /// Segments that came after later ones, but not so late that they were retransmitted.
     pub out_of_order: u32,
     /// Segments that the capture has twice.
@@ -100,6 +110,13 @@ const KNOWN: u8 = 1;
 const TIMED: u8 = 2;
 /// Its FIN was seen.
 const DONE: u8 = 4;
+
+/// Round-trip times of all connections.
+pub(super) struct Rtts<'a> {
+    pub known: &'a mut Histogram,
+    /// Those of which the clock says 0.
+    pub unresolved: &'a mut u64,
+}
 
 /// What a segment was to a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -242,6 +259,29 @@ impl Connection {
         !fits
     }
 
+    /// Whether the same segment, `age` after the first, is a copy of it. A sender learns of a loss a round trip after it
+    /// sent the segment, at the earliest; half of that leaves room for round trips that were longer when they were measured.
+    pub(super) fn is_copy(&self, age: u64) -> bool {
+        let [one, other] = &self.sides;
+        let round_trip = if self.handshake > 0 {
+            Some(self.handshake)
+        } else {
+            // To either end and back.
+            (one.rtt_count > 0 && other.rtt_count > 0).then(|| one.rtt_least + other.rtt_least)
+        };
+        age <= round_trip.map_or(COPY, |time| (time / 2).min(LATEST_COPY))
+    }
+
+    /// Takes a copy of a segment of `side`.
+    pub(super) fn copy(&mut self, now: u64, side: usize) {
+        if !self.is_ended() {
+            self.last = self.last.max(now);
+        }
+        let own = &mut self.sides[side];
+        own.packets += 1;
+        own.duplicates += 1;
+    }
+
     /// Takes a segment of `side`.
     pub(super) fn hear(
         &mut self,
@@ -249,7 +289,7 @@ impl Connection {
         side: usize,
         segment: &Segment<'_>,
         holes: &mut HoleSets,
-        rtt: &mut Histogram,
+        rtt: &mut Rtts<'_>,
     ) -> Heard {
         let mut heard = Heard::default();
         if !self.is_ended() {
@@ -265,6 +305,7 @@ impl Connection {
             heard.0 |= Heard::THIRD.0;
             if self.syn > 0 && !self.is(RETRANSMITTED) {
                 self.handshake = now.saturating_sub(self.syn);
+                *rtt.unresolved += u64::from(self.handshake == 0);
             }
         }
         if segment.has(RST) {
@@ -290,6 +331,13 @@ impl Connection {
             own.last_data = now;
             own.data_packets += 1;
             own.data(now, side, sequence, segment, least_rtt, &mut self.holes, holes);
+        }
+        if segment.has(FIN) && segment.payload == 0 && own.state & DONE != 0 {
+            if own.id == segment.id && own.id != 0 {
+                own.duplicates += 1;
+            } else {
+                own.fins_again = own.fins_again.saturating_add(1);
+            }
         }
         own.id = segment.id;
         if segment.has(FIN) {
@@ -322,7 +370,7 @@ impl Connection {
             own.duplicates += 1;
             retransmitted = false;
         }
-        own.retransmissions += u32::from(retransmitted);
+        own.syns_again = own.syns_again.saturating_add(u16::from(retransmitted));
         own.state |= KNOWN;
         if own.packets == 1 {
             own.next = next;
@@ -345,7 +393,7 @@ impl Connection {
     }
 
     /// `side` was told that its data up to `number` has arrived.
-    fn acknowledge(&mut self, now: u64, side: usize, number: u32, holes: &mut HoleSets, rtt: &mut Histogram) {
+    fn acknowledge(&mut self, now: u64, side: usize, number: u32, holes: &mut HoleSets, rtt: &mut Rtts<'_>) {
         let other = &mut self.sides[side];
         if other.state & KNOWN == 0 {
             other.state |= KNOWN;
@@ -354,11 +402,16 @@ impl Connection {
         }
         if other.state & TIMED != 0 && number.wrapping_sub(other.timed).cast_signed() >= 0 {
             other.state &= !TIMED;
-            let time = now.saturating_sub(other.timed_at);
-            other.rtt_least = if other.rtt_count == 0 { time } else { other.rtt_least.min(time) };
-            other.rtt_sum = other.rtt_sum.saturating_add(time);
-            other.rtt_count += 1;
-            rtt.add(time);
+            match now.saturating_sub(other.timed_at) {
+                // No round trip takes no time: the clock stands still meanwhile.
+                0 => *rtt.unresolved += 1,
+                time => {
+                    other.rtt_least = if other.rtt_count == 0 { time } else { other.rtt_least.min(time) };
+                    other.rtt_sum = other.rtt_sum.saturating_add(time);
+                    other.rtt_count += 1;
+                    rtt.known.add(time);
+                }
+            }
         }
         let beyond = number.wrapping_sub(other.next);
         // What has arrived was sent, though the capture does not have it. A single number is more likely a FIN than a byte.

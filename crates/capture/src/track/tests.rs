@@ -235,6 +235,67 @@ fn a_capture_that_has_everything_twice_is_no_retransmission() {
     assert_eq!((side.bytes, side.duplicates, side.retransmissions), (1000, 10, 0));
 }
 
+/// With an identification of 0 (IPv6 has none), copies have nothing but their time: less than half the round trip of
+/// 11 ms. Copies may come behind others.
+#[test]
+fn copies_without_identification_are_told_from_retransmissions_by_time() {
+    let mut talk = Talk::new();
+    talk.ends = [(address("2001:db8::1"), 40_000), (address("2001:db8::2"), 80)];
+    talk.shake(S);
+    for n in 0..10 {
+        talk.data(2 * S, 0, 1001 + n * 100, 100);
+    }
+    for n in 0..10 {
+        talk.data(2 * S + 5000, 0, 1001 + n * 100, 100);
+    }
+    // Sent again after a round trip.
+    talk.data(2 * S + 12 * MS, 0, 1001, 100);
+    let [side, _] = talk.only().sides;
+    assert_eq!((side.bytes, side.packets, side.data_packets), (1000, 23, 11));
+    assert_eq!((side.duplicates, side.retransmissions), (10, 1));
+}
+
+/// Where no round trip is known, 50 us is the bound.
+#[test]
+fn copies_in_the_middle_of_a_connection_come_within_50_us() {
+    let mut talk = Talk::new();
+    talk.ends = [(address("2001:db8::1"), 40_000), (address("2001:db8::2"), 80)];
+    talk.data(S, 0, 1001, 100);
+    talk.data(S + 40_000, 0, 1001, 100);
+    talk.data(S + 100_000, 0, 1001, 100);
+    let [side, _] = talk.only().sides;
+    assert_eq!((side.bytes, side.duplicates, side.retransmissions), (100, 1, 1));
+}
+
+#[test]
+fn syns_and_fins_that_are_sent_again_are_no_data() {
+    let mut talk = Talk::new();
+    talk.says(S, 0, SYN, 1000, 0, 0, &[]);
+    talk.says(2 * S, 0, SYN, 1000, 0, 0, &[]);
+    talk.says(2 * S + MS, 1, SYN | ACK, 5000, 1001, 0, &[]);
+    talk.says(3 * S, 1, SYN | ACK, 5000, 1001, 0, &[]);
+    talk.says(3 * S + MS, 0, ACK, 1001, 5001, 0, &[]);
+    for again in 0..3 {
+        talk.says((4 + again) * S, 0, ACK | FIN, 1001, 5001, 0, &[]);
+    }
+    let [client, server] = talk.only().sides;
+    assert_eq!((client.syns_again, client.fins_again, client.retransmissions), (1, 2, 0));
+    assert_eq!((server.syns_again, server.fins_again, server.retransmissions), (1, 0, 0));
+}
+
+#[test]
+fn a_clock_that_stands_still_gives_no_round_trip_of_0() {
+    let mut talk = Talk::new();
+    talk.says(S, 0, SYN, 1000, 0, 0, &[]);
+    talk.says(S, 1, SYN | ACK, 5000, 1001, 0, &[]);
+    talk.says(S, 0, ACK, 1001, 5001, 0, &[]);
+    talk.data(2 * S, 0, 1001, 100);
+    talk.says(2 * S, 1, ACK, 5001, 1101, 0, &[]);
+    assert_eq!((talk.tracker.rtt.count(), talk.tracker.rtt_unresolved), (0, 2));
+    let connection = talk.only();
+    assert_eq!((connection.handshake, connection.sides[0].rtt_count), (0, 0));
+}
+
 #[test]
 fn keep_alives_are_neither_data_nor_sent_again() {
     let mut talk = Talk::new();
@@ -268,7 +329,8 @@ fn a_syn_that_is_sent_again_begins_none_and_gives_no_time() {
     talk.says(S, 0, SYN, 1000, 0, 0, &[]);
     talk.shake(2 * S);
     let connection = talk.only();
-    assert_eq!((connection.sides[0].retransmissions, connection.handshake, connection.first), (1, 0, S));
+    let client = connection.sides[0];
+    assert_eq!((client.syns_again, client.retransmissions, connection.handshake, connection.first), (1, 0, 0, S));
     let mut refused = Talk::new();
     refused.says(S, 0, SYN, 1000, 0, 0, &[]);
     refused.says(S + 1, 1, RST | ACK, 0, 1001, 0, &[]);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headway_experiment::{Experiment, controls};
+use headway_experiment::{Experiment, Source, controls};
 use headway_results::Manifest;
 use headway_scenario::schema::{HostKind, Protocol};
 use headway_scenario::{Document, Overrides, Scalar, ScenarioRecord};
@@ -84,7 +84,7 @@ pub fn files(folder: &Path) -> Result<Vec<File>, Failure> {
             continue;
         }
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let text = fs::read_to_string(&path).map_err(cannot)?;
+        let text = headway_input::read_text(&path, Source::LARGEST).map_err(|error| cannot(error.into()))?;
         files.push(File { name, text, folder: folder.to_path_buf() });
     }
     files.sort_by(|a, b| a.name.cmp(&b.name));

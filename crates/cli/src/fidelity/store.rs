@@ -28,6 +28,8 @@ pub struct Record {
 #[derive(Debug, Default)]
 pub struct Kernels(pub BTreeMap<String, Record>);
 
+/// Neither of the two files has more bytes.
+const LARGEST: u64 = 1 << 30;
 const KERNELS: &str = "kernel.jsonl";
 const BASELINE: &str = "baseline.csv";
 
@@ -114,9 +116,9 @@ fn text(folder: &Path, name: &str, bundled: &str) -> Result<String, Failure> {
         return Ok(bundled.to_owned());
     }
     let path = folder.join(name);
-    match std::fs::read_to_string(&path) {
+    match headway_input::read_text(&path, LARGEST) {
         Ok(text) => Ok(text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) if error.is_missing() => Ok(String::new()),
         Err(error) => Err(Failure::environment(format!("cannot read {}: {error}", path.display()))),
     }
 }

@@ -38,6 +38,8 @@ struct Row {
 }
 
 const SYN: u8 = 2;
+/// The capture of one short run.
+const LARGEST_CAPTURE: u64 = 1 << 32;
 const ACK: u8 = 16;
 
 /// Writes `POINT.model.txt` and `POINT.kernel.txt` for the first repeat of `points` to `folder`.
@@ -101,7 +103,7 @@ fn of_kernels(file: &File, point: &Point, image: &Arc<Image>) -> Result<Vec<Row>
     let mut rows = Vec::new();
     for host in senders {
         let path = scratch.path().join("captures").join(format!("{}-0", job.cell)).join(format!("{host}.pcap"));
-        let bytes = std::fs::read(&path)
+        let bytes = headway_input::read(&path, LARGEST_CAPTURE)
             .map_err(|error| Failure::environment(format!("cannot read {}: {error}", path.display())))?;
         rows.extend(of_capture(host, &bytes));
     }

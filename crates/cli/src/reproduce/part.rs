@@ -50,7 +50,8 @@ impl Part {
         let finished = Folder::open(path)?;
         let manifest = finished.manifest;
         let kept = path.join("scenario.toml");
-        let same = std::fs::read_to_string(&kept).is_ok_and(|kept| kept == text) && manifest.version == VERSION;
+        let same = headway_input::read_text(&kept, Source::LARGEST).is_ok_and(|kept| kept == text)
+            && manifest.version == VERSION;
         if !same {
             let failure = Failure::usage(format!("{} holds results of another scenario or version", path.display()));
             return Err(failure.help("name another folder with --out, or remove this one"));
@@ -95,5 +96,5 @@ impl Part {
 
 /// The manifest in `path`, if one is there that can be read; otherwise whoever makes the folder says what is wrong.
 fn manifest(path: &Path) -> Option<Manifest> {
-    serde_json::from_str(&std::fs::read_to_string(path.join("manifest.json")).ok()?).ok()
+    serde_json::from_str(&headway_input::read_text(&path.join("manifest.json"), Manifest::LARGEST).ok()?).ok()
 }

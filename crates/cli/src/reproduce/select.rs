@@ -58,8 +58,23 @@ pub fn choose(asked: &[String]) -> Result<Vec<Experiment>, Failure> {
             None => "`headway reproduce --list` prints them".to_owned(),
         }));
     }
-    all.retain(|one| asked.is_empty() || asked.iter().any(|text| one.is_meant(text)));
+    let narrowed = narrowed(&asked, &all);
+    let meant = |one: &Experiment| {
+        let whole = |(place, text): (usize, &String)| one.is_meant(text) && !narrowed.contains(&place);
+        asked.iter().enumerate().any(whole)
+    };
+    all.retain(|one| asked.is_empty() || meant(one));
     Ok(all)
+}
+
+/// The places of groups in `asked` that are followed by an identifier of theirs: `lanes l12` is L12 of `lanes`, and not all
+/// of them.
+fn narrowed(asked: &[String], all: &[Experiment]) -> Vec<usize> {
+    let followed = |place: usize| {
+        let next = asked.get(place + 1);
+        next.is_some_and(|id| all.iter().any(|one| one.group == asked[place] && one.id == id))
+    };
+    (0..asked.len()).filter(|&place| followed(place)).collect()
 }
 
 #[cfg(test)]
@@ -92,6 +107,12 @@ mod tests {
             assert!(!own.is_empty() && own == names(&[group]), "{group}");
             assert!(own.is_sorted_by_key(|name| parts(name).unwrap().2), "{own:?}");
         }
+        let l12 = names(&["l12"]);
+        assert_eq!(l12, ["lanes-l12-four-paths", "lanes-l12-three-paths"]);
+        assert_eq!(names(&["lanes", "l12"]), l12);
+        assert_eq!(names(&["lanes", "l6", "l12"]), [&[l6], &l12[..]].concat());
+        assert_eq!(names(&["lanes", "p1"]).len(), names(&["lanes"]).len() + 1, "another group's is one more");
+        assert_eq!(names(&["relay", "lanes", "l7"]), [&[l7], &names(&["relay"])[..]].concat());
         assert!(choose(&["l".to_owned()]).is_err() && choose(&[String::new()]).is_err());
     }
 }

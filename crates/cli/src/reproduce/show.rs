@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use headway_report::{beside, beside_json, claims, tally};
+use headway_report::{beside, beside_json, claims, listing, tally, wrapped};
 use headway_scenario::{Document, Overrides};
 use serde_json::{Value, json};
 
@@ -15,22 +15,9 @@ use crate::args::ReproduceArgs;
 use crate::failure::Failure;
 use crate::{clock, terminal};
 
-/// Columns of texts, the last as long as it is.
-fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    let line = |row: &Vec<String>| {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        format!("{}\n", cells.join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
-}
-
 /// The experiments there are, with their sizes.
 pub fn list(all: &[Experiment], args: &ReproduceArgs) -> Result<String, Failure> {
-    let mut rows =
-        vec![["", "experiment", "runs", "quick", "claims", "kernel hosts", "about"].map(str::to_owned).to_vec()];
+    let mut rows = Vec::new();
     let mut objects = Vec::new();
     for one in all {
         let bundled = one.bundled;
@@ -56,17 +43,20 @@ pub fn list(all: &[Experiment], args: &ReproduceArgs) -> Result<String, Failure>
             "claims": record.claim.len(),
             "kernel_hosts": kernels,
         }));
-        rows.push(vec![
+        let words = [
             one.id.to_uppercase(),
             bundled.name.to_owned(),
             whole.to_string(),
             quick.to_string(),
             record.claim.len().to_string(),
-            kernels.join(", "),
-            record.about,
-        ]);
+        ];
+        let beside = if kernels.is_empty() { String::new() } else { format!("; kernel hosts: {}", kernels.join(", ")) };
+        rows.push((words.to_vec(), record.about + &beside));
     }
-    Ok(if args.json { format!("{}\n", Value::Array(objects)) } else { aligned(&rows) })
+    if args.json {
+        return Ok(format!("{}\n", Value::Array(objects)));
+    }
+    Ok(listing(&["", "experiment", "runs", "quick", "claims", "about"], &rows, terminal::layout()))
 }
 
 fn how_long(part: &Part) -> String {
@@ -78,9 +68,15 @@ fn how_long(part: &Part) -> String {
 pub fn experiment(done: &Done, behind_another: bool) -> String {
     let layout = terminal::layout();
     let mut text = if behind_another { "\n".to_owned() } else { String::new() };
-    let _ = writeln!(text, "{}: {}: {}", done.experiment.id.to_uppercase(), done.experiment.bundled.name, done.about);
+    let put = |line: &str, text: &mut String| {
+        for line in wrapped(line, layout.width, 2) {
+            let _ = writeln!(text, "{line}");
+        }
+    };
+    let (id, name) = (done.experiment.id.to_uppercase(), done.experiment.bundled.name);
+    put(&format!("{id}: {name}: {}", done.about), &mut text);
     if let Some(source) = &done.source {
-        let _ = writeln!(text, "source: {source}");
+        put(&format!("source: {source}"), &mut text);
     }
     let model = match &done.model {
         Ok(part) => part,
@@ -94,12 +90,13 @@ pub fn experiment(done: &Done, behind_another: bool) -> String {
     let verdicts = claims(&model.verdicts, &model.left_out, layout);
     text.push_str(if verdicts.is_empty() { "no claims\n" } else { &verdicts });
     for warning in &model.manifest.warnings {
-        let _ = writeln!(text, "warning: {warning}");
+        put(&format!("warning: {warning}"), &mut text);
     }
     match &done.kernels {
         Beside::Nothing => {}
         Beside::Without(reason) => {
-            let _ = writeln!(text, "\nkernel hosts were not run: {reason}");
+            text.push('\n');
+            put(&format!("kernel hosts were not run: {reason}"), &mut text);
         }
         Beside::Failed(failure) => {
             let _ = write!(text, "\nkernel hosts could not be run: {}", failure.render(layout.colour));
@@ -117,7 +114,7 @@ pub fn experiment(done: &Done, behind_another: bool) -> String {
                 );
             }
             for warning in &part.manifest.warnings {
-                let _ = writeln!(text, "warning: on kernel hosts: {warning}");
+                put(&format!("warning: on kernel hosts: {warning}"), &mut text);
             }
         }
     }
@@ -126,7 +123,7 @@ pub fn experiment(done: &Done, behind_another: bool) -> String {
 
 /// A row for each experiment.
 pub fn table(done: &[Done]) -> String {
-    let mut rows = vec![["", "experiment", "wall time", "kernel hosts", "claims"].map(str::to_owned).to_vec()];
+    let mut rows = Vec::new();
     for one in done {
         let (time, claims) = match &one.model {
             Ok(part) => (part.manifest.wall_s, tally(&part.verdicts, &part.left_out)),
@@ -140,9 +137,9 @@ pub fn table(done: &[Done]) -> String {
             Beside::Ran(part) => span(part.manifest.wall_s),
         };
         let id = one.experiment.id.to_uppercase();
-        rows.push(vec![id, one.experiment.bundled.name.to_owned(), span(time), kernels, claims]);
+        rows.push((vec![id, one.experiment.bundled.name.to_owned(), span(time), kernels], claims));
     }
-    aligned(&rows)
+    listing(&["", "experiment", "wall time", "kernel hosts", "claims"], &rows, terminal::layout())
 }
 
 /// All of it as one object.

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueHint};
 use headway_units::Span;
 
 use crate::args::RunOptions;
+use crate::tables::TableOptions;
 
 /// The store that is used where no option names one.
 pub const VARIABLE: &str = "HEADWAY_STORE";
@@ -43,6 +44,8 @@ pub struct MergeArgs {
     /// Write no report.html
     #[arg(long)]
     pub no_report: bool,
+    #[command(flatten)]
+    pub tables: TableOptions,
     /// Print a JSON object instead of text
     #[arg(long)]
     pub json: bool,

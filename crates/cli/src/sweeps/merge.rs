@@ -19,7 +19,7 @@ pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
     };
     let session = headway_experiment::merge(&folders, &destination, &crate::command_line(), args.no_report)?;
     let finished = session.finish()?;
-    show(&finished, &RunOptions { json: args.json, quiet: args.quiet, ..RunOptions::default() })
+    show(&finished, &RunOptions { json: args.json, quiet: args.quiet, ..RunOptions::default() }, &args.tables)
 }
 
 /// `folders`, with those that are none of ours replaced by the folders in them that are.

@@ -109,6 +109,9 @@ fn overview(report: &Report, layout: Layout) -> String {
     row("bytes on the wire", bytes(packets.bytes as f64));
     row("of them captured", share(packets.captured, packets.bytes));
     row("TCP", share(packets.tcp, all));
+    if packets.tunnelled > 0 {
+        row("of it in tunnels", share(packets.tunnelled, packets.tcp));
+    }
     row("UDP", share(packets.udp, all));
     row("other", share(all - packets.tcp - packets.udp, all));
     row("TCP connections", totals.connections.to_string());
@@ -237,6 +240,12 @@ fn rest(report: &Report, layout: Layout) -> String {
     }
     let again = format!("{}, {}", totals.retransmissions, share(totals.retransmissions, totals.data_packets));
     row("segments retransmitted".to_owned(), again);
+    if totals.syns_again + totals.fins_again > 0 {
+        row("SYNs, FINs sent again".to_owned(), format!("{}, {}", totals.syns_again, totals.fins_again));
+    }
+    if totals.duplicates > 0 {
+        row("captured twice".to_owned(), totals.duplicates.to_string());
+    }
     row(
         "out of order".to_owned(),
         format!("{}, {}", totals.out_of_order, share(totals.out_of_order, totals.data_packets)),

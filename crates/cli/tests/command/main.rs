@@ -17,6 +17,7 @@ mod reproduce;
 mod resume;
 mod run;
 mod sweeps;
+mod tables;
 mod trace;
 mod usage;
 
@@ -29,7 +30,8 @@ use tempfile::TempDir;
 const TINY: &str = include_str!("tiny.toml");
 
 /// The files whose bytes depend on scenario and seed alone.
-const RESULTS: [&str; 5] = ["flows.parquet", "series.parquet", "summary.csv", "links.parquet", "topology.json"];
+const RESULTS: [&str; 6] =
+    ["flows.parquet", "series.parquet", "summary.csv", "repeats.csv", "links.parquet", "topology.json"];
 
 /// A folder of its own for each test, with `tiny.toml` in it.
 struct Place(TempDir);

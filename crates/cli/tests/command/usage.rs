@@ -51,9 +51,47 @@ fn mistakes_in_a_scenario_are_pointed_at() {
     place.write("broken.toml", "name = \n");
     place.fails(2, &["run", "broken.toml"], &["this is not TOML"]);
     place.write("latin.toml", b"name = \"x\"\n# caf\xe9\n");
-    place.fails(2, &["run", "latin.toml"], &["error: latin.toml is not text: line 2 is not UTF-8"]);
+    place.fails(2, &["run", "latin.toml"], &["error: this is not UTF-8 text", "latin.toml:2:6", "0xe9"]);
     place.ok(&["run", "tiny.toml", "--repeats", "1", "--out", "done"]);
     place.fails(2, &["run", "done"], &["error: done is a folder", "help: its scenario is done/scenario.toml"]);
+}
+
+/// A device without end, a pipe that nobody writes, more than any scenario, a folder of what is no file: each is refused
+/// before it is read, by `check` as by `run`.
+#[test]
+fn what_is_no_file_of_a_scenario_is_refused_at_once() {
+    let place = Place::new();
+    let pipe = place.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::fs::File::create(place.path("huge.toml")).unwrap().set_len(1 << 40).unwrap();
+    for command in ["check", "run", "show"] {
+        place.fails(2, &[command, "/dev/zero"], &["cannot read /dev/zero: it is a device, not a file"]);
+        place.fails(2, &[command, "pipe"], &["cannot read pipe: it is a pipe, not a file"]);
+        place.fails(2, &[command, "/proc/self/status"], &["it is made by the system"]);
+        place.fails(2, &[command, "huge.toml"], &["at most 4 MB of text", "huge.toml:1:1"]);
+    }
+    place.fails(2, &["cost", "--prices", "/dev/zero"], &["it is a device"]);
+    place.fails(2, &["cost", "--prices", "pipe"], &["it is a pipe"]);
+    let sizes = |file: &str| format!("traffic.0.size={{ kind = \"cdf\", file = \"{file}\" }}");
+    for command in ["check", "run"] {
+        let tables = [("/dev/zero", "a device"), ("pipe", "a pipe"), ("huge.toml", "more than 16MiB")];
+        for (file, what) in tables {
+            place.fails(2, &[command, "tiny.toml", "--set", &sizes(file)], &[file, what, "--> "]);
+        }
+        place.fails(2, &[command, "tiny.toml", "--set", "files=nowhere"], &["nowhere cannot be read", "--set:1:7"]);
+        place.fails(2, &[command, "tiny.toml", "--set", "files=pipe"], &["pipe cannot be read", "--set:1:7"]);
+    }
+}
+
+/// Errors hold keys and values of the file, and names of files; none of them acts on the terminal.
+#[test]
+fn control_characters_of_a_file_do_not_reach_the_terminal() {
+    let place = Place::new();
+    let hostile = crate::TINY.replace("duration = ", "\"\\u001b]0;x\\u0007\\u202e\" = 1\nduration = ");
+    place.write("hostile\u{9b}2J.toml", hostile);
+    place.fails(2, &["check", "hostile\u{9b}2J.toml"], &["unknown key `␛]0;x␇�`", "hostile�2J.toml:5:1"]);
+    place.fails(2, &["check", "none\x1b[2J"], &["there is no file none␛[2J"]);
+    place.fails(2, &["check", "tiny.toml", "--set", "name=\x1b[31mx"], &["is not a name"]);
 }
 
 #[test]

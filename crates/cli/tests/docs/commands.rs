@@ -133,7 +133,9 @@ fn inputs(words: &[String]) -> Vec<String> {
                 found.extend(value.cloned());
             }
         } else if !word.starts_with('-') {
-            found.push(word.trim_end_matches('…').to_owned());
+            // Behind a folder that is compared stand values of swept names.
+            let values = word.split_once(':').filter(|(_, values)| words[1] == "compare" && values.contains('='));
+            found.push(values.map_or(word.as_str(), |(folder, _)| folder).trim_end_matches('…').to_owned());
         }
     }
     let reads = ["run", "check", "show", "lossless", "trace", "compare", "cost", "model", "report"];
@@ -326,4 +328,5 @@ fn a_wrong_command_is_told() {
     assert_eq!(inputs(&words("headway check --run my.toml --set a=b --quick")), ["my.toml"]);
     assert_eq!(inputs(&words("headway cost --topology mhft --k 4 --prices p.toml")), ["p.toml"]);
     assert_eq!(inputs(&words("headway compare results/a results/b")), ["results/a", "results/b"]);
+    assert_eq!(inputs(&words("headway compare results/a:x=1 results/b:x=2,y=3")), ["results/a", "results/b"]);
 }

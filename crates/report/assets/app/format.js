@@ -70,7 +70,10 @@ function tick(value, unit) {
   return name ? `${text} ${name}` : text;
 }
 
-/** An estimate with its 95 % interval: `20.6 ± 2.4 ms`; its digits are those that the interval leaves meaning. */
+/**
+ * An estimate with its 95 % interval: `20.6 ± 0.4 ms`, with the digits that the interval leaves meaning; or `20.6 [15.1, 28.1] ms`
+ * where one side is longer than the other by a tenth, as the command prints it.
+ */
 function estimate(entry, unit) {
   const star = entry?.partial ? "*" : "";
   return `${estimateText(entry, unit)}${star}`;
@@ -82,6 +85,11 @@ function estimateText(entry, unit) {
   if (typeof low !== "number" || typeof high !== "number") return quantity(value, unit);
   const half = (high - low) / 2;
   const { divisor, name } = scaleFor(value === 0 ? half : value, unit);
+  if (half === 0) return quantity(value, unit);
+  if (Math.abs(high + low - 2 * value) > 0.1 * half) {
+    const ends = `${decimal(value / divisor)} [${decimal(low / divisor)}, ${decimal(high / divisor)}]`;
+    return name ? `${ends} ${name}` : ends;
+  }
   const scaled = half / divisor;
   const byHalf = scaled > 0 ? 1 - Math.floor(Math.log10(scaled)) : 2;
   const byValue = value === 0 ? byHalf : 3 - Math.floor(Math.log10(Math.abs(value / divisor)));

@@ -72,13 +72,50 @@ function partialNote(entries) {
   return entries.some((entry) => entry?.partial) ? PARTIAL_NOTE : "";
 }
 
+// Units of swept values, as factors within their kind. They order values; nothing is computed with them.
+const UNITS = [
+  { "%": 0.01, "": 1 },
+  { ps: 1, ns: 1e3, us: 1e6, ms: 1e9, s: 1e12 },
+  { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 },
+  { bps: 1, kbps: 1e3, Mbps: 1e6, Gbps: 1e9, Tbps: 1e12 },
+  { pkt: 1 },
+];
+
+/** The kind of a value's unit and its size, or nothing if it is no number with a unit. */
+function magnitude(value) {
+  const [, number, unit] = /^\s*([+-]?[\d_.]+(?:e[+-]?\d+)?)\s*([A-Za-z%]*)\s*$/i.exec(text(value?.text)) ?? [];
+  const kind = UNITS.findIndex((units) => Object.hasOwn(units, unit ?? "?"));
+  const size = Number((number ?? "").replaceAll("_", ""));
+  return number && kind >= 0 && Number.isFinite(size) ? { kind, size: size * UNITS[kind][unit] } : null;
+}
+
+/** Swept values that are quantities of one kind stand in the order of their size, whatever order they were written in. */
+function inOrder(view) {
+  const places = view.sweep.map((parameter) => {
+    const values = list(parameter.values);
+    const sizes = values.map(magnitude);
+    const order = values.map((_, i) => i);
+    if (sizes.every((size) => size !== null && size.kind === sizes[0].kind))
+      order.sort((a, b) => sizes[a].size - sizes[b].size || a - b);
+    const place = [];
+    order.forEach((from, to) => (place[from] = to));
+    return { values: order.map((i) => values[i]), place };
+  });
+  view.sweep = view.sweep.map((parameter, i) => ({ ...parameter, values: places[i].values }));
+  view.points = view.points.map((point) => ({
+    ...point,
+    at: list(point.at).map((value, i) => places[i]?.place[value] ?? value),
+  }));
+}
+
 /** A run as the charts want it: styles of policies, look-ups, and which policies are hidden. */
 function viewOf(run, styles) {
   const view = complete(run);
+  inOrder(view);
   view.styles = styles ?? view.policies.map((name, i) => ({ name: text(name), ...styleAt(i) }));
   view.estimates = new Map();
-  for (const [policy, point, traffic, metric, value, low, high, n] of view.summary) {
-    view.estimates.set([policy, point, traffic, metric].join(), { value, low, high, n });
+  for (const [policy, point, traffic, metric, value, low, high, n, against] of view.summary) {
+    view.estimates.set([policy, point, traffic, metric].join(), { value, low, high, n, against });
   }
   view.estimate = (policy, point, traffic, metric) => view.estimates.get([policy, point, traffic, metric].join());
   markPartial(view);

@@ -222,7 +222,7 @@ function sweepSpec(view, place, chosen, controls) {
     policies: () => view.policies.map((_, i) => i),
     height: (width) => (width < 500 ? 320 : 400),
     note: () =>
-      `${lines().some((line) => line.at.some((entry) => isNumber(entry.low))) ? "Bands: 95 % interval of the mean over repeats." : "One repeat: no intervals."}${partialNote(lines().flatMap((line) => line.at))}${published().length ? ` Large hollow markers: published (${[...new Set(published().map((entry) => text(entry.source || entry.label)))].join("; ")}).` : ""}`,
+      `${lines().some((line) => line.at.some((entry) => isNumber(entry.low))) ? "Bands: 95 % interval of the mean over repeats." : "No intervals: one repeat, or repeats that agree."}${partialNote(lines().flatMap((line) => line.at))}${published().length ? ` Large hollow markers: published (${[...new Set(published().map((entry) => text(entry.source || entry.label)))].join("; ")}).` : ""}`,
     describe: () =>
       describeLines(
         lines().map((line) => ({
@@ -340,7 +340,10 @@ function sweepTip(view, lines, published, entries, unit, chosen, value) {
 
 /** The interval around a line, as one shape. */
 function band(line) {
-  const known = line.at.filter((entry) => isNumber(entry.low) && isNumber(entry.high));
+  // Repeats that agree have no interval: the band has no width there, and no gap.
+  const known = line.at
+    .map((entry) => (isNumber(entry.low) || !(entry.n > 1) ? entry : { ...entry, low: entry.value, high: entry.value }))
+    .filter((entry) => isNumber(entry.low) && isNumber(entry.high));
   return {
     type: "custom",
     name: `${line.style.name} interval`,
@@ -407,7 +410,7 @@ function barChart(view, place) {
     policies: () => view.policies.map((_, i) => i),
     height: () => 70 + 40 * Math.max(1, bars().length),
     note: () =>
-      `${bars().some((bar) => isNumber(bar.low)) ? "Whiskers: 95 % interval of the mean over repeats." : "One repeat: no intervals."}${partialNote(bars())}${published().length ? ` Hollow diamonds: published (${[...new Set(published().map((entry) => text(entry.source || entry.label)))].join("; ")}).` : ""}`,
+      `${bars().some((bar) => isNumber(bar.low)) ? "Whiskers: 95 % interval of the mean over repeats." : "No intervals: one repeat, or repeats that agree."}${partialNote(bars())}${published().length ? ` Hollow diamonds: published (${[...new Set(published().map((entry) => text(entry.source || entry.label)))].join("; ")}).` : ""}`,
     describe: () =>
       bars()
         .map((bar) => `${bar.style.name}: ${estimate(bar, unit())}.`)

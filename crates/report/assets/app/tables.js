@@ -191,7 +191,7 @@ function summarySection(view, place) {
     h(
       "p",
       { class: "caption" },
-      `${repeats ? "± is half the 95 % interval of the mean over repeats. " : "One repeat: no intervals. "}Shaded: the best; dotted: its interval meets the best's.${partialNote([...view.estimates.values()])}`,
+      `${repeats ? "± half, or [ ] around, the 95 % interval of the mean over repeats. " : "No intervals: one repeat, or repeats that agree. "}Shaded: the best; dotted: its interval meets the best's.${partialNote([...view.estimates.values()])}`,
     ),
   );
 }
@@ -329,8 +329,27 @@ function differenceSection(view, runs, place) {
       chooser("Traffic", traffics, chosen.traffic, (value) => ((chosen.traffic = value), show())),
     ),
     body,
-    h("p", { class: "caption" }, `Against ${text(runs[0].label)}. “apart”: the 95 % intervals do not meet.`),
+    h(
+      "p",
+      { class: "caption" },
+      `Against ${text(runs[0].label)}. A difference has its 95 % interval: within each repeat where the seed is the same, else of two independent samples. “overlap”: it has zero in it. Of 100 rows that do not differ, about 5 say “differs” by chance.`,
+    ),
   );
+}
+
+const JUDGEMENTS = {
+  same: "same",
+  differ: "differs",
+  overlap: "overlap",
+  unjudged: "no interval",
+  "one-sided": "value on one side",
+};
+
+/** A difference with its sign and the ends of its interval: `+1.20 ms [+0.80, +1.60]`. */
+function signedEstimate(value, low, high, unit) {
+  if (!isNumber(value)) return "–";
+  const signed = (number) => `${number > 0 ? "+" : number < 0 ? "−" : ""}${quantity(Math.abs(number), unit)}`;
+  return isNumber(low) && isNumber(high) ? `${signed(value)} [${signed(low)}, ${signed(high)}]` : signed(value);
 }
 
 function differences(view, runs, pairs, { traffic, metric }) {
@@ -341,17 +360,18 @@ function differences(view, runs, pairs, { traffic, metric }) {
     { name: "run" },
     { name: text(runs[0].label), number: true },
     { name: "this run", number: true },
+    { name: "difference", number: true },
     { name: "change", number: true },
-    { name: "intervals" },
+    { name: "judgement" },
   ];
   const rows = [];
   for (const [base, policy] of pairs) {
     view.points.forEach((point, index) => {
       const [before, after] = [base, policy].map((each) => view.estimate(each, index, traffic, metric));
-      if (!isNumber(before?.value) || !isNumber(after?.value)) return;
-      const change = before.value === 0 ? null : after.value / before.value - 1;
-      const known = isNumber(before.low) && isNumber(after.low);
-      const apart = known && (after.low > before.high || after.high < before.low);
+      if (!isNumber(before?.value) && !isNumber(after?.value)) return;
+      const [value, low, high, judgement] = list(after?.against);
+      const change = isNumber(value) && before?.value ? value / Math.abs(before.value) : null;
+      const apart = judgement === "differ";
       const good = change !== null && better && apart ? ((better === "less") === change < 0 ? "good" : "bad") : null;
       rows.push([
         plainCell(view.styles[policy].policy),
@@ -359,6 +379,7 @@ function differences(view, runs, pairs, { traffic, metric }) {
         plainCell(runs[view.styles[policy].run].label),
         estimateCell(before, unit),
         estimateCell(after, unit),
+        { node: signedEstimate(value, low, high, unit), key: value ?? null },
         {
           node:
             change === null
@@ -367,7 +388,7 @@ function differences(view, runs, pairs, { traffic, metric }) {
           key: change,
           class: good,
         },
-        plainCell(!known ? "–" : apart ? "apart" : "meet"),
+        plainCell(JUDGEMENTS[judgement] ?? "–"),
       ]);
     });
   }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use headway_results::{FlowRecord, Job};
+use headway_results::{FlowRecord, Job, Percentile};
 
 use super::distribution::Distribution;
 use super::grid::{Grid, Traffics};
@@ -107,15 +107,15 @@ impl Flows {
 fn slowdown_bin((place, slowdown): (u32, Distribution)) -> SlowdownBin {
     let sorted = slowdown.sorted();
     let n = sorted.len();
-    let of = |q: f64, least: usize| sorted.quantile(q).filter(|_| n >= least).map(Number::new);
+    let of = |p: Percentile| sorted.quantile(p.quantile()).filter(|_| n >= p.enough()).map(Number::new);
     SlowdownBin {
         from: bin_start(place),
         to: bin_start(place + 1),
         n,
-        p50: of(0.5, 1),
-        p95: of(0.95, 20),
-        p99: of(0.99, 100),
-        p999: of(0.999, 1000),
+        p50: sorted.quantile(0.5).map(Number::new),
+        p95: of(Percentile::whole(95)),
+        p99: of(Percentile::whole(99)),
+        p999: of(Percentile::P999),
     }
 }
 

@@ -16,16 +16,13 @@ pub(super) fn unit(metric: Metric) -> (&'static str, f64) {
         "bit/s" => ("bps", 1.0),
         "B" => ("B", 1.0),
         "1/s" => ("1/s", 1.0),
-        _ if is_share(metric) => ("share", 1.0),
+        _ if metric.is_share() => ("share", 1.0),
         _ => ("1", 1.0),
     }
 }
 
-fn is_share(metric: Metric) -> bool {
-    matches!(metric, Metric::FctOver(_) | Metric::Switched | Metric::DeadlineMissed | Metric::Paused)
-}
-
-fn label(metric: Metric) -> String {
+/// The metric in words.
+pub(crate) fn label(metric: Metric) -> String {
     let of = |statistic: Statistic, what: &str| match statistic {
         Statistic::Mean => format!("mean {what}"),
         Statistic::Deviation => format!("standard deviation of {what}"),
@@ -51,6 +48,7 @@ fn label(metric: Metric) -> String {
         Metric::SwitchMean => "mean time until the switch of lanes".to_owned(),
         Metric::Switched => "share of flows that switched lanes".to_owned(),
         Metric::DeadlineMissed => "share of flows that missed their deadline".to_owned(),
+        Metric::Undelivered => "share of bytes not delivered".to_owned(),
         Metric::Paused => "share of time paused".to_owned(),
         Metric::Rate => "flows finished a second".to_owned(),
         // their names say it

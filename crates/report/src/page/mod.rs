@@ -17,12 +17,13 @@ mod film;
 mod flows;
 mod grid;
 mod html;
-mod metric;
+pub(crate) mod metric;
 mod model;
 mod network;
 mod number;
 mod run;
 mod series;
+pub(crate) mod sizes;
 mod thin;
 mod thinning;
 

@@ -221,8 +221,14 @@ pub struct Metric {
     pub better: Option<&'static str>,
 }
 
-/// An estimate: policy, point, traffic, metric; value, ends of its 95 % interval; repeats.
+/// How an estimate differs from that of the page's first run: this run's minus that one's, ends of its 95 % interval, and
+/// what follows: `same`, `differ`, `overlap`, `unjudged` or `one-sided`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Against(pub Option<Number>, pub Option<Number>, pub Option<Number>, pub &'static str);
+
+/// An estimate: policy, point, traffic, metric; value, ends of its 95 % interval; repeats; and, where the first run of the
+/// page has it, too, the difference from that. What is not there at the end is left out in the file.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate(
     pub usize,
     pub usize,
@@ -232,7 +238,19 @@ pub struct Estimate(
     pub Option<Number>,
     pub Option<Number>,
     pub usize,
+    pub Option<Against>,
 );
+
+impl Serialize for Estimate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Estimate(policy, point, traffic, metric, value, low, high, n, against) = self;
+        let whole = (policy, point, traffic, metric, value, low, high, n);
+        match against {
+            Some(against) => (policy, point, traffic, metric, value, low, high, n, against).serialize(serializer),
+            None => whole.serialize(serializer),
+        }
+    }
+}
 
 /// Published numbers of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]

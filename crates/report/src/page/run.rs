@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use headway_results::{FlowRecord, Job, LinkRecord, Manifest, Metric, Sample, Summary, Topologies, Verdict};
+use headway_results::{
+    Difference, Differences, FlowRecord, Job, LinkRecord, Manifest, Metric, Row, Sample, Summary, Topologies, Verdict,
+};
+
+use crate::json::judgement;
 
 use super::claims::{Operand, claim, measured, published};
 use super::film::{Films, TooManySteps};
 use super::flows::Flows;
 use super::grid::{Grid, Traffics};
 use super::metric::{metric, unit};
-use super::model::{Estimate, Kernel, Machine, Run};
+use super::model::{Against, Estimate, Kernel, Machine, Run};
 use super::number::Number;
 use super::series::AllSeries;
 use super::thinning;
@@ -29,6 +33,8 @@ pub struct Facts<'a> {
     pub manifest: &'a Manifest,
     /// `summary.csv`.
     pub summary: &'a Summary,
+    /// How its rows differ from those of the page's first run; `None` of that, and of a page of one run.
+    pub against: Option<&'a Differences>,
     /// `topology.json`; empty in folders of older versions.
     pub topologies: &'a Topologies,
     /// The scenario's `about`.
@@ -74,6 +80,7 @@ impl RunBuilder {
         let operands = if facts.operands.len() == verdicts.len() { facts.operands } else { Vec::new() };
         let mut metrics = Metrics::default();
         let mut summary = summary_rows(facts.summary, &grid, &mut traffics, &mut metrics);
+        facts.against.into_iter().for_each(|all| set_against(&mut summary, all, &grid, &traffics, &metrics));
         add_measured(&mut summary, &verdicts, &operands, &grid, &traffics, &mut metrics);
         let published = published(&verdicts, &operands, &grid, &traffics, &mut |metric| metrics.place(metric));
         if grid.points.len() < grid.all_points {
@@ -185,7 +192,7 @@ fn row(place: [usize; 4], metric: Metric, estimate: &headway_results::Estimate) 
     let number = |value: Option<f64>| value.map(|value| Number::new(value * factor));
     let [policy, point, traffic, metric] = place;
     let (value, low, high) = (number(estimate.value), number(estimate.low), number(estimate.high));
-    Estimate(policy, point, traffic, metric, value, low, high, estimate.n)
+    Estimate(policy, point, traffic, metric, value, low, high, estimate.n, None)
 }
 
 fn summary_rows(summary: &Summary, grid: &Grid, traffics: &mut Traffics, metrics: &mut Metrics) -> Vec<Estimate> {
@@ -197,6 +204,24 @@ fn summary_rows(summary: &Summary, grid: &Grid, traffics: &mut Traffics, metrics
         rows.push(row([policy, point, traffic, place], own.metric, &own.estimate));
     }
     rows
+}
+
+/// Notes at the rows of a summary how they differ from those of the first run.
+fn set_against(rows: &mut [Estimate], all: &Differences, grid: &Grid, traffics: &Traffics, metrics: &Metrics) {
+    let place = |own: &Row| {
+        let metric = metrics.all.iter().position(|metric| *metric == own.metric)?;
+        Some([grid.policy(&own.policy)?, grid.point(&own.sweep)?, traffics.find(&own.traffic)?, metric])
+    };
+    let of_rows: BTreeMap<[usize; 4], &Difference> =
+        all.both.iter().filter_map(|row| Some((place(&row.a)?, row))).collect();
+    for Estimate(policy, point, traffic, metric, .., against) in rows {
+        let Some(row) = of_rows.get(&[*policy, *point, *traffic, *metric]) else { continue };
+        let factor = unit(row.a.metric).1;
+        let number = |value: Option<f64>| value.map(|value| Number::new(value * factor));
+        let difference = row.difference.unwrap_or_default();
+        let (value, low, high) = (number(difference.value), number(difference.low), number(difference.high));
+        *against = Some(Against(value, low, high, judgement(row.judgement)));
+    }
 }
 
 /// Adds rows of metrics that claims are about and `summary.csv` does not have.

@@ -15,6 +15,7 @@ fn row(policy: &str, sweep: &SweepPoint, traffic: &str, metric: &str, estimate: 
 fn sized(rows: &mut Vec<Row>, policy: &str, sweep: &SweepPoint, fct: f64, unfinished: f64) {
     let mut add = |metric: &str, estimate| rows.push(row(policy, sweep, "short", metric, estimate));
     add("fct.mean", estimate(fct, fct / 20.0));
+    add("fct.p50", estimate(fct * 0.8, fct / 20.0));
     let tail = Estimate { n: 10, ..Estimate::default() };
     add("fct.p95", if unfinished > 0.0 { tail } else { estimate(fct * 2.0, fct / 10.0) });
     add("fct.p99", if unfinished > 0.0 { tail } else { estimate(fct * 3.0, fct / 5.0) });
@@ -55,7 +56,7 @@ fn swept() -> Summary {
 #[test]
 fn a_sweep_gives_tables_by_point_and_policy() {
     let expected = include_str!("golden/sweep.txt");
-    let text = summary(&swept(), Layout::PLAIN);
+    let text = summary(&swept(), &Choice::default(), Layout::PLAIN);
     assert!(text.lines().all(|line| line.chars().count() <= 120), "\n{text}");
     assert_eq!(text, expected, "\n{text}");
 }
@@ -68,7 +69,7 @@ fn without_a_sweep_policies_are_rows() {
     unlimited(&mut rows, "tcp", &none, 4.0);
     sized(&mut rows, "lanes-link-cost", &none, 0.0089, 1.0);
     unlimited(&mut rows, "lanes-link-cost", &none, 4.0);
-    let text = summary(&Summary { sweep: Vec::new(), rows }, Layout::PLAIN);
+    let text = summary(&Summary { sweep: Vec::new(), rows }, &Choice::default(), Layout::PLAIN);
     let expected = include_str!("golden/policies.txt");
     assert!(text.lines().all(|line| line.chars().count() <= 120), "\n{text}");
     assert_eq!(text, expected, "\n{text}");
@@ -82,7 +83,7 @@ fn how_long_flows_stood_still_is_a_column_or_a_table() {
         sized(&mut rows, "tcp", &sweep, 0.0123, 0.0);
         rows.push(row("tcp", &sweep, "short", "stall.max", estimate(1.25, 0.1)));
         let names = sweep.names().map(str::to_owned).collect();
-        let text = summary(&Summary { sweep: names, rows }, Layout::PLAIN);
+        let text = summary(&Summary { sweep: names, rows }, &Choice::default(), Layout::PLAIN);
         assert!(text.contains("longest stall") && text.contains("1.25 ± 0.10"), "\n{text}");
     }
 }
@@ -96,7 +97,7 @@ fn resets_are_a_column_or_a_table() {
             sized(&mut rows, "relay", &sweep, 0.0123, 1.0);
             rows.push(row("relay", &sweep, "short", "resets", estimate(resets, 0.0)));
             let names = sweep.names().map(str::to_owned).collect();
-            let text = summary(&Summary { sweep: names, rows }, Layout::PLAIN);
+            let text = summary(&Summary { sweep: names, rows }, &Choice::default(), Layout::PLAIN);
             assert_eq!(text.contains("resets") && text.contains("13 ± 0"), shown, "\n{text}");
             assert_eq!(text.contains("resets"), shown, "\n{text}");
         }
@@ -106,21 +107,22 @@ fn resets_are_a_column_or_a_table() {
 #[test]
 fn switches_get_a_table_of_their_own_if_there_are_any() {
     let mut all = swept();
-    assert!(!summary(&all, Layout::PLAIN).contains("switch"));
+    assert!(!summary(&all, &Choice::default(), Layout::PLAIN).contains("switch"));
     let point = SweepPoint::new().with("senders", 8);
     all.rows.push(row("lanes-deadline", &point, "long", "switch.mean", estimate(0.3, 0.002)));
-    let text = summary(&all, Layout::PLAIN);
-    let table = text.split("long: mean time of the switch in ms").nth(1).unwrap_or_else(|| panic!("{text}"));
+    let text = summary(&all, &Choice::default(), Layout::PLAIN);
+    let table =
+        text.split("long: mean time until the switch of lanes in ms").nth(1).unwrap_or_else(|| panic!("{text}"));
     assert!(table.contains("300 ± 2"), "{text}");
     assert_eq!(table.matches('–').count(), 14 + 2, "one value in 3 · 5 cells, and two notes:\n{text}");
-    assert!(text.ends_with("no flow switched.\n"), "{text}");
+    assert!(text.ends_with("no flow switched.\n\nlong: no time-outs\n"), "{text}");
 }
 
 #[test]
 fn one_repeat_has_no_half_width() {
     let none = SweepPoint::new();
     let rows = vec![row("tcp", &none, "short", "fct.mean", Estimate::of(&[0.5]))];
-    let text = summary(&Summary { sweep: Vec::new(), rows }, Layout::PLAIN);
+    let text = summary(&Summary { sweep: Vec::new(), rows }, &Choice::default(), Layout::PLAIN);
     assert!(text.starts_with("short, one repeat\n"), "\n{text}");
     assert!(!text.contains('±'), "\n{text}");
     assert!(text.contains("500"), "\n{text}");
@@ -128,7 +130,7 @@ fn one_repeat_has_no_half_width() {
 
 #[test]
 fn nothing_is_said_to_be_nothing() {
-    assert_eq!(summary(&Summary::default(), Layout::PLAIN), "no flows\n");
+    assert_eq!(summary(&Summary::default(), &Choice::default(), Layout::PLAIN), "no flows\n");
 }
 
 #[test]
@@ -137,7 +139,153 @@ fn many_policies_are_split_into_blocks() {
     for i in 0..12 {
         sized(&mut rows, &format!("policy-number-{i}"), &SweepPoint::new().with("n", 1), 0.01, 0.0);
     }
-    let text = summary(&Summary { sweep: vec!["n".into()], rows }, Layout { width: 80, colour: false });
+    let text =
+        summary(&Summary { sweep: vec!["n".into()], rows }, &Choice::default(), Layout { width: 80, colour: false });
     assert!(text.lines().all(|line| line.chars().count() <= 80), "\n{text}");
     assert_eq!(text.matches("policy-number-11").count(), 2, "\n{text}");
+    assert!(text.starts_with("short (n=1), flows in a run: 240, "), "one point is no sweep:\n{text}");
+}
+
+const NARROW: Layout = Layout { width: 80, colour: false };
+
+fn fits(text: &str) {
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "\n{text}");
+}
+
+/// As many as scenarios may have in a name.
+fn long(name: &str) -> String {
+    format!("{name}-{}", "with-a-long-name-".repeat(4)).trim_end_matches('-').chars().take(64).collect()
+}
+
+#[test]
+fn long_names_stay_within_the_width_and_cut_no_number() {
+    let policies: Vec<String> = (0..3).map(|i| long(&format!("policy{i}"))).collect();
+    for names in [0, 1, 2, 6] {
+        let mut rows = Vec::new();
+        let mut sweep = Vec::new();
+        for at in 0..3 {
+            let of = |point: SweepPoint, name: usize| {
+                point.with(long(&format!("name{name}")), format!("{at}-{}", "value".repeat(6)).as_str())
+            };
+            let point = (0..names).fold(SweepPoint::new(), of);
+            sweep = point.names().map(str::to_owned).collect();
+            for policy in &policies {
+                sized(&mut rows, policy, &point, 123.456, 1.0);
+            }
+        }
+        let all = Summary { sweep, rows };
+        for width in [40, 80] {
+            let layout = Layout { width, colour: false };
+            let text = summary(&all, &Choice::default(), layout);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "\n{text}");
+            assert!(text.contains("123 ± 6*") && text.contains("1 of 240"), "\n{text}");
+        }
+        let one = Choice { policies: policies[..1].to_vec(), ..Choice::default() };
+        fits(&summary(&all, &one, NARROW));
+    }
+}
+
+#[test]
+fn rows_whose_names_are_too_long_are_numbered() {
+    let point = SweepPoint::new().with("a", "x".repeat(50).as_str()).with("b", 1);
+    let other = SweepPoint::new().with("a", "y".repeat(50).as_str()).with("b", 1);
+    let mut rows = Vec::new();
+    for point in [&point, &other] {
+        sized(&mut rows, "tcp", point, 0.1, 0.0);
+        sized(&mut rows, "mptcp", point, 0.1, 0.0);
+    }
+    let text = summary(&Summary { sweep: vec!["a".into(), "b".into()], rows }, &Choice::default(), NARROW);
+    let legend =
+        format!("point 1: a={}\npoint 2: a={}\n\nshort (b=1): mean FCT in ms, ", "x".repeat(50), "y".repeat(50));
+    assert!(text.starts_with(&legend), "\n{text}");
+}
+
+#[test]
+fn what_is_asked_for_is_shown_and_nothing_else() {
+    let asked = Choice {
+        metrics: vec!["fct.p99".parse().unwrap(), Metric::Timeouts],
+        traffics: vec!["short".into()],
+        policies: vec!["tcp".into(), "mptcp".into()],
+    };
+    let text = summary(&swept(), &asked, NARROW);
+    let titles: Vec<&str> = text.lines().filter(|line| line.contains(": ")).collect();
+    assert_eq!(titles.len(), 2, "\n{text}");
+    assert!(
+        titles[0].starts_with("short: p99 FCT in ms") && titles[1].starts_with("short: time-outs in a run"),
+        "{text}"
+    );
+    assert!(!text.contains("lanes") && !text.contains("long"), "\n{text}");
+    // one policy: its points by metrics
+    let one = Choice { policies: vec!["tcp".into()], ..asked };
+    let text = summary(&swept(), &one, NARROW);
+    assert!(text.starts_with("short (policy tcp), flows in a run: 240, ± half of"), "\n{text}");
+    assert!(text.contains("senders") && text.contains("p99 FCT"), "\n{text}");
+    let nobody = Choice { metrics: vec![Metric::Reach(headway_units::Rate::from_bps(1))], ..Choice::default() };
+    assert_eq!(summary(&swept(), &nobody, NARROW), "no numbers\n");
+    assert_eq!(one.of(&swept()).rows.len(), 2 * 3);
+}
+
+#[test]
+fn counts_that_are_0_everywhere_are_words_unless_they_were_asked_for() {
+    let none = SweepPoint::new();
+    let mut rows = Vec::new();
+    unlimited(&mut rows, "tcp", &none, 1.0);
+    rows.push(row("tcp", &none, "long", "drops", estimate(0.0, 0.0)));
+    let all = Summary { sweep: Vec::new(), rows };
+    let text = summary(&all, &Choice::default(), NARROW);
+    assert!(text.contains("\n\nlong: no time-outs\n\nnetwork: no frames dropped\n"), "\n{text}");
+    let asked = Choice { metrics: vec![Metric::Timeouts, Metric::Drops], ..Choice::default() };
+    let text = summary(&all, &asked, NARROW);
+    assert!(text.contains("time-outs") && text.contains("network, ") && text.contains("0 ± 0"), "\n{text}");
+}
+
+#[test]
+fn the_network_has_a_table_of_its_own() {
+    let none = SweepPoint::new();
+    let mut rows = Vec::new();
+    for (policy, drops, pauses) in [("dropping", 12.0, 0.0), ("pfc", 0.0, 345.0)] {
+        for traffic in ["short", "long"] {
+            rows.push(row(policy, &none, traffic, "fct.mean", estimate(0.1, 0.0)));
+            rows.push(row(policy, &none, traffic, "drops", estimate(drops, 1.0)));
+            rows.push(row(policy, &none, traffic, "pauses", estimate(pauses, 10.0)));
+            rows.push(row(policy, &none, traffic, "paused", estimate(pauses / 1000.0, 0.01)));
+        }
+    }
+    let text = summary(&Summary { sweep: Vec::new(), rows }, &Choice::default(), NARROW);
+    let expected = "\
+network, ± half of the 95 % interval over 10 repeats
+policy     dropped  pauses sent      paused
+          in a run     in a run           %
+dropping    12 ± 1       0 ± 10     0 ± 1
+pfc          0 ± 1     345 ± 10  34.5 ± 1.0
+";
+    assert!(text.ends_with(expected), "\n{text}");
+    assert_eq!(text.matches("pauses sent").count(), 1, "\n{text}");
+}
+
+#[test]
+fn rare_percentiles_are_there_where_flows_are_enough() {
+    let mut rows = Vec::new();
+    for (n, tail) in [(1, None), (2, Some(0.5))] {
+        let point = SweepPoint::new().with("n", n);
+        sized(&mut rows, "tcp", &point, 0.1, 0.0);
+        rows.extend(tail.map(|tail| row("tcp", &point, "short", "fct.p99.9", estimate(tail, 0.1))));
+    }
+    let text = summary(&Summary { sweep: vec!["n".into()], rows }, &Choice::default(), NARROW);
+    assert!(text.contains("p99.9 FCT") && text.contains("500 ± 100"), "\n{text}");
+    assert!(text.contains("–  in p99.9 FCT: runs with fewer than 1000 flows have none.\n"), "\n{text}");
+}
+
+#[test]
+fn the_only_part_of_a_traffic_is_not_shown_twice() {
+    let point = SweepPoint::new();
+    let of = |traffic: &str| row("tcp", &point, traffic, "fct.mean", Estimate::of(&[0.5]));
+    let rows = vec![of("a"), of("a/x"), of("b"), of("b/x"), of("b/y")];
+    let all = Summary { sweep: Vec::new(), rows };
+    let text = summary(&all, &Choice::default(), NARROW);
+    let titles: Vec<&str> = text.lines().filter(|line| line.ends_with("one repeat")).collect();
+    let expected = ["a (all of it a/x)", "b", "b/x", "b/y"].map(|name| format!("{name}, one repeat"));
+    assert_eq!(titles, expected, "\n{text}");
+    let part = Choice { traffics: vec!["a/x".into()], ..Choice::default() };
+    assert!(summary(&all, &part, NARROW).starts_with("a/x, one repeat\n"));
 }

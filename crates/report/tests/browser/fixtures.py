@@ -248,7 +248,23 @@ def nothing():
 
 
 def comparison():
-    return page(run(label="before"), run(label="after", slower=0.7), kind="comparison", title="before and after")
+    """The second run has differences from the first: of the last metric an interval with zero in it."""
+    first, second = run(label="before"), run(label="after", slower=0.7)
+    for before, after in zip(first["summary"], second["summary"], strict=True):
+        value = after[4] - before[4]
+        half = 1.5 * abs(value) if after[3] == 3 else 0.2 * abs(value)
+        judgement = "overlap" if after[3] == 3 else "differ" if value else "same"
+        after.append([value, value - half, value + half, judgement])
+    return page(first, second, kind="comparison", title="before and after")
+
+
+def unordered():
+    """Values of the sweep in another order than that of their size; the second run has one that the first has not."""
+    first, second = run(label="before"), run(label="after")
+    for one, values in ((first, ["16KB", "64KB", "256KB", "1MB"]), (second, ["16KB", "64KB", "32KB", "1MB"])):
+        one["sweep"] = [{"name": "buffer", "values": [{"text": text, "number": None} for text in values]}]
+        one["points"] = [{"text": f"buffer={text}", "at": [place]} for place, text in enumerate(values)]
+    return page(first, second, kind="comparison", title="unordered")
 
 
 def unlike():
@@ -294,5 +310,5 @@ def hostile():
 KEYS_OF_THE_CONTRACT = {"verdict", "unit", "better", "kind"}
 
 ALL = {
-    make.__name__: make for make in (full, no_sweep, two_parameters, nothing, comparison, unlike, reproduction, hostile)
+    make.__name__: make for make in (full, no_sweep, two_parameters, nothing, comparison, unordered, unlike, reproduction, hostile)
 }

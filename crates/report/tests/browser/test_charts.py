@@ -50,6 +50,15 @@ def test_runs_with_other_sweeps_stand_on_one_page(open_report):
     check_drawn(report.page)
 
 
+def test_values_of_the_sweep_stand_in_the_order_of_their_size(open_report):
+    report = open_report("unordered")
+    report.scroll_through()
+    chart = figure(report.page, "against buffer")
+    texts = [text for text in chart.locator("svg text").all_text_contents() if text.endswith(("KB", "MB"))]
+    assert texts == ["16KB", "32KB", "64KB", "256KB", "1MB"]
+    check_drawn(report.page)
+
+
 def test_bands_and_published_values_are_there(open_report, tmp_path):
     report = open_report("full")
     report.scroll_through()

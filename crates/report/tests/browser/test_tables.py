@@ -124,5 +124,10 @@ def test_differences_are_against_the_same_policy_of_the_first_run(open_report):
     table = "section:has(> h2:text('Differences')) table"
     assert len(column(page, 0, table)) == 16
     # The second run was made up with 0.7 times the FCT of the first.
-    assert set(column(page, 5, table)) == {"−30.0 %"}
-    assert set(column(page, 6, table)) <= {"apart", "meet"}
+    assert set(column(page, 6, table)) == {"−30.0 %"}
+    assert set(column(page, 7, table)) == {"differs"}
+    difference = column(page, 5, table)[0]
+    assert difference.startswith("−") and difference.count("−") == 3 and difference.endswith("]"), difference
+    section = page.locator("section:has(> h2:text('Differences'))")
+    section.get_by_role("combobox", name="Metric", exact=True).select_option("drops")
+    assert set(column(page, 7, table)) <= {"overlap", "same"}

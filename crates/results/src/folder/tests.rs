@@ -21,12 +21,20 @@ fn outcomes() -> Vec<Outcome> {
     manifest().jobs().map(any).collect()
 }
 
-fn summary(outcomes: &[Outcome]) -> Summary {
+fn builder(outcomes: &[Outcome]) -> SummaryBuilder {
     let mut builder = SummaryBuilder::new(&manifest().cells, ["short"]);
     for outcome in outcomes {
         builder.add(outcome);
     }
-    builder.build()
+    builder
+}
+
+fn summary(outcomes: &[Outcome]) -> Summary {
+    builder(outcomes).build()
+}
+
+fn repeats(outcomes: &[Outcome]) -> Repeats {
+    builder(outcomes).repeats()
 }
 
 fn create_in(directory: &TempDir) -> Folder {
@@ -45,7 +53,7 @@ fn interrupted(directory: &TempDir) -> PathBuf {
 fn finished(directory: &TempDir) -> PathBuf {
     let path = interrupted(directory);
     let (folder, _) = Folder::resume(&path, &manifest()).unwrap();
-    folder.finish(&summary(&outcomes()), &manifest()).unwrap();
+    folder.finish(&summary(&outcomes()), &repeats(&outcomes()), &manifest()).unwrap();
     path
 }
 
@@ -77,7 +85,7 @@ fn commands_leave_a_table_and_what_they_wrote() {
     for outcome in &outcomes {
         folder.put(outcome).unwrap();
     }
-    folder.finish(&summary(&outcomes), &manifest()).unwrap();
+    folder.finish(&summary(&outcomes), &repeats(&outcomes), &manifest()).unwrap();
     let expected = "policy,sweep_n,repeat,traffic,host,start_ns,end_ns,code,ended,stdout_bytes,stderr_bytes,output\n\
                     mptcp,1,1,ask,left-host0,1,5,3,false,4,20,commands/1-1/ask-left-host0\n";
     assert_eq!(fs::read_to_string(path.join(COMMANDS)).unwrap(), expected);
@@ -116,8 +124,8 @@ fn a_run_from_start_to_end() {
     let mut last = manifest();
     last.finished = Some("2024-05-06T07:08:09Z".into());
     last.claims = serde_json::json!([{ "holds": true }]);
-    let written = folder.finish(&summary(&outcomes), &last).unwrap();
-    let expected = [FLOWS, LINKS, MANIFEST, SCENARIO, SERIES, SUMMARY, TOPOLOGY];
+    let written = folder.finish(&summary(&outcomes), &repeats(&outcomes), &last).unwrap();
+    let expected = [FLOWS, LINKS, MANIFEST, REPEATS, SCENARIO, SERIES, SUMMARY, TOPOLOGY];
     assert!(outcomes.iter().any(|outcome| outcome.film.is_some()));
     assert_eq!(names(&path), expected);
     assert_eq!(fs::read_to_string(path.join(SCENARIO)).unwrap(), SCENARIO_TEXT);
@@ -128,6 +136,11 @@ fn a_run_from_start_to_end() {
     assert_eq!(written.runs, outcomes.iter().map(RunTotals::from).collect::<Vec<_>>());
     assert_eq!(Manifest { complete: false, runs: Vec::new(), ..written }, last);
     assert_eq!(read.summary, summary(&outcomes));
+    assert_eq!(read.repeats().unwrap(), Some(repeats(&outcomes)));
+    fs::write(path.join(REPEATS), "policy\n").unwrap();
+    assert!(matches!(read.repeats().unwrap_err(), Error::Damaged { .. }));
+    fs::remove_file(path.join(REPEATS)).unwrap();
+    assert_eq!(read.repeats().unwrap(), None);
 }
 
 #[test]
@@ -144,7 +157,7 @@ fn the_order_of_arrival_changes_no_byte() {
     });
     let (mut reversed, other) = (outcomes(), folder.path().to_path_buf());
     reversed.reverse();
-    folder.finish(&summary(&reversed), &manifest()).unwrap();
+    folder.finish(&summary(&reversed), &repeats(&reversed), &manifest()).unwrap();
     for name in names(&path) {
         assert!(fs::read(path.join(&name)).unwrap() == fs::read(other.join(&name)).unwrap(), "{name} differs");
     }
@@ -169,7 +182,7 @@ fn resuming_knows_what_is_done() {
     for outcome in outcomes().iter().filter(|outcome| !done.contains(&outcome.job)) {
         folder.put(outcome).unwrap();
     }
-    folder.finish(&summary(&outcomes()), &manifest()).unwrap();
+    folder.finish(&summary(&outcomes()), &repeats(&outcomes()), &manifest()).unwrap();
     let undisturbed = tempfile::tempdir().unwrap();
     let expected = finished(&undisturbed);
     assert_eq!(fs::read(path.join(FLOWS)).unwrap(), fs::read(expected.join(FLOWS)).unwrap());
@@ -306,12 +319,12 @@ fn a_full_disk_is_told_with_the_file_and_spares_earlier_parts() {
     }
     let path = folder.path().to_path_buf();
     std::os::unix::fs::symlink("/dev/full", path.join("flows.parquet.tmp")).unwrap();
-    let error = folder.finish(&summary(&outcomes), &manifest()).unwrap_err();
+    let error = folder.finish(&summary(&outcomes), &repeats(&outcomes), &manifest()).unwrap_err();
     assert!(matches!(&error, Error::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull), "{error:?}");
     assert!(error.to_string().contains("flows.parquet"), "{error}");
     let (folder, done) = Folder::resume(&path, &manifest()).unwrap();
     assert_eq!(done.len(), 4);
-    folder.finish(&summary(&outcomes), &manifest()).unwrap();
+    folder.finish(&summary(&outcomes), &repeats(&outcomes), &manifest()).unwrap();
     assert!(Folder::open(&path).is_ok());
 }
 
@@ -320,7 +333,7 @@ fn finishing_needs_all_runs() {
     let directory = tempfile::tempdir().unwrap();
     let folder = create_in(&directory);
     folder.put(&outcomes()[0]).unwrap();
-    let error = folder.finish(&summary(&outcomes()), &manifest()).unwrap_err();
+    let error = folder.finish(&summary(&outcomes()), &repeats(&outcomes()), &manifest()).unwrap_err();
     assert!(error.to_string().ends_with("lacks 3 of 4 runs, the first being repeat 1 of cell 0"), "{error}");
 }
 

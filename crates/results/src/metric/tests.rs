@@ -402,6 +402,16 @@ fn metrics_of_rates_are_read_as_they_are_printed() {
     }
 }
 
+/// 100 of 400 bytes are missing; flows without end have no share.
+#[test]
+fn what_is_not_delivered_is_a_share_of_all_bytes() {
+    let mut flows: Vec<FlowRecord> = [Some(100), Some(300), None].map(|bytes| flow(0, bytes, 0, None)).into();
+    flows[1].delivered = 200;
+    assert_eq!(value("undelivered", &outcome(flows.clone())), Some(0.25));
+    assert_eq!(value("undelivered", &outcome(flows[2..].to_vec())), None);
+    assert_eq!(Metric::Undelivered.display(0.25), "25.0 %");
+}
+
 /// In time, late by 1 ms, unfinished, ended without all bytes, and without a deadline.
 #[test]
 fn deadlines_are_missed_by_what_is_late_cut_or_unfinished() {
@@ -463,7 +473,7 @@ fn other_names_are_refused_with_the_nearest() {
          stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, \
          recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sd, goodput.sum, fairness, \
          throughput, throughput.sd, drops, card-drops, pauses, paused, ingress.max, headroom.max, headroom-drops, \
-         watchdog-drops, deadlocks, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, resets, rate"
+         watchdog-drops, deadlocks, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, undelivered, resets, rate"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
     for (text, such) in [("reach.50", "reach"), ("reach.", "reach"), ("recovery.450mbps", "recovery")] {

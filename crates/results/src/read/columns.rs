@@ -220,7 +220,7 @@ impl Table {
     /// # Errors
     /// If it cannot be read, is no Parquet file, or lacks a column.
     pub(super) fn open(path: &Path, wanted: Vec<Wanted>) -> Result<Table, Error> {
-        let file = File::open(path).map_err(Error::io("read", path))?;
+        let file = headway_input::open(path).map_err(Error::unread(path))?;
         let file = guarded(|| SerializedFileReader::new(file)).map_err(failed(path))?;
         let columns = wanted.into_iter().map(|wanted| Column::new(wanted, &file)).collect::<Result<_, _>>();
         let columns = columns.map_err(|reason| Error::damaged(path, reason))?;

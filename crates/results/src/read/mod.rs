@@ -21,6 +21,9 @@ use crate::error::Error;
 use crate::folder::{FLOWS, Finished, LINKS, SERIES, TOPOLOGY};
 use crate::topologies::Topologies;
 
+/// No topology of a film has more bytes.
+const LARGEST_TOPOLOGY: u64 = 1 << 30;
+
 impl Finished {
     /// Reads `flows.parquet`, in the order of cells and repeats.
     ///
@@ -56,10 +59,10 @@ impl Finished {
     /// If the file cannot be read or holds something else.
     pub fn topologies(&self) -> Result<Topologies, Error> {
         let path = self.path.join(TOPOLOGY);
-        let text = match std::fs::read(&path) {
+        let text = match headway_input::read(&path, LARGEST_TOPOLOGY) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Topologies::default()),
-            Err(error) => return Err(Error::io("read", &path)(error)),
+            Err(error) if error.is_missing() => return Ok(Topologies::default()),
+            Err(error) => return Err(Error::unread(&path)(error)),
         };
         Topologies::from_text(&text).map_err(|reason| Error::damaged(&path, reason))
     }

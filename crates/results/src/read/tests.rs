@@ -54,7 +54,7 @@ fn finished_in(directory: &TempDir) -> Finished {
         folder.put(&outcome).unwrap();
         builder.add(&outcome);
     }
-    folder.finish(&builder.build(), &manifest()).unwrap();
+    folder.finish(&builder.build(), &builder.repeats(), &manifest()).unwrap();
     Folder::open(path).unwrap()
 }
 

@@ -32,6 +32,10 @@ use crate::error::Error;
 use crate::record::{Job, Outcome};
 
 const ABOUT: &str = "store.json";
+/// It says what the folder is, in a line.
+const LARGEST_ABOUT: u64 = 1 << 16;
+/// No run has more bytes: its outcome has to fit in memory.
+const LARGEST_RUN: u64 = 1 << 36;
 const RUNS: &str = "runs";
 const RUN: &str = "run";
 
@@ -94,10 +98,10 @@ impl Store {
     pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
         let path = path.into();
         let file = path.join(ABOUT);
-        let text = match fs::read_to_string(&file) {
+        let text = match headway_input::read_text(&file, LARGEST_ABOUT) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Error::NotStore { path }),
-            Err(error) => return Err(Error::io("read", &file)(error)),
+            Err(error) if error.is_missing() => return Err(Error::NotStore { path }),
+            Err(error) => return Err(Error::unread(&file)(error)),
         };
         let about: serde_json::Value =
             serde_json::from_str(&text).map_err(|error| Error::damaged(&file, error.to_string()))?;
@@ -127,10 +131,10 @@ impl Store {
     /// If it is damaged or cannot be read.
     pub fn get(&self, key: &Key, job: Job) -> Result<Option<Outcome>, Error> {
         let path = self.file(key);
-        let bytes = match fs::read(&path) {
+        let bytes = match headway_input::read(&path, LARGEST_RUN) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::io("read", &path)(error)),
+            Err(error) if error.is_missing() => return Ok(None),
+            Err(error) => return Err(Error::unread(&path)(error)),
         };
         entry::read(key, job, &bytes).map(Some).map_err(|error| Error::damaged(&path, error.to_string()))
     }
@@ -160,7 +164,8 @@ impl Store {
         self.files(&mut |path| {
             let Some(key) = key_of(path) else { return Ok(()) };
             let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
-            let run = fs::File::open(path).and_then(|file| entry::look(&key, &mut BufReader::new(file)));
+            let file = headway_input::open(path).map_err(io::Error::from);
+            let run = file.and_then(|file| entry::look(&key, &mut BufReader::new(file)));
             let (run, layout) = match run {
                 Ok((run, layout)) => (Ok(run), layout),
                 // Another process has removed it.
@@ -174,7 +179,7 @@ impl Store {
     /// Reads the run `key` from beginning to end: what is wrong with it, if anything is.
     pub fn check(&self, key: &Key) -> Option<String> {
         let read = || -> io::Result<()> {
-            let bytes = fs::read(self.file(key))?;
+            let bytes = headway_input::read(&self.file(key), LARGEST_RUN)?;
             let mut rest = bytes.as_slice();
             let repeat = entry::read_manifest(key, &mut rest)?.repeat;
             entry::read(key, Job { cell: 0, repeat }, &bytes).map(drop)

@@ -78,10 +78,10 @@ fn a_row_is_the_mean_over_repeats() {
     let summary = build(&[outcome(1, 0, &[Some(1), Some(3)]), outcome(1, 1, &[Some(4)])]);
     let row = find(&summary, MEAN).unwrap();
     assert_eq!((row.policy.as_str(), row.sweep.to_string().as_str(), row.traffic.as_str()), ("tcp", "n=2", "short"));
-    // Means of 2 and 4: 3 ± 12.706205 × √2 / √2.
+    // Means of 2 and 4: e = 1, C = exp(12.706205 × √ln(1 + 1/9)) = exp(12.706205 × 0.324593) = 61.8272.
     assert_eq!((row.estimate.value, row.estimate.n), (Some(3.0), 2));
-    assert!((row.estimate.low.unwrap() - (3.0 - 12.706_205)).abs() < 1e-5);
-    assert!((row.estimate.high.unwrap() - (3.0 + 12.706_205)).abs() < 1e-5);
+    assert!((row.estimate.low.unwrap() - 3.0 / 61.827_2).abs() < 1e-5);
+    assert!((row.estimate.high.unwrap() - 3.0 * 61.827_2).abs() < 1e-2);
     assert_eq!(find(&summary, Metric::Flows).unwrap().estimate.value, Some(1.5));
     // No flow had an ideal FCT or changed lanes.
     assert!(find(&summary, Metric::SwitchMean).is_none());

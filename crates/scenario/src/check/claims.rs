@@ -3,7 +3,7 @@
 use std::mem::discriminant;
 
 use crate::checker::Checker;
-use crate::schema::{ClaimRecord, OperandRecord, Published, ScenarioRecord, TrafficRecord};
+use crate::schema::{Against, ClaimRecord, Comparison, OperandRecord, Published, ScenarioRecord, TrafficRecord};
 use headway_language::SweepValues;
 
 pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
@@ -17,7 +17,8 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         comparison(claim, &index, checker);
         points(scenario, claim, &index, checker);
         for (key, pair) in [("less", &claim.less), ("greater", &claim.greater)] {
-            for (position, one) in pair.iter().flatten().enumerate() {
+            let operands = pair.iter().flat_map(Comparison::operands).flatten();
+            for (position, one) in operands.enumerate() {
                 operand(scenario, one, &["claim", &index, key, &position.to_string()], checker);
             }
         }
@@ -52,12 +53,18 @@ fn comparison(claim: &ClaimRecord, index: &str, checker: &mut Checker) {
     if given.len() != 1 {
         let message = format!("`claim.{index}` needs exactly one of `less`, `greater`, `between` and `near`");
         let label = if given.is_empty() { "it has none".to_owned() } else { format!("it has {}", given.join(" and ")) };
-        let help = "for example less = [{ policy = …, value = \"fct.p95\" }, { policy = …, value = \"fct.p95\" }]";
+        let help = "for example less = [{ policy = …, value = \"fct.p95\" }, { policy = …, value = \"fct.p95\" }], or with a \
+                    value in place of the second: \"20ms\"";
         checker.problem(&["claim", index], message, &label, Some(help));
     }
     if (claim.between.is_some() || claim.near.is_some()) && claim.by != 1.0 {
         let message = format!("`claim.{index}.by` is for `less` and `greater`");
         checker.problem(&["claim", index, "by"], message, "", None);
+    }
+    let against_value = |comparison: &Comparison| matches!(comparison.second, Against::Value(_));
+    if claim.by != 1.0 && claim.less.iter().chain(&claim.greater).any(against_value) {
+        let message = format!("`claim.{index}.by` multiplies a result, and this claim compares with a value");
+        checker.problem(&["claim", index, "by"], message, "", Some("multiply the value itself"));
     }
     if let Some(near) = &claim.near
         && near.within.is_some() == near.factor.is_some()
@@ -72,7 +79,7 @@ fn comparison(claim: &ClaimRecord, index: &str, checker: &mut Checker) {
 fn published(claim: &ClaimRecord, index: &str, checker: &mut Checker) {
     let all: &[Published] = claim.published.as_deref().unwrap_or_default();
     let path = ["claim", index, "published"];
-    let wanted = if claim.less.is_some() || claim.greater.is_some() { 2 } else { 1 };
+    let wanted = claim.operands().iter().flatten().count().max(1);
     let numbers = all.iter().filter(|one| matches!(one, Published::Number(_))).count();
     if claim.near.is_some() && (numbers, all.len()) != (1, 1) {
         let message = format!("`claim.{index}.near` needs a number in `published` that the result is near to");

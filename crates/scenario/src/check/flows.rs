@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::arrivals::{arrival, times};
-use super::{event_builder, http, tree};
+use super::{datagrams, event_builder, http, tree};
 use crate::checker::Checker;
 use crate::schema::{
     AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord,
@@ -42,6 +42,15 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
                 size_of_arrivals(name, flows, &index, checker);
                 times(scenario, name, (flows.start, flows.stop), &index, checker);
                 arrival(scenario, name, &flows.arrival, &index, checker);
+                if let Some(own) = &flows.datagrams {
+                    datagrams::check(scenario, traffic, (flows, own), &index, checker);
+                }
+            }
+            TrafficKind::Replay(own) => {
+                if let Some(hosts) = &own.hosts {
+                    checker.known(&["traffic", &index, "hosts"], hosts, "host group", scenario.hosts.names());
+                }
+                times(scenario, name, (own.start, own.stop), &index, checker);
             }
             // for hosts of another kind than these are
             TrafficKind::PartitionAggregate(_) | TrafficKind::EventBuilder(_) | TrafficKind::Http(_)
@@ -183,6 +192,11 @@ fn endpoints(scenario: &ScenarioRecord, name: &str, traffic: &FlowsRecord, index
 /// Checks that flows of their size can arrive as they do.
 fn size_of_arrivals(name: &str, traffic: &FlowsRecord, index: &str, checker: &mut Checker) {
     let endless = "use arrival = \"once\", or give the flows a size";
+    if let (SizeKind::Unlimited(_), Some(_)) = (&traffic.size.0, &traffic.connections) {
+        let message = format!("traffic `{name}` has flows without end, which are no messages on connections");
+        let help = "leave `connections` out, or give the flows a size";
+        checker.problem(&["traffic", index, "connections"], message, "not with this size", Some(help));
+    }
     let (message, help) = match (&traffic.size.0, &traffic.arrival) {
         (SizeKind::Shared(_), ArrivalRecord::Load(_)) => (
             format!("traffic `{name}` shares a total out, so its sizes cannot make up a load"),

@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod claims;
+mod datagrams;
 mod event_builder;
 mod failures;
 mod flows;
@@ -18,6 +19,8 @@ mod quick;
 mod relay;
 mod roce;
 mod tree;
+
+pub(crate) use datagrams::IP_AND_UDP;
 
 use crate::checker::Checker;
 use crate::schema::ScenarioRecord;

@@ -81,7 +81,22 @@ fn combination(
         let at = ["policy", index, "relay"];
         let help = "name the traffic of `kind = \"flows\"` with `relay.traffic`";
         match &traffic.kind {
-            TrafficKind::Flows(_) => {}
+            TrafficKind::Flows(flows) if flows.datagrams.is_some() => {
+                let message = format!("policy `{name}` relays traffic `{}`, which is datagrams", traffic.name);
+                let help = "relays end connections of TCP: name other traffic with `relay.traffic`";
+                checker.problem(&at, message, "", Some(help));
+            }
+            TrafficKind::Flows(_) | TrafficKind::Replay(_) if traffic.pool().is_some() => {
+                let message = format!(
+                    "policy `{name}` relays traffic `{}`, whose flows are messages on connections that stay; only flows \
+                     with connections of their own are relayed",
+                    traffic.name
+                );
+                let help = "relays keep connections of their own with `warm`: leave `connections` out, or name other \
+                            traffic with `relay.traffic`";
+                checker.problem(&at, message, "", Some(help));
+            }
+            TrafficKind::Flows(_) | TrafficKind::Replay(_) => {}
             TrafficKind::PartitionAggregate(_) => {
                 let message = format!(
                     "policy `{name}` relays traffic `{}`, which is partition–aggregate; only flows are relayed",

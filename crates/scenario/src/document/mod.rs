@@ -4,6 +4,7 @@ mod narrowing;
 mod overrides;
 mod show;
 mod sweep;
+mod variants;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use crate::check::check;
 use crate::checker::Checker;
 use crate::plan::error::PlanError;
-use crate::schema::{QuickRecord, ScenarioRecord};
+use crate::schema::{Change, QuickRecord, ScenarioRecord};
 use crate::stack::resolve;
 use headway_language::{
     At, Field, MAX_TEXT, Node, PointProblems, Problem, Problems, Reader, Source, Sources, Sweep, SweepPoint, Value,
@@ -21,6 +22,7 @@ use narrowing::narrow_claims;
 pub use overrides::Overrides;
 use show::show;
 use sweep::read_sweep;
+pub use variants::Variant;
 
 /// So many overrides are more than any command line holds.
 const MAX_SETS: usize = 1_000;
@@ -37,6 +39,8 @@ pub struct Document {
     left_out: Vec<String>,
     /// For each of the other claims, how many of its points were taken out.
     skipped: Vec<usize>,
+    /// What it was read with.
+    overrides: Overrides,
 }
 
 impl Document {
@@ -60,16 +64,15 @@ impl Document {
         }
         let whole = Document::read(text, file_name, &[], overrides)?;
         let record = whole.scenario(&whole.sweep.point(0))?;
-        let quick = QuickRecord::sets(record.quick.as_ref(), record.repeats);
+        let quick = QuickRecord::changes(record.quick.as_ref(), record.repeats);
         Document::read(text, file_name, &quick, overrides)
     }
 
-    /// Reads `text` with the changes of a quick run, if it is one, and those of the command line.
-    fn read(text: &str, file_name: &str, quick: &[String], overrides: &Overrides) -> Result<Document, Problems> {
+    /// Reads `text` with the changes that it asks for itself, for a quick run, say, and those of the command line.
+    fn read(text: &str, file_name: &str, own: &[Change], overrides: &Overrides) -> Result<Document, Problems> {
         let changes = || {
-            quick
-                .iter()
-                .map(|set| ("[quick]", set.as_str()))
+            own.iter()
+                .map(|change| (file_name, change.set.as_str()))
                 .chain(overrides.changes().map(|change| (change.option(), change.text())))
         };
         let too_long =
@@ -83,8 +86,8 @@ impl Document {
         let sources = Arc::new(Sources(all));
         let mut reader = Reader::new(Arc::clone(&sources));
         if too_long {
-            let message =
-                format!("a scenario has at most {} MB of text and {MAX_SETS} overrides", MAX_TEXT / 1_000_000);
+            let megabytes = MAX_TEXT / 1_000_000;
+            let message = format!("a scenario has at most {megabytes} MB of text and {MAX_SETS} overrides");
             reader.problem(At::whole(0), message, "", None);
             return Err(Problems::new(reader.into_problems()));
         }
@@ -97,18 +100,21 @@ impl Document {
         };
         // Before anything is changed, so that claims are known to be about what is not run.
         let written = tree.child("sweep").and_then(|sweep| Sweep::read(sweep, &mut Reader::new(Arc::clone(&sources))));
-        for source in 1..=quick.len() + overrides.sets.len() {
+        let places: Vec<At> = own.iter().map(|change| tree.locate(&change.at)).collect();
+        for source in 1..=own.len() + overrides.sets.len() {
             apply_set(&mut tree, &sources, source, &mut reader);
         }
-        if !quick.is_empty()
+        variants::relocate(&mut tree, &places);
+        if !own.is_empty()
             && let Value::Table(root) = &mut tree.value
         {
             root.entries.retain(|entry| entry.key != "quick");
         }
-        let (taken_out, left_out) = overrides::apply(&mut tree, &sources, quick.len(), overrides, &mut reader);
+        let (taken_out, left_out) = overrides::apply(&mut tree, &sources, own.len(), overrides, &mut reader);
         let sweep = read_sweep(&mut tree, &mut reader);
         let sweep = sweep.unwrap_or_default();
-        let mut document = Document { sources, tree, sweep, left_out, skipped: Vec::new() };
+        let overrides = overrides.clone();
+        let mut document = Document { sources, tree, sweep, left_out, skipped: Vec::new(), overrides };
         if document.sources.0.len() > 1 {
             let written = written.unwrap_or_default();
             let narrowed = narrow_claims(&mut document.tree, &document.sweep, &written, &taken_out);
@@ -118,6 +124,9 @@ impl Document {
         let mut problems = reader.into_problems();
         if problems.is_empty() {
             return Ok(document);
+        }
+        for problem in &mut problems {
+            problem.at = variants::relocated(problem.at, &places);
         }
         // The rest of the file, with holes where the sweep has no value.
         if let Err(others) = document.scenario(&document.sweep.point(0)) {
@@ -190,11 +199,19 @@ impl Document {
         (record, problems)
     }
 
-    /// Checks the scenario at every sweep point.
+    /// Checks the scenario at every sweep point, and at those of its [`Variant`]s.
     ///
     /// # Errors
     /// Each problem once; those that not every point has mention the first one.
     pub fn check_all(&self) -> Result<(), Problems> {
+        self.check_points()?;
+        self.variants()?
+            .iter()
+            .try_for_each(|variant| variant.document.check_points().map_err(|problems| variant.name(problems)))
+    }
+
+    /// Checks the scenario at every sweep point.
+    fn check_points(&self) -> Result<(), Problems> {
         let mut found = PointProblems::default();
         for index in 0..self.sweep.len() {
             let (record, problems) = self.examine(&self.sweep.point(index));

@@ -21,8 +21,7 @@ pub(super) fn build(scenario: &ScenarioRecord, network: &Network) -> Result<Meas
     let mut traffics = Vec::new();
     let mut behind = scenario.traffic.len() as u16;
     for (index, traffic) in (0..).zip(&scenario.traffic) {
-        let apart = traffic.command().is_none() && traffic.flows().is_none_or(|flows| flows.short.is_some());
-        let reported = if apart { traffic.reported().len() as u16 } else { 0 };
+        let reported = if traffic.is_reported_apart() { traffic.reported().len() as u16 } else { 0 };
         if chosen(&traffic.name) {
             traffics.push(index);
             traffics.extend(behind..behind + reported);

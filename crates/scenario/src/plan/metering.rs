@@ -183,6 +183,13 @@ fn busy(scenario: &ScenarioRecord, way: Way, network: &Network) -> Vec<NodeId> {
                 };
                 vec![from]
             }
+            (TrafficKind::Replay(replay), _) => {
+                let Some(group) = &replay.hosts else {
+                    hosts.extend(network.built.hosts.iter().copied());
+                    continue;
+                };
+                vec![group]
+            }
             (TrafficKind::PartitionAggregate(tree), Way::Into) => tree.levels.iter().map(|level| &level.on).collect(),
             (TrafficKind::PartitionAggregate(tree), Way::Out) => vec![&tree.root],
             (TrafficKind::EventBuilder(own), Way::Into) => vec![&own.readers],

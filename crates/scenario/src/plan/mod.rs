@@ -3,9 +3,11 @@
 //! [`Network`] and [`TrafficPlan`] are the same for every kind of host; [`ModelPlan`] is for modelled ones.
 
 mod combination;
+mod control_name;
 pub(crate) mod error;
 mod event_builder;
 mod failures;
+mod flow_table;
 mod host;
 mod lossless;
 mod measure;
@@ -16,9 +18,11 @@ mod network;
 mod own;
 mod pacing;
 mod phases;
+mod pooled;
 mod profile;
 mod qcn;
 mod relay;
+mod replay;
 mod roce;
 mod traffic;
 mod traffics;

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use headway_control::own::Registry;
 use headway_fabric::{LosslessSpec, NodeId};
 use headway_transport::{
-    CardModel, Crash, HostModel, Measure, Profile, QcnModel, Relayed, Roce, ServerModel, Transport,
+    CardModel, Crash, Datagram, HostModel, Measure, Profile, QcnModel, Relayed, Roce, ServerModel, Transport,
 };
 
 use super::error::PlanError;
 use super::metering::MeteringPlan;
 use super::network::Network;
 use super::relay::RelayPlan;
+use super::traffic::FlowsPlan;
 use super::traffics::TrafficPlan;
 use super::{failures, host, lossless, measure, own, pacing, profile, qcn, relay, roce};
-use crate::schema::ScenarioRecord;
+use crate::check::IP_AND_UDP;
+use crate::schema::{DatagramsRecord, ScenarioRecord};
 use headway_units::Span;
 
 /// How modelled hosts are run under one policy.
@@ -25,6 +27,8 @@ pub struct ModelPlan {
     pub profiles: Vec<Profile>,
     /// Queue pairs that carry flows, by the traffic's place; `None` where `profiles` does.
     pub roce: Vec<Option<Roce>>,
+    /// Datagrams that flows are, by the traffic's place, whatever the policy is.
+    pub datagrams: Vec<Option<Datagram>>,
     /// Relays that flows go over, if the policy has any.
     pub relays: Option<RelayPlan>,
     /// Crashes of theirs.
@@ -64,10 +68,16 @@ impl ModelPlan {
         let record = &scenario.policy[policy];
         let modelled = |place: usize| scenario.traffic[place].command().is_none() && !kernels(place as u16);
         let profiles = profile::build(scenario, record, policy, registry, modelled)?;
+        let datagrams: Vec<_> = scenario.traffic.iter().map(|one| one.datagrams().map(datagram)).collect();
         for flows in &traffic.flows {
+            if datagrams[usize::from(flows.index)].is_some() {
+                continue;
+            }
             flows.check_interface(&profiles[usize::from(flows.index)], record, policy)?;
+            flows.check_pool(&profiles[usize::from(flows.index)], record, policy)?;
         }
-        for flows in traffic.flows.iter().filter(|flows| !kernels(flows.index)) {
+        let connected = |flows: &&FlowsPlan| !kernels(flows.index) && datagrams[usize::from(flows.index)].is_none();
+        for flows in traffic.flows.iter().filter(connected) {
             flows.check_lanes(&profiles[usize::from(flows.index)], network, &policy.to_string())?;
         }
         for tree in &traffic.trees {
@@ -99,6 +109,7 @@ impl ModelPlan {
         Ok(ModelPlan {
             profiles,
             roce,
+            datagrams,
             relays,
             crashes,
             hosts,
@@ -124,8 +135,18 @@ impl ModelPlan {
             Some(relays) if relays.traffic[place] => {
                 Relayed { hosts: profile.clone(), relay: Arc::clone(&relays.relay) }.into()
             }
-            _ => self.roce[place].map_or_else(|| profile.clone().into(), Transport::from),
+            _ => match (self.datagrams[place], self.roce[place]) {
+                (Some(datagram), _) => datagram.into(),
+                (None, Some(roce)) => roce.into(),
+                (None, None) => profile.clone().into(),
+            },
         };
         self.profiles.iter().enumerate().map(each).collect()
     }
+}
+
+fn datagram(record: &DatagramsRecord) -> Datagram {
+    // Ethernet header and checksum
+    let overhead = IP_AND_UDP as u32 + 14 + 4;
+    Datagram { rate: record.rate, payload: record.payload.get() as u32, overhead }
 }

@@ -135,7 +135,7 @@ fn control(
         return Ok(given);
     }
     AnyController::by_name(name).map_err(|error| {
-        let help = format!("known are {}", AnyController::NAMES.join(", "));
+        let help = super::control_name::help(&error.0);
         let message = format!("there is no congestion control `{}`", error.0);
         PlanError::new(&[at, &["control"]].concat(), message).help(help)
     })

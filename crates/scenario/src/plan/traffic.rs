@@ -1,6 +1,6 @@
 //! Flows of a traffic: senders, receivers, sizes and times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,6 +13,8 @@ use headway_units::{Span, Time};
 
 use super::error::PlanError;
 use super::network::{Hosts, Network};
+use super::pooled::Pool;
+use super::replay::Replay;
 use crate::schema::{ArrivalRecord, FlowsRecord, LoadRecord, Pairs, PolicyRecord, ScenarioRecord, SizeKind};
 use headway_language::Ratio;
 
@@ -23,8 +25,9 @@ pub struct FlowsPlan {
     pub name: Arc<str>,
     /// Its place among all traffic.
     pub index: u16,
-    traffic: Traffic,
-    ends: Ends,
+    pub(super) origin: Origin,
+    /// The connections that its flows are messages on, if they have none of their own.
+    pub(super) pool: Option<Pool>,
     /// When each flow should be complete, counted from its start.
     pub(super) deadline: Option<Span>,
     /// Who sends.
@@ -33,6 +36,15 @@ pub struct FlowsPlan {
     pub destinations: Hosts,
     /// The fewest interfaces that one of them has.
     pub fewest_interfaces: Option<usize>,
+}
+
+/// Where flows come from.
+#[derive(Debug, Clone)]
+pub(super) enum Origin {
+    /// They are drawn.
+    Drawn { traffic: Traffic, ends: Ends },
+    /// They are listed.
+    Listed(Replay),
 }
 
 impl FlowsPlan {
@@ -98,19 +110,27 @@ impl FlowsPlan {
         let shares = Shares { sources: share(record.from_share), destinations: share(record.to_share) };
         let shared = matches!(record.size.0, SizeKind::Shared(_));
         let traffic = Traffic { name: name.to_owned(), pattern, shares, size, shared, arrival, start, stop };
+        check_paths(&sources, &destinations, network).map_err(|message| fault("to", message))?;
+        if !sources.is_empty() {
+            // What could be wrong with them is wrong for any seed.
+            traffic
+                .flows(ends, Streams::new(0))
+                .map_err(|error| fault("pairs", format!("traffic `{name}`: {error}")))?;
+        }
+        let origin = Origin::Drawn { traffic, ends };
+        Ok(FlowsPlan::new((name, index), origin, record.deadline, [sources, destinations], network))
+    }
+
+    pub(super) fn new(
+        (name, index): (&str, usize),
+        origin: Origin,
+        deadline: Option<Span>,
+        [sources, destinations]: [Hosts; 2],
+        network: &Network,
+    ) -> FlowsPlan {
         let fewest_interfaces = fewest_interfaces([&sources, &destinations], network);
         let (name, index) = (name.into(), index as u16);
-        let deadline = record.deadline;
-        let planned = FlowsPlan { name, index, traffic, ends, deadline, sources, destinations, fewest_interfaces };
-        check_paths(&planned.sources, &planned.destinations, network).map_err(|message| fault("to", message))?;
-        if !planned.sources.is_empty() {
-            // What could be wrong with them is wrong for any seed.
-            planned
-                .traffic
-                .flows(ends, Streams::new(0))
-                .map_err(|error| fault("pairs", format!("traffic `{}`: {error}", planned.name)))?;
-        }
-        Ok(planned)
+        FlowsPlan { name, index, origin, pool: None, deadline, sources, destinations, fewest_interfaces }
     }
 
     /// An interface that is asked for must be there.
@@ -130,18 +150,38 @@ impl FlowsPlan {
 
     /// Its flows in one run.
     pub(super) fn starts(&self, streams: Streams) -> Starts<'_> {
-        let flows = (!self.sources.is_empty())
-            .then(|| self.traffic.flows(self.ends, streams).expect("checked when it was planned"));
+        let flows = match &self.origin {
+            Origin::Drawn { .. } if self.sources.is_empty() => Source::Nobody,
+            Origin::Drawn { traffic, ends } => {
+                Source::Drawn(traffic.flows(*ends, streams).expect("checked when it was planned"))
+            }
+            Origin::Listed(replay) => Source::Listed { replay, next: 0 },
+        };
         Starts { planned: self, flows }
+    }
+
+    /// Whether its flows are messages on connections that stay open.
+    pub fn is_pooled(&self) -> bool {
+        self.pool.is_some()
+    }
+
+    /// The most pairs of hosts between which its flows run.
+    pub(super) fn pairs_before(&self) -> u64 {
+        let all = self.sources.len() as u64 * self.destinations.len() as u64;
+        match &self.origin {
+            Origin::Drawn { traffic, .. } if traffic.pattern == Pattern::Permutation => self.sources.len() as u64,
+            Origin::Drawn { .. } => all,
+            Origin::Listed(replay) => replay.pairs().len() as u64,
+        }
     }
 
     /// Whether some of its flows start because others have completed.
     pub fn waits(&self) -> bool {
-        self.traffic.arrival.waits()
+        matches!(&self.origin, Origin::Drawn { traffic, .. } if traffic.arrival.waits())
     }
 
     /// The name of a flow, which is the same whatever else is in the scenario: its hash must not depend on that.
-    fn id(&self, generator: u32, number: u64) -> u64 {
+    pub(super) fn id(&self, generator: u32, number: u64) -> u64 {
         u64::from(self.index) << 52 | u64::from(generator) << 32 | number
     }
 }
@@ -149,8 +189,14 @@ impl FlowsPlan {
 /// The flows of one traffic in one run.
 pub(super) struct Starts<'a> {
     planned: &'a FlowsPlan,
-    /// None if nobody sends.
-    flows: Option<Flows>,
+    flows: Source<'a>,
+}
+
+/// The flows that have yet to start.
+enum Source<'a> {
+    Nobody,
+    Drawn(Flows),
+    Listed { replay: &'a Replay, next: usize },
 }
 
 impl Starts<'_> {
@@ -163,31 +209,52 @@ impl Starts<'_> {
         self.planned.waits()
     }
 
+    /// All pairs of hosts between which its flows may run, in order.
+    pub fn pairs(&self) -> BTreeSet<(NodeId, NodeId)> {
+        let planned = self.planned;
+        match &self.flows {
+            Source::Nobody => BTreeSet::new(),
+            Source::Drawn(flows) => {
+                let hosts = |(from, to): (usize, usize)| (planned.sources[from], planned.destinations[to]);
+                flows.pairs().into_iter().map(hosts).collect()
+            }
+            Source::Listed { replay, .. } => replay.pairs(),
+        }
+    }
+
     /// When it acts next; nothing if not before a flow completes.
     pub fn next_time(&mut self) -> Option<Time> {
-        self.flows.as_mut()?.next_time()
+        match &mut self.flows {
+            Source::Drawn(flows) => flows.next_time(),
+            Source::Listed { replay, next } => replay.time(*next),
+            Source::Nobody => None,
+        }
     }
 
     /// Acts, at `now`, if its time has come: a flow may start.
     pub fn start(&mut self, now: Time) -> Option<FlowStart> {
         let planned = self.planned;
-        let flow = self.flows.as_mut()?.next()?;
-        Some(FlowStart {
-            // what follows from a completion was due when that was known
-            time: flow.time.max(now),
-            id: planned.id(flow.generator, flow.number),
-            traffic: planned.index,
-            source: planned.sources[flow.source],
-            destination: planned.destinations[flow.destination],
-            size: flow.size,
-            deadline: planned.deadline,
-            profile: planned.index,
-        })
+        let (time, id, [source, destination], size) = match &mut self.flows {
+            Source::Drawn(flows) => {
+                let flow = flows.next()?;
+                let ends = [planned.sources[flow.source], planned.destinations[flow.destination]];
+                // what follows from a completion was due when that was known
+                (flow.time.max(now), planned.id(flow.generator, flow.number), ends, flow.size)
+            }
+            Source::Listed { replay, next } => {
+                let (time, ends, size) = replay.flow(*next)?;
+                *next += 1;
+                (time, planned.id(0, *next as u64 - 1), ends, size)
+            }
+            Source::Nobody => return None,
+        };
+        let (index, deadline) = (planned.index, planned.deadline);
+        Some(FlowStart { time, id, traffic: index, source, destination, size, deadline, profile: index })
     }
 
     /// One of its flows has completed.
     pub fn completed(&mut self, at: Time, generator: u32) {
-        if let Some(flows) = &mut self.flows {
+        if let Source::Drawn(flows) = &mut self.flows {
             flows.completed(at, generator);
         }
     }

@@ -10,11 +10,12 @@ use headway_units::Bytes;
 use super::error::PlanError;
 use super::event_builder::EventBuilding;
 use super::network::Network;
+use super::pooled::MessageStarts;
 use super::traffic::FlowsPlan;
 use super::tree::Tree;
 use super::web::Web;
 use super::workload::{Part, Workload};
-use crate::schema::ScenarioRecord;
+use crate::schema::{ScenarioRecord, TrafficKind};
 
 /// The traffic of a sweep point: the same under every policy.
 #[derive(Debug, Clone)]
@@ -40,16 +41,18 @@ impl TrafficPlan {
     /// If there are no such hosts, paths, files or sizes.
     pub fn build(scenario: &ScenarioRecord, network: &Network, folder: &Path) -> Result<TrafficPlan, PlanError> {
         let all = || scenario.traffic.iter().enumerate().filter(|(_, one)| one.takes_part(scenario));
-        let flows = all().filter_map(|(index, one)| Some((index, one, one.flows()?)));
-        let flows = flows
-            .map(|(index, one, flows)| FlowsPlan::build(&one.name, flows, index, scenario, network, folder))
-            .collect::<Result<Vec<_>, _>>()?;
+        let flows = all().filter_map(|(index, one)| match &one.kind {
+            TrafficKind::Flows(own) => Some(FlowsPlan::build(&one.name, own, index, scenario, network, folder)),
+            TrafficKind::Replay(own) => Some(FlowsPlan::replay(&one.name, own, index, scenario, network, folder)),
+            _ => None,
+        });
+        let mut flows = flows.collect::<Result<Vec<_>, _>>()?;
         let mut names: Vec<Arc<str>> =
             scenario.traffic.iter().map(|traffic| Arc::from(traffic.name.as_str())).collect();
         let (mut trees, mut event_builders, mut webs) = (Vec::new(), Vec::new(), Vec::new());
         let mut classes = vec![None; scenario.traffic.len()];
         for (index, one) in scenario.traffic.iter().enumerate() {
-            let short = one.flows().and_then(|flows| flows.short);
+            let short = one.short();
             if let Some(record) = one.tree() {
                 if one.takes_part(scenario) {
                     trees.push(Tree::build(&one.name, record, (index, names.len()), scenario, network, folder)?);
@@ -63,12 +66,20 @@ impl TrafficPlan {
                 if one.takes_part(scenario) {
                     webs.push(Web::build(&one.name, record, (index, names.len()), scenario, network, folder)?);
                 }
-            } else if let Some(short) = short {
-                classes[index] = Some((short, names.len()));
-            } else {
+            } else if !one.is_reported_apart() {
                 continue;
             }
-            names.extend(one.reported().into_iter().map(Arc::from));
+            let reported = one.reported();
+            if let Some(short) = short {
+                classes[index] = Some((short, names.len()));
+            }
+            if let Some(at) = flows.iter().position(|own| usize::from(own.index) == index) {
+                // connections are the last
+                let number = names.len() + reported.len() - 1;
+                let own = flows.remove(at).pooled(one.pool(), number, one.begins())?;
+                flows.insert(at, own);
+            }
+            names.extend(reported.into_iter().map(Arc::from));
         }
         let mut plan = TrafficPlan { flows, trees, event_builders, webs, names, classes, priorities: Vec::new() };
         let priorities = all().filter(|(_, one)| one.priority > 0);
@@ -83,7 +94,10 @@ impl TrafficPlan {
         let events = self.event_builders.iter().filter(|own| usize::from(own.index) == place);
         let webs = self.webs.iter().filter(|web| usize::from(web.index) == place);
         let others = trees.flat_map(Tree::numbers).chain(events.flat_map(EventBuilding::numbers));
-        std::iter::once(place as u16).chain(others).chain(webs.flat_map(Web::numbers)).collect()
+        let pools = self.flows.iter().filter(|flows| usize::from(flows.index) == place);
+        let connections = pools.filter_map(|flows| Some(flows.pool.as_ref()?.number));
+        let others = others.chain(webs.flat_map(Web::numbers)).chain(connections);
+        std::iter::once(place as u16).chain(others).collect()
     }
 
     /// The names by which flows are reported, by the places that [`TrafficPlan::class`] gives.
@@ -109,7 +123,10 @@ impl TrafficPlan {
     /// The flows that modelled hosts send: all others.
     pub fn of_models<'a>(&'a self, streams: Streams, kernels: &dyn Fn(u16) -> bool) -> Workload<'a> {
         let flows = self.flows.iter().filter(|flows| !kernels(flows.index));
-        let flows = flows.map(|flows| Part::Flows(flows.starts(streams)));
+        let flows = flows.map(|flows| match &flows.pool {
+            Some(pool) => Part::Messages(Box::new(MessageStarts::new(flows.starts(streams), flows, pool))),
+            None => Part::Flows(flows.starts(streams)),
+        });
         let trees = self.trees.iter().map(|tree| Part::Tree(Box::new(tree.starts(streams))));
         let events = self.event_builders.iter().map(|own| Part::Events(Box::new(own.starts(streams))));
         let webs = self.webs.iter().map(|web| Part::Web(Box::new(web.starts(streams))));

@@ -4,6 +4,7 @@ use headway_transport::{Application, FlowEnd, FlowStart, Socket, SocketEvent, So
 use headway_units::Time;
 
 use super::event_builder::EventStarts;
+use super::pooled::MessageStarts;
 use super::traffic::Starts;
 use super::tree::TreeStarts;
 use super::web::WebStarts;
@@ -19,6 +20,7 @@ pub struct Workload<'a> {
 /// One traffic.
 pub(super) enum Part<'a> {
     Flows(Starts<'a>),
+    Messages(Box<MessageStarts<'a>>),
     Tree(Box<TreeStarts<'a>>),
     Events(Box<EventStarts<'a>>),
     Web(Box<WebStarts<'a>>),
@@ -29,6 +31,7 @@ impl Part<'_> {
     fn index(&self) -> u16 {
         match self {
             Part::Flows(starts) => starts.index(),
+            Part::Messages(starts) => starts.index(),
             Part::Tree(starts) => starts.index(),
             Part::Events(starts) => starts.index(),
             Part::Web(starts) => starts.index(),
@@ -39,6 +42,7 @@ impl Part<'_> {
     fn next_time(&mut self) -> Option<Time> {
         match self {
             Part::Flows(starts) => starts.next_time(),
+            Part::Messages(starts) => starts.next_time(),
             Part::Tree(starts) => starts.next_time(),
             Part::Events(starts) => starts.next_time(),
             Part::Web(starts) => starts.next_time(),
@@ -51,7 +55,7 @@ impl Part<'_> {
             Part::Flows(starts) => starts.start(now),
             Part::Tree(starts) => starts.start(now),
             Part::Events(starts) => starts.start(now),
-            Part::Web(_) => None, // acts on sockets
+            Part::Messages(_) | Part::Web(_) => None, // act on sockets
         }
     }
 
@@ -60,7 +64,7 @@ impl Part<'_> {
         match self {
             Part::Flows(_) | Part::Tree(_) => false,
             Part::Events(starts) => starts.uses_sockets(),
-            Part::Web(_) => true,
+            Part::Messages(_) | Part::Web(_) => true,
         }
     }
 }
@@ -94,6 +98,7 @@ impl<'a> Workload<'a> {
         self.parts.into_iter().flat_map(|part| -> Box<dyn Iterator<Item = FlowEnd> + 'a> {
             match part {
                 Part::Flows(_) => Box::new(std::iter::empty()),
+                Part::Messages(starts) => Box::new(starts.finish()),
                 Part::Tree(starts) => Box::new(starts.finish()),
                 Part::Events(starts) => Box::new(starts.finish()),
                 Part::Web(starts) => Box::new(starts.finish().into_iter()),
@@ -125,7 +130,7 @@ impl Application for Workload<'_> {
         self.parts.iter().any(|part| match part {
             Part::Flows(starts) => starts.waits(),
             Part::Tree(_) | Part::Events(_) => true,
-            Part::Web(_) => false,
+            Part::Messages(_) | Part::Web(_) => false,
         })
     }
 
@@ -137,7 +142,7 @@ impl Application for Workload<'_> {
             Part::Flows(starts) => starts.completed(at, generator),
             Part::Tree(starts) => starts.completed(at, generator, number),
             Part::Events(starts) => starts.completed(at, generator, number),
-            Part::Web(_) => {}
+            Part::Messages(_) | Part::Web(_) => {}
         }
     }
 
@@ -148,6 +153,7 @@ impl Application for Workload<'_> {
         for part in &mut self.parts {
             match part {
                 Part::Events(starts) => starts.act_on_sockets(now, sockets),
+                Part::Messages(starts) => starts.act(now, sockets),
                 Part::Web(starts) => starts.act(now, sockets),
                 Part::Flows(_) | Part::Tree(_) => {}
             }
@@ -159,6 +165,7 @@ impl Application for Workload<'_> {
         for part in self.parts.iter_mut().filter(|part| part.index() == traffic_of(id)) {
             match part {
                 Part::Events(starts) => starts.on_socket(now, socket, event, sockets),
+                Part::Messages(starts) => starts.on_socket(now, (socket, id), event, sockets),
                 Part::Web(starts) => starts.on_socket(now, (socket, id), event, sockets),
                 Part::Flows(_) | Part::Tree(_) => {}
             }

@@ -16,10 +16,10 @@ record! {
         pub text: String,
         /// The sweep points it is about: names of the sweep with a value, a list or a range; all when left out.
         pub at: Map<SweepValues> = Map::new(),
-        /// The first is less than the second (times `by`).
-        pub less: Option<[OperandRecord; 2]>,
-        /// The first is greater than the second (times `by`).
-        pub greater: Option<[OperandRecord; 2]>,
+        /// The first is less than the second (times `by`), or than a value.
+        pub less: Option<Comparison>,
+        /// The first is greater than the second (times `by`), or than a value.
+        pub greater: Option<Comparison>,
         /// Multiplies the second operand of `less` or `greater`.
         #[range(above(0.0))]
         pub by: f64 = 1.0,
@@ -37,8 +37,8 @@ record! {
 impl ClaimRecord {
     /// What it is about: two numbers that are compared, or one.
     pub fn operands(&self) -> [Option<&OperandRecord>; 2] {
-        if let Some([first, second]) = self.less.as_ref().or(self.greater.as_ref()) {
-            return [Some(first), Some(second)];
+        if let Some(comparison) = self.less.as_ref().or(self.greater.as_ref()) {
+            return comparison.operands();
         }
         let near = self.near.as_ref().map(|near| &near.operand);
         [self.between.as_ref().map(|between| &between.operand).or(near), None]
@@ -48,7 +48,8 @@ impl ClaimRecord {
     pub fn operand_places(&self) -> Vec<(Vec<&'static str>, &OperandRecord)> {
         let mut all = Vec::new();
         for (key, pair) in [("less", &self.less), ("greater", &self.greater)] {
-            all.extend(pair.iter().flatten().zip(["0", "1"]).map(|(one, nth)| (vec![key, nth], one)));
+            let operands = pair.iter().flat_map(Comparison::operands).flatten();
+            all.extend(operands.zip(["0", "1"]).map(|(one, nth)| (vec![key, nth], one)));
         }
         all.extend(self.between.iter().map(|between| (vec!["between"], &between.operand)));
         all.extend(self.near.iter().map(|near| (vec!["near"], &near.operand)));
@@ -78,6 +79,86 @@ record! {
         pub minus: Option<Name>,
         /// Taken at these values of the sweep instead of those of the point that the claim is checked at.
         pub at: Map<Scalar> = Map::new(),
+    }
+}
+
+/// What `less` and `greater` have: a result, and another or a value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// What is compared.
+    pub first: OperandRecord,
+    /// What it is compared with.
+    pub second: Against,
+}
+
+/// What a result is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Against {
+    /// Another result.
+    Result(OperandRecord),
+    /// A value.
+    Value(Quantity),
+}
+
+impl Comparison {
+    /// The results it is about.
+    pub fn operands(&self) -> [Option<&OperandRecord>; 2] {
+        let second = match &self.second {
+            Against::Result(operand) => Some(operand),
+            Against::Value(_) => None,
+        };
+        [Some(&self.first), second]
+    }
+}
+
+impl Field for Comparison {
+    fn read(node: &Node, reader: &mut Reader) -> Option<Comparison> {
+        const FORMS: &str = "[{ policy = …, value = \"fct.p99\" }, \"20ms\"], or two such tables";
+        let items = match &node.value {
+            Value::List(items) if items.len() == 2 => items,
+            Value::List(items) => {
+                let message =
+                    format!("`{}` must be a list of exactly two: a result, and another or a value", reader.path());
+                reader.problem(node.at, message, format!("this has {}", items.len()), Some(FORMS.to_owned()));
+                return None;
+            }
+            _ => {
+                let message = format!("`{}` must be a list of two: a result, and another or a value", reader.path());
+                reader.problem(node.at, message, "not a list", Some(FORMS.to_owned()));
+                return None;
+            }
+        };
+        let [one, two] = &items[..] else { return None };
+        if !matches!(one.value, Value::Table(_)) {
+            let message = format!("`{}` begins with a value, and not with a result", reader.path());
+            let help = if matches!(two.value, Value::Table(_)) {
+                let other = if reader.path().ends_with("less") { "greater" } else { "less" };
+                format!("turn it round: {other} = [{{ policy = …, value = … }}, the value]")
+            } else {
+                FORMS.to_owned()
+            };
+            reader.problem(one.at, message, "a value", Some(help));
+            return None;
+        }
+        let first = reader.within("0", |reader| OperandRecord::read(one, reader));
+        let second = reader.within("1", |reader| match &two.value {
+            Value::Table(_) => OperandRecord::read(two, reader).map(Against::Result),
+            _ => Quantity::read(two, reader).map(Against::Value),
+        });
+        Some(Comparison { first: first?, second: second? })
+    }
+
+    fn show(&self) -> Option<Shown> {
+        let second = match &self.second {
+            Against::Result(operand) => operand.show(),
+            Against::Value(value) => value.show(),
+        };
+        Some(Shown::List([self.first.show(), second].into_iter().flatten().collect()))
+    }
+
+    fn schema(definitions: &mut Definitions) -> Json {
+        let second = json!({ "anyOf": [OperandRecord::schema(definitions), Quantity::schema(definitions)] });
+        json!({ "type": "array", "items": second, "minItems": 2, "maxItems": 2 })
     }
 }
 

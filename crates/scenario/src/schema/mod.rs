@@ -1,13 +1,16 @@
 //! The records of a scenario file. Each is declared once; see `language` for what follows from that.
 
 mod claim;
+mod datagram;
 mod event_builder;
 mod failure;
 mod hosts;
 mod policy;
+mod pool;
 mod protocol;
 mod quick;
 mod relay;
+mod replay;
 mod roce;
 mod traffic;
 mod transport;
@@ -24,14 +27,18 @@ pub use crate::topology::{
     LinkChangeRecord, LinkRecord, MultiHomedFatTreeRecord, ParallelPathsRecord, ShapeRecord, TopologyRecord,
     TreeRecord, TwoTierRecord, Vl2Record,
 };
-pub use claim::{BetweenRecord, ClaimRecord, NearRecord, NumberRecord, OperandRecord, Published};
+pub use claim::{Against, BetweenRecord, ClaimRecord, Comparison, NearRecord, NumberRecord, OperandRecord, Published};
+pub use datagram::DatagramsRecord;
 pub use event_builder::{Connections, EventBuilderRecord, Overflow, PullRecord, PushRecord, Reported, TransferRecord};
 pub use failure::{CrashRecord, Direction, FailureRecord};
 pub use hosts::{AcceptOverflow, HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place, ServerRecord};
 pub use policy::{LaneDaemonRecord, LinuxPolicyRecord, PolicyRecord, ReplicateRecord};
+pub use pool::{OpenAt, PoolRecord};
 pub use protocol::{AddressPairs, MptcpRecord, Protocol, Scheduler, TcpRecord};
+pub(crate) use quick::Change;
 pub use quick::{KernelHostsRecord, KernelQuickRecord, QuickRecord};
 pub use relay::{RelayCostRecord, RelayPolicyRecord, RelaySideRecord};
+pub use replay::ReplayRecord;
 pub use roce::{DcqcnRecord, Retransmission, RoceControl, RoceRecord};
 pub(crate) use traffic::REQUEST;
 pub use traffic::{

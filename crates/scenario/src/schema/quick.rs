@@ -50,9 +50,32 @@ record! {
     }
 }
 
-/// `sweep.NAME=values` for each name.
-fn sweep_sets(sweep: &Map<SweepValues>) -> impl Iterator<Item = String> {
-    sweep.iter().filter_map(|(name, values)| Some(format!("sweep.{name}={}", show_inline(&values.show()?))))
+/// A change of the scenario, as behind `--set`, and the key that asks for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub set: String,
+    pub at: Vec<String>,
+}
+
+impl Change {
+    fn new(set: String, at: &[&str]) -> Change {
+        Change { set, at: at.iter().map(|&key| key.to_owned()).collect() }
+    }
+}
+
+/// `sweep.NAME=values` for each name; the names stand in the table `at`.
+fn sweep_changes(sweep: &Map<SweepValues>, at: &[&str]) -> Vec<Change> {
+    let change = |(name, values): (&str, &SweepValues)| {
+        let set = format!("sweep.{name}={}", show_inline(&values.show()?));
+        Some(Change::new(set, &[at, &["sweep", name]].concat()))
+    };
+    sweep.iter().filter_map(change).collect()
+}
+
+/// What is written as behind `--set`, in the table `at`.
+fn set_changes(sets: &[String], at: &str) -> Vec<Change> {
+    let numbered = sets.iter().enumerate();
+    numbered.map(|(index, set)| Change::new(set.clone(), &[at, "set", &index.to_string()])).collect()
 }
 
 impl QuickRecord {
@@ -61,27 +84,38 @@ impl QuickRecord {
         repeats.div_ceil(5).max(repeats.min(2))
     }
 
-    /// What a quick run changes in a scenario with `repeats`, as behind `--set`; without a table fewer repeats alone.
-    pub(crate) fn sets(record: Option<&QuickRecord>, repeats: u32) -> Vec<String> {
+    /// What a quick run changes in a scenario with `repeats`; without a table fewer repeats alone.
+    pub(crate) fn changes(record: Option<&QuickRecord>, repeats: u32) -> Vec<Change> {
         let fewer = record.and_then(|record| record.repeats).unwrap_or_else(|| QuickRecord::fewer(repeats));
-        let mut sets = vec![format!("repeats={fewer}")];
+        let mut changes = vec![Change::new(format!("repeats={fewer}"), &["quick", "repeats"])];
         if let Some(record) = record {
-            sets.extend(record.duration.map(|span| format!("duration={span}")));
-            sets.extend(record.drain.map(|span| format!("drain={span}")));
-            sets.extend(sweep_sets(&record.sweep));
-            sets.extend(record.set.iter().cloned());
+            let spans = [("duration", record.duration), ("drain", record.drain)];
+            let span =
+                |(key, span): (&str, Option<Span>)| Some(Change::new(format!("{key}={}", span?), &["quick", key]));
+            changes.extend(spans.into_iter().filter_map(span));
+            changes.extend(sweep_changes(&record.sweep, &["quick"]));
+            changes.extend(set_changes(&record.set, "quick"));
         }
-        sets
+        changes
     }
 }
 
 impl KernelHostsRecord {
     /// The sizes on kernel hosts, as behind `--set`; in a quick reproduction they come after those of the quick run.
     pub fn sets(&self, quick: bool) -> Vec<String> {
-        let (repeats, sweep) =
-            if quick { (self.quick.repeats, &self.quick.sweep) } else { (self.repeats, &self.sweep) };
-        let repeats = repeats.map(|repeats| format!("repeats={repeats}"));
-        repeats.into_iter().chain(sweep_sets(sweep)).chain(self.set.iter().cloned()).collect()
+        self.changes(quick).into_iter().map(|change| change.set).collect()
+    }
+
+    /// As [`KernelHostsRecord::sets`], with the keys that ask for them.
+    pub(crate) fn changes(&self, quick: bool) -> Vec<Change> {
+        let (table, repeats, sweep): (&[&str], _, _) = if quick {
+            (&["kernel-hosts", "quick"], self.quick.repeats, &self.quick.sweep)
+        } else {
+            (&["kernel-hosts"], self.repeats, &self.sweep)
+        };
+        let repeats = repeats.map(|repeats| Change::new(format!("repeats={repeats}"), &[table, &["repeats"]].concat()));
+        let sweep = sweep_changes(sweep, table);
+        repeats.into_iter().chain(sweep).chain(set_changes(&self.set, "kernel-hosts")).collect()
     }
 }
 

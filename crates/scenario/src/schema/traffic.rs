@@ -6,7 +6,10 @@ use super::{HostKind, ScenarioRecord};
 
 use headway_language::{Name, Ratio, above, choice, record, words};
 
+use super::datagram::DatagramsRecord;
 use super::event_builder::EventBuilderRecord;
+use super::pool::PoolRecord;
+use super::replay::ReplayRecord;
 use crate::size::{SizeKind, SizeRecord};
 
 record! {
@@ -37,13 +40,15 @@ impl TrafficRecord {
     /// The kind of its hosts in `scenario`.
     pub fn host_kind(&self, scenario: &ScenarioRecord) -> HostKind {
         let group = match &self.kind {
-            TrafficKind::Flows(flows) => &flows.to,
-            TrafficKind::Command(command) => &command.on,
-            TrafficKind::PartitionAggregate(tree) => &tree.root,
-            TrafficKind::EventBuilder(own) => &own.builders,
-            TrafficKind::Http(http) => &http.to,
+            TrafficKind::Flows(flows) => Some(&*flows.to),
+            TrafficKind::Replay(replay) => replay.hosts.as_deref().or_else(|| scenario.hosts.names().next()),
+            TrafficKind::Command(command) => Some(&*command.on),
+            TrafficKind::PartitionAggregate(tree) => Some(&*tree.root),
+            TrafficKind::EventBuilder(own) => Some(&*own.builders),
+            TrafficKind::Http(http) => Some(&*http.to),
         };
-        scenario.hosts.get(group).and_then(|group| group.kind).unwrap_or(scenario.host_kind)
+        let group = group.and_then(|group| scenario.hosts.get(group));
+        group.and_then(|group| group.kind).unwrap_or(scenario.host_kind)
     }
 
     /// Its flows, if it is of flows.
@@ -52,6 +57,67 @@ impl TrafficRecord {
             TrafficKind::Flows(flows) => Some(flows),
             _ => None,
         }
+    }
+
+    /// Its list of flows, if it replays one.
+    pub fn replay(&self) -> Option<&ReplayRecord> {
+        match &self.kind {
+            TrafficKind::Replay(replay) => Some(replay),
+            _ => None,
+        }
+    }
+
+    /// The size up to which its flows are reported apart, if there is one.
+    pub fn short(&self) -> Option<Bytes> {
+        match &self.kind {
+            TrafficKind::Flows(flows) => flows.short,
+            TrafficKind::Replay(replay) => replay.short,
+            _ => None,
+        }
+    }
+
+    /// The connections that its flows are messages on, if they have none of their own.
+    pub fn pool(&self) -> Option<&PoolRecord> {
+        match &self.kind {
+            TrafficKind::Flows(flows) => flows.connections.as_ref(),
+            TrafficKind::Replay(replay) => replay.connections.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The datagrams that its flows are, if they have no connections.
+    pub fn datagrams(&self) -> Option<&DatagramsRecord> {
+        self.flows()?.datagrams.as_ref()
+    }
+
+    /// The time before which it does nothing.
+    pub fn begins(&self) -> Span {
+        match &self.kind {
+            TrafficKind::Flows(own) => own.start,
+            TrafficKind::Replay(own) => own.start,
+            TrafficKind::Command(own) => own.start,
+            TrafficKind::PartitionAggregate(own) => own.start,
+            TrafficKind::EventBuilder(own) => own.start,
+            TrafficKind::Http(own) => own.start,
+        }
+    }
+
+    /// Whether its flows are reported by other names than its own.
+    pub fn is_reported_apart(&self) -> bool {
+        match &self.kind {
+            TrafficKind::Flows(_) | TrafficKind::Replay(_) => self.short().is_some() || self.pool().is_some(),
+            TrafficKind::Command(_) => false,
+            TrafficKind::PartitionAggregate(_) | TrafficKind::EventBuilder(_) | TrafficKind::Http(_) => true,
+        }
+    }
+
+    /// The files that it names, relative to the scenario's.
+    pub fn files(&self) -> Vec<&str> {
+        let tables = self.sizes().into_iter().filter_map(|size| match size {
+            SizeKind::Cdf(cdf) => cdf.file.as_deref(),
+            _ => None,
+        });
+        tables.chain(self.replay().map(|replay| replay.file.as_str())).collect()
     }
 
     /// Its tree, if it is one.
@@ -78,17 +144,22 @@ impl TrafficRecord {
         }
     }
 
-    /// The names by which its flows are reported: its own, or `NAME/short` and `NAME/long` where sizes are told apart; of
+    /// The names by which its flows are reported: its own, or `NAME/short` and `NAME/long` where sizes are told apart, and
+    /// `NAME/connection` where they are messages on connections; of
     /// a tree `NAME/request`, and for each level with hosts
     /// `GROUP` the answers, `NAME/GROUP`, and the queries, `NAME/GROUP/query`; of event building `NAME/event` and others, see
     /// [`EventBuilderRecord::reported`]; of web clients `NAME`, which is all their requests, and those of each group,
     /// `NAME/GROUP`, with `NAME/GROUP/connect` and `NAME/GROUP/first-byte` behind it if these are reported apart.
     pub fn reported(&self) -> Vec<String> {
         match &self.kind {
-            TrafficKind::Flows(flows) if flows.short.is_some() => {
-                ["short", "long"].map(|class| format!("{}/{class}", self.name)).into()
+            TrafficKind::Flows(_) | TrafficKind::Replay(_) => {
+                let name = &self.name;
+                let own = match self.short() {
+                    Some(_) => ["short", "long"].map(|class| format!("{name}/{class}")).into(),
+                    None => vec![name.to_string()],
+                };
+                own.into_iter().chain(self.pool().map(|_| format!("{name}/connection"))).collect()
             }
-            TrafficKind::Flows(_) => vec![self.name.as_str().to_owned()],
             TrafficKind::Command(_) => Vec::new(),
             TrafficKind::Http(http) => {
                 let parts: &[&str] = if http.phases { &["", "/connect", "/first-byte"] } else { &[""] };
@@ -113,7 +184,7 @@ impl TrafficRecord {
     pub fn sizes(&self) -> Vec<&SizeKind> {
         match &self.kind {
             TrafficKind::Flows(flows) => vec![&flows.size.0],
-            TrafficKind::Command(_) => Vec::new(),
+            TrafficKind::Command(_) | TrafficKind::Replay(_) => Vec::new(),
             TrafficKind::Http(http) => vec![&http.page.0],
             TrafficKind::PartitionAggregate(tree) => {
                 std::iter::once(&tree.query.0).chain(tree.levels.iter().map(|level| &level.answer.0)).collect()
@@ -136,6 +207,8 @@ choice! {
     pub enum TrafficKind by "kind" default "flows" {
         /// Flows of one sort.
         "flows" => Flows(FlowsRecord),
+        /// Flows of a list.
+        "replay" => Replay(ReplayRecord),
         /// A program on kernel hosts.
         "command" => Command(CommandRecord),
         /// Requests that are split up among the hosts of a tree, whose answers are put together on the way back.
@@ -293,6 +366,10 @@ record! {
         /// Flows of at most this size are reported apart, as `NAME/short`, and all others as `NAME/long`.
         #[range(Bytes::new(1)..)]
         pub short: Option<Bytes>,
+        /// Flows are messages on connections that stay open; each has one of its own when left out.
+        pub connections: Option<PoolRecord>,
+        /// Flows are datagrams at a constant rate, whatever the policy's transport is.
+        pub datagrams: Option<DatagramsRecord>,
     }
 }
 

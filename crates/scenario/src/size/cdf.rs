@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use headway_input::read_text;
 use headway_language::record;
 use headway_traffic::{Cdf, Size};
-use headway_units::Bytes;
 
 use super::kind::SizeSource;
 use crate::checker::Checker;
@@ -41,11 +41,7 @@ impl SizeSource for CdfRecord {
         // Named as the scenario does: where it was looked for follows from where the scenario is.
         let name = self.file.as_deref().unwrap_or_default();
         let file = folder.join(name);
-        let bytes = std::fs::metadata(&file).map_err(|error| format!("{name}: {error}"))?.len();
-        if bytes > LARGEST_TABLE {
-            return Err(format!("{name} has {}, more than a table of sizes", Bytes::new(bytes)));
-        }
-        let text = std::fs::read_to_string(&file).map_err(|error| format!("{name}: {error}"))?;
+        let text = read_text(&file, LARGEST_TABLE).map_err(|error| format!("{name}: {error}"))?;
         Cdf::parse(&text).map(Size::Cdf).map(Some).map_err(|error| format!("{name}: {error}"))
     }
 }

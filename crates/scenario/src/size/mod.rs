@@ -15,7 +15,7 @@ pub use cdf::CdfRecord;
 pub use exponential::ExponentialRecord;
 pub use fixed::FixedRecord;
 use headway_language::{Definitions, Field, Json, Node, Reader, Shown, Value, suggest_nearest};
-use headway_traffic::Size;
+use headway_traffic::{Cdf, Size};
 use headway_units::Bytes;
 pub use pareto::ParetoRecord;
 use serde_json::json;
@@ -27,6 +27,15 @@ use crate::checker::Checker;
 use crate::kinds::kinds;
 use kind::SizeSource;
 
+/// How to write the table of sizes that `text` means: `websearch`, for example. Kinds of sizes are none.
+fn table_help(text: &str) -> Option<String> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    let whole = Cdf::builtin_names().find(|name| plain(name) == plain(text));
+    let beginning = || Cdf::builtin_names().find(|name| text.len() > 3 && plain(name).starts_with(&plain(text)));
+    let name = whole.or_else(beginning)?;
+    Some(format!("write {{ kind = \"cdf\", name = \"{name}\" }}"))
+}
+
 /// How much each flow carries: `"64KB"`, `"unlimited"`, or a table with `kind`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeRecord(pub SizeKind);
@@ -35,12 +44,25 @@ impl Field for SizeRecord {
     fn read(node: &Node, reader: &mut Reader) -> Option<SizeRecord> {
         const EXPECTED: &str = "an amount of data like \"64KB\", \"unlimited\", or a table with `kind`";
         let kind = match &node.value {
-            Value::Table(_) => SizeKind::read(node, reader),
+            Value::Table(table) => {
+                let help = table.get("kind").and_then(|kind| match &kind.value {
+                    Value::Text(text) => Some((kind, table_help(text)?)),
+                    _ => None,
+                });
+                match help {
+                    Some((kind, help)) => {
+                        let message = format!("`{}.kind` names a table of sizes, which is no kind", reader.path());
+                        reader.problem(kind.at, message, "", Some(help));
+                        None
+                    }
+                    None => SizeKind::read(node, reader),
+                }
+            }
             Value::Text(text) if text == "unlimited" => Some(SizeKind::Unlimited(UnlimitedRecord {})),
             Value::Text(text) if text.starts_with(char::is_alphabetic) => {
                 let message = format!("`{}` must be {EXPECTED}", reader.path());
-                let help = suggest_nearest(text, ["unlimited"]).map(|near| format!("did you mean `{near}`?"));
-                reader.problem(node.at, message, "", help);
+                let near = || suggest_nearest(text, ["unlimited"]).map(|near| format!("did you mean `{near}`?"));
+                reader.problem(node.at, message, "", table_help(text).or_else(near));
                 None
             }
             Value::Bool(_) | Value::Date | Value::List(_) => reader.wrong_kind(node, EXPECTED),

@@ -95,6 +95,15 @@ impl Tcp {
         }
     }
 
+    /// The time that `size` bytes written at `socket` take over the idle network.
+    pub fn ideal(&self, socket: Socket, size: Bytes, env: &Environment) -> Span {
+        let place = self.outgoing(socket);
+        let profile = &self.profiles[usize::from(self.connections[place as usize].profile)];
+        let route = self.senders[self.subflow_of(place) as usize].route;
+        let path: Vec<LinkId> = env.net.fabric.routes.ports(route).collect();
+        ideal(&env.graph, &path, size, (profile.mss, profile.overhead))
+    }
+
     /// Window and round-trip estimate of the opener's direction, once it is open.
     pub fn window_of(&self, connection: u32) -> Option<(u64, Option<Span>)> {
         let sender = &self.senders[self.subflow_of(connection) as usize];
