@@ -22,6 +22,9 @@ fn without_run(args: &CheckArgs) -> Result<(), Failure> {
     let (document, _) = scenario.with(seed, repeats)?;
     let experiment = Experiment::new(&document, &source.folder)?;
     scenario.check_files()?;
+    if !args.how.quiet {
+        warn_of_phases(&experiment);
+    }
     let extent = experiment.extent(repeats);
     let estimate = experiment.estimate(repeats);
     let threads = threads(args.how.threads.map(usize::from));
@@ -74,6 +77,21 @@ fn amount(number: f64) -> String {
     };
     let amount = number / unit;
     if amount < 10.0 { format!("{amount:.1} {name}") } else { format!("{amount:.0} {name}") }
+}
+
+/// Says so if flows run in step and nothing is random.
+fn warn_of_phases(experiment: &Experiment) {
+    let names = experiment.in_step();
+    if names.is_empty() {
+        return;
+    }
+    let flows: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    terminal::warn(&format!(
+        "flows of {} run in step and nothing is random: phases of microseconds may decide who loses packets\n\
+         help: `random-processing = \"100us\"` in [hosts] (about what a packet takes at the bottleneck), random arrivals, or \
+         `jitter` of periodic ones",
+        flows.join(", ")
+    ));
 }
 
 fn with_run(args: &CheckArgs) -> Result<(), Failure> {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use headway_agent::protocol;
 use headway_fabric::NodeId;
-use headway_kernel::setup::{Endpoints, MAX_CARDS, MAX_HOSTS, Mptcp, Setup};
+use headway_kernel::setup::{Cards, Endpoints, MAX_CARDS, MAX_HOSTS, Mptcp, Setup};
 use headway_scenario::plan::PlanError;
 
 use crate::context::Context;
-use crate::kernels::{Host, memory};
+use crate::kernels::{Host, Where, memory};
 use crate::policy::{Multipath, Resolved};
 use crate::roster::Roster;
 
@@ -53,6 +53,7 @@ pub(crate) fn host(
     let setup = Setup {
         number: member.number,
         interfaces,
+        cards: if roster.place == Where::Namespaces { Cards::Veth } else { Cards::Virtio },
         mtu: context.scenario.topology.mtu.get() as u32,
         memory: memory(record),
         shared: roster.can_share(member),

@@ -128,24 +128,33 @@ impl KernelOutcome {
         let (arrived, states) = samples_of(sent, outputs, network);
         let seconds = Span::from_picos(step * 1000).as_secs_f64();
         for (index, sent) in sent.iter().enumerate().filter(|(_, sent)| sent.sampled) {
-            let (id, traffic) = (sent.start.id, sent.start.traffic);
-            let last = self.ends[index].end.map_or(end_ns + 1, nanos);
+            if !wants(SampleKind::Goodput) {
+                break;
+            }
+            let end = &self.ends[index];
+            let last = end.end.map_or(end_ns + 1, nanos);
             let first = (nanos(sent.start.time) - EPOCH_NS).div_ceil(step).max(1);
             let mut news = arrived.get(&index).map_or([].as_slice(), Vec::as_slice).iter().peekable();
-            let mut of_connections: BTreeMap<SocketAddr, u64> = BTreeMap::new();
+            let mut furthest = 0;
             let mut before = 0;
             let mut at = EPOCH_NS + first * step;
-            while wants(SampleKind::Goodput) && at < last {
-                while let Some(&&(_, peer, bytes)) = news.peek().filter(|news| news.0 <= at) {
-                    of_connections.insert(peer, bytes);
-                    news.next();
-                }
-                let sum = of_connections.values().fold(0, |sum: u64, &bytes| sum.saturating_add(bytes));
-                let value = sum.saturating_sub(before) as f64 * 8.0 / seconds;
-                before = sum;
-                let of = SampleOf::Flow(id, traffic);
+            let mut push = |at: u64, bytes: u64| {
+                let (of, value) = (SampleOf::Flow(sent.start.id, sent.start.traffic), bytes as f64 * 8.0 / seconds);
                 self.samples.push(Sample { time: time(at), kind: SampleKind::Goodput, of, value });
+            };
+            while at < last {
+                while let Some(&(_, bytes)) = news.next_if(|news| news.0 <= at) {
+                    // of copies that which is furthest counts, as in the flow's record
+                    furthest = bytes.max(furthest);
+                }
+                push(at, furthest.saturating_sub(before));
+                before = before.max(furthest);
                 at += step;
+            }
+            // the flow, or the run, ends within an interval
+            let rest = end.delivered.saturating_sub(before);
+            if rest > 0 {
+                push(at.min(end_ns), rest);
             }
         }
         let by_id: BTreeMap<u64, &Sent> = sent.iter().map(|sent| (sent.start.id, sent)).collect();
@@ -199,8 +208,8 @@ fn collect(outputs: &[HostOutput]) -> (Receivers, Senders<'_>) {
     (received, senders)
 }
 
-/// The bytes that had arrived of a flow, by its place: when, over which connection, bytes.
-type Arrivals = BTreeMap<usize, Vec<(u64, SocketAddr, u64)>>;
+/// The bytes that had arrived over one of a flow's connections, by the flow's place: when, and how many.
+type Arrivals = BTreeMap<usize, Vec<(u64, u64)>>;
 
 /// Samples of receivers by flow, and those of senders.
 fn samples_of<'a>(sent: &[Sent], outputs: &'a [HostOutput], network: &Network) -> (Arrivals, Vec<&'a Report>) {
@@ -221,7 +230,7 @@ fn samples_of<'a>(sent: &[Sent], outputs: &'a [HostOutput], network: &Network) -
                     let flows = places.get(&(Arc::clone(&host), port, peer)).into_iter().flatten();
                     // the last one that had begun: ports may be used again
                     if let Some(&flow) = flows.rev().find(|&&flow| nanos(sent[flow].start.time) <= at_ns) {
-                        arrived.entry(flow).or_default().push((at_ns, peer, bytes));
+                        arrived.entry(flow).or_default().push((at_ns, bytes));
                     }
                 }
                 Report::Sample { .. } => states.push(report),
@@ -440,16 +449,38 @@ mod tests {
         let joined = join(&mut flows, &outputs);
         assert_eq!(joined.ends[0].end, Some(Time::from_picos(5_500_000)));
         assert_eq!(joined.ends[1].end, Some(Time::from_picos(30_000_000)));
-        // samples every 10 us: the first flow is over before the first one
+        // samples every 10 us: the first flow is over before the first one, and the second between the last two
         let goodput = |sample: &&Sample| sample.kind == SampleKind::Goodput;
-        let of: Vec<(u64, f64)> = joined
-            .samples
-            .iter()
-            .filter(goodput)
-            .map(|sample| (sample.time.picos() / 1_000_000, sample.value))
-            .collect();
-        assert_eq!(of, [(10, 0.0), (20, 200.0 * 8.0 / 10e-6)]);
-        assert!(joined.samples.iter().all(|sample| sample.of == SampleOf::Flow(8, 0)));
+        let of = |id: u64| -> Vec<(u64, f64)> {
+            let own = joined.samples.iter().filter(goodput).filter(|sample| sample.of == SampleOf::Flow(id, 0));
+            own.map(|sample| (sample.time.picos() / 1_000_000, (sample.value * 10e-6 / 8.0).round())).collect()
+        };
+        assert_eq!(of(7), [(10, 500.0)]);
+        assert_eq!(of(8), [(10, 0.0), (20, 200.0), (30, 100.0)]);
+    }
+
+    #[test]
+    fn goodput_adds_up_to_the_copy_that_was_furthest() {
+        let mut flows = [sent(7, 0, 500, &[10_000, 10_001])];
+        let arrived = |at_ns: u64, copy: u8, bytes| Report::Arrived {
+            at_ns: EPOCH_NS + at_ns,
+            peer: end(1, copy, 10_000 + u16::from(copy)),
+            port: 5000,
+            bytes,
+        };
+        let outputs = [output(
+            RIGHT,
+            vec![
+                arrived(10_000, 0, 200),
+                arrived(10_000, 1, 300),
+                arrived(20_000, 0, 400),
+                received(10_000, 0, 500, 25_000),
+                received(10_001, 1, 350, 40_000),
+            ],
+        )];
+        let joined = join(&mut flows, &outputs);
+        let bytes = joined.samples.iter().map(|sample| (sample.value * 10e-6 / 8.0).round());
+        assert_eq!(bytes.collect::<Vec<_>>(), [300.0, 100.0, 100.0]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use headway_kernel::{GuestError, Guests, Work};
 use headway_lab::LabError;
 use headway_results::{Counters, FlowRecord, Job, Outcome, Pauses, PortRecord, Sample};
 use headway_scenario::ScenarioRecord;
-use headway_scenario::plan::{ModelPlan, Network, PlanError, RunSize, TrafficPlan, failures};
+use headway_scenario::plan::{ModelPlan, Network, PlanError, RunSize, TrafficPlan, failures, in_step};
 use headway_transport::{Failure as Outage, FlowEnd, Interrupted, SampleKind, SampleOf, Simulation, Stopped, Traced};
 use headway_units::{Bytes, Span, Time};
 
@@ -89,6 +89,8 @@ pub(crate) struct CellPlan {
     end: Time,
     /// How repeat 0 is filmed, if it is.
     film: Option<FilmPlan>,
+    /// The traffics whose flows run in step, if nothing is random.
+    in_step: Vec<String>,
 }
 
 impl CellPlan {
@@ -111,7 +113,8 @@ impl CellPlan {
             return Err(fault.help("let all hosts be modelled: --hosts modelled"));
         }
         let end = (Time::ZERO + scenario.duration).saturating_add(scenario.drain);
-        Ok(CellPlan { network, traffic, models, kernels, failures, end, film: None })
+        let in_step = in_step(scenario, &network).unwrap_or_default().into_iter().map(str::to_owned).collect();
+        Ok(CellPlan { network, traffic, models, kernels, failures, end, film: None, in_step })
     }
 
     /// Has repeat 0 filmed like that. In namespaces, where nobody sees the links, there is no film.
@@ -136,6 +139,11 @@ impl CellPlan {
     /// Whether repeat 0 is filmed.
     pub(crate) fn is_filmed(&self) -> bool {
         self.film.is_some()
+    }
+
+    /// The traffics whose flows run in step, if nothing is random ([`in_step`]).
+    pub(crate) fn in_step(&self) -> &[String] {
+        &self.in_step
     }
 
     /// How many hosts its network has.
@@ -204,6 +212,9 @@ impl CellPlan {
         let mut simulation = Simulation::new(graph, self.models.transports(), self.models.measure.clone(), streams);
         for &(host, model) in &self.models.hosts {
             simulation.model_host(host, model);
+        }
+        for &(host, most) in &self.models.processing {
+            simulation.process_randomly(host, most, streams);
         }
         for &(host, server) in &self.models.servers {
             simulation.serve(host, server);

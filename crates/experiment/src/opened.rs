@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use headway_kernel::image::Image;
 use headway_results::{Folder, Job, Manifest, Outcome, Shard, Unfinished, Verdict, Warning};
 
+use crate::cell::CellPlan;
 use crate::clock;
 use crate::error::RunError;
 use crate::experiment::{Experiment, KernelOptions, Options};
@@ -43,6 +44,13 @@ impl Experiment {
     pub fn extent(&self, repeats: u32) -> Extent {
         let policies = self.scenario.policy.len();
         Extent { policies, points: self.cells().len() / policies.max(1), repeats }
+    }
+
+    /// The traffics whose flows run in step at some point where nothing is random, so that phases of microseconds may
+    /// decide who loses packets; mostly none.
+    pub fn in_step(&self) -> Vec<&str> {
+        let first = self.plans.iter().map(CellPlan::in_step).find(|names| !names.is_empty());
+        first.unwrap_or_default().iter().map(String::as_str).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use headway_experiment::{Destination, Experiment, Interruption, Planned, Request, Source};
 use headway_results::{FlowRecord, Folder};
 use headway_scenario::Document;
-use headway_units::{Span, Time};
+use headway_units::Span;
 
 const SMALL: &str = include_str!("../../scenario/tests/small.toml");
 

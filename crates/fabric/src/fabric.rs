@@ -3,7 +3,7 @@
 use std::ops::Add;
 
 use headway_engine::{EventClass, EventQueue, Source, Streams};
-use headway_units::{Bytes, Rate, Time};
+use headway_units::{Bytes, Rate, Span, Time};
 
 use crate::counters::PortCounters;
 use crate::graph::{Graph, LinkId};
@@ -16,6 +16,7 @@ use crate::routes::{Endpoint, Hop, Routes};
 use crate::sampled::Sampler;
 use crate::scheduled_port::{Due, Queued};
 use crate::shared::Shared;
+use crate::slow_path::Processing;
 
 /// What an arrival led to.
 #[derive(Debug)]
@@ -195,6 +196,16 @@ impl<B: Copy> Fabric<B> {
     pub fn limit(&mut self, queue: &mut EventQueue, now: Time, link: LinkId, rate: Option<Rate>) {
         let due = self.ports[link.index()].limit(now, rate, &mut self.shared);
         set(queue, link.0, due);
+    }
+
+    /// Every frame that `link`'s port takes is processed for a random time up to `most` before it is transmitted, one after
+    /// the other. What waits for a scheduler ([`QueueSpec::is_fifo`](crate::QueueSpec::is_fifo)) is not.
+    ///
+    /// # Panics
+    /// If the link is not in the graph.
+    pub fn process_randomly(&mut self, link: LinkId, most: Span, streams: Streams) {
+        let stream = streams.stream(&format!("processing/{}", link.0));
+        self.ports[link.index()].process_randomly(Processing { most, stream });
     }
 
     /// Says that what comes in over `link` may be limited, at its far end, with bursts of `burst`.

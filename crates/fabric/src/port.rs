@@ -192,6 +192,11 @@ impl<B: Copy> Port<B> {
         self.busy_until
     }
 
+    /// The line is taken for `span` from `now` on, or from when it is free.
+    pub(crate) fn hold_line(&mut self, now: Time, span: Span) {
+        self.busy_until = now.max(self.busy_until).saturating_add(span);
+    }
+
     /// Bytes and frames waiting or being transmitted at `now`, exactly.
     pub(crate) fn occupancy(&mut self, now: Time, pool: &Pool<B>) -> (Bytes, u32) {
         let horizon = now + self.delay;

@@ -17,7 +17,7 @@ use crate::queue::{
     Admission, AnyAdmission, AnyScheduler, Backlog, Chosen, DcbPort, Discipline, Scheduler, Verdict, Waiting,
 };
 use crate::shared::Shared;
-use crate::slow_path::SlowPath;
+use crate::slow_path::{Processing, SlowPath};
 
 /// Bytes of a pause frame: the smallest one.
 const PAUSE_FRAME: u16 = 64;
@@ -92,6 +92,10 @@ impl<B: Copy> Port<B> {
         if let Some(slot) = slot {
             shared.buffers[slot.buffer as usize].take(slot.port, bytes);
         }
+        if let Some(processing) = &mut self.slow().processing {
+            let takes = processing.draw();
+            self.hold_line(now, takes);
+        }
         self.send(now, frame, shared).map_or(Queued::Behind, Queued::Arrives)
     }
 
@@ -131,14 +135,25 @@ impl<B: Copy> Port<B> {
         }
     }
 
-    /// Takes the link down, if it is up. What is lost of what waited goes to `shared.evicted`.
-    pub(crate) fn take_down(&mut self, now: Time, shared: &mut Shared<B>) {
-        // A port that is down has a queue that is asked for every frame, also where drop-tail arithmetic would do.
+    /// From now on the queue is asked for every frame.
+    fn leave_fast_path(&mut self) {
         if let Queue::DropTail(queue) = self.queue {
             let discipline = Discipline::Admission(AnyAdmission::DropTail(queue));
             self.queue = Queue::SlowPath(Box::new(SlowPath::new(discipline, None)));
             self.set_fast_path((0, 0));
         }
+    }
+
+    /// Every frame is processed before it is transmitted. Frames that wait for a scheduler are not.
+    pub(crate) fn process_randomly(&mut self, processing: Processing) {
+        self.leave_fast_path();
+        self.slow().processing = Some(processing);
+    }
+
+    /// Takes the link down, if it is up. What is lost of what waited goes to `shared.evicted`.
+    pub(crate) fn take_down(&mut self, now: Time, shared: &mut Shared<B>) {
+        // A port that is down has a queue that is asked for every frame, also where drop-tail arithmetic would do.
+        self.leave_fast_path();
         if std::mem::replace(&mut self.slow().down, true) {
             return;
         }
@@ -163,7 +178,8 @@ impl<B: Copy> Port<B> {
     pub(crate) fn bring_up(&mut self) {
         let Queue::SlowPath(slow) = &mut self.queue else { return };
         slow.down = false;
-        if let SlowPath { discipline: Discipline::Admission(AnyAdmission::DropTail(queue)), slot: None, .. } = **slow {
+        let SlowPath { discipline, slot, processing, .. } = &**slow;
+        if let (&Discipline::Admission(AnyAdmission::DropTail(queue)), None, None) = (discipline, slot, processing) {
             self.queue = Queue::DropTail(queue);
             self.set_fast_path(queue.fast_path());
         }

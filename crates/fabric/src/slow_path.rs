@@ -1,7 +1,8 @@
 //! What a port keeps whose queue is more than drop-tail arithmetic: another discipline, a shared buffer, or a link that
-//! is down.
+//! is down, or random processing in front of the line.
 
-use headway_units::Time;
+use headway_engine::Stream;
+use headway_units::{Span, Time};
 
 use crate::counters::Tally;
 use crate::pool::Pool;
@@ -23,6 +24,23 @@ pub(crate) struct SlowPath {
     pub evicted: Tally,
     /// The link is down: nothing is taken in.
     pub down: bool,
+    /// What each frame takes before it is transmitted.
+    pub processing: Option<Processing>,
+}
+
+/// Random processing of frames, one after the other: each takes a time between nothing and `most`, evenly distributed
+/// (Floyd and Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, Internetworking: Research and Experience
+/// 3(3), 1992, §5).
+#[derive(Debug)]
+pub(crate) struct Processing {
+    pub most: Span,
+    pub stream: Stream,
+}
+
+impl Processing {
+    pub fn draw(&mut self) -> Span {
+        Span::from_picos(self.stream.below(self.most.picos().saturating_add(1)))
+    }
 }
 
 impl SlowPath {
@@ -36,6 +54,7 @@ impl SlowPath {
             sequence: 0,
             evicted: Tally::default(),
             down: false,
+            processing: None,
         }
     }
 

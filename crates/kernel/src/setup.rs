@@ -103,6 +103,35 @@ pub struct Endpoints {
     pub accepts: bool,
 }
 
+/// The cards of a host. How much memory a received packet takes beside its payload depends on them, and so does the window
+/// that a receive buffer gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cards {
+    /// virtio-net of guests, which does not merge what arrives.
+    Virtio,
+    /// Ends of veth pairs: what arrives is the sender's own packet.
+    Veth,
+}
+
+impl Cards {
+    /// How much of a buffer is payload, in 1/256 (`scaling_ratio`): Linux 6.12 finds it when the first full segment
+    /// arrives, as its payload over its `truesize` (`net/ipv4/tcp_input.c: tcp_measure_rcv_mss`). The `truesize` of a card is
+    /// from `drivers/net/virtio_net.c`: `add_recvbuf_small` has one piece of memory for a packet of up to 1,500 bytes, of
+    /// 1,920 bytes, beside `struct sk_buff` of 256; larger ones lie in whole pages behind a head of 1,280 bytes
+    /// (`page_to_skb`).
+    fn scaling_ratio(self, mtu: u64, payload: u64) -> u64 {
+        const ETHERNET_AND_VIRTIO: u64 = 14 + 12;
+        const PAGE: u64 = 4096;
+        let truesize = match self {
+            // the sender's packet: about as much beside the payload (1,280 bytes)
+            Cards::Veth => return 128,
+            Cards::Virtio if mtu <= 1500 => 2176,
+            Cards::Virtio => 1280 + (mtu + ETHERNET_AND_VIRTIO).next_multiple_of(PAGE),
+        };
+        (payload * 256 / truesize).max(1)
+    }
+}
+
 /// A host to be set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setup {
@@ -110,6 +139,8 @@ pub struct Setup {
     pub number: u32,
     /// How many interfaces it has.
     pub interfaces: u32,
+    /// What its interfaces are.
+    pub cards: Cards,
     /// The largest IP packet.
     pub mtu: u32,
     /// Bytes of memory of its guest.
@@ -188,11 +219,11 @@ impl Setup {
         add(Of::Host, "net.ipv4.tcp_no_metrics_save", "1");
         if let Some(stack) = &self.stack {
             let flag = |on: bool| if on { "1" } else { "0" };
-            // Linux gives about half of the buffer to the window.
-            let receive = (2 * stack.receive_window).max(MIN_RECEIVE);
+            let receive = self.receive_buffer(stack).max(MIN_RECEIVE);
             let send = stack.send_buffer.unwrap_or((2 * stack.receive_window).max(MIN_BUFFER));
             add(Of::Kernel, "net.core.rmem_max", &receive.to_string());
             add(Of::Kernel, "net.core.wmem_max", &send.to_string());
+            // of the first buffer Linux offers half, before it has seen a packet (`TCP_DEFAULT_SCALING_RATIO`)
             let start = stack.first_window.map_or(131_072, |first| (2 * first).max(MIN_RECEIVE)).min(receive);
             add(Of::Host, "net.ipv4.tcp_rmem", &format!("4096 {start} {receive}"));
             add(Of::Host, "net.ipv4.tcp_wmem", &format!("4096 {} {send}", send.min(16_384)));
@@ -221,6 +252,18 @@ impl Setup {
             add(Of::Host, "net.mptcp.enabled", "1");
         }
         all
+    }
+
+    /// The buffer whose window is the one that is asked for.
+    fn receive_buffer(&self, stack: &Stack) -> u64 {
+        const IP_AND_TCP: u64 = 20 + 20;
+        const TIMESTAMPS: u64 = 12;
+        const DATA_SEQUENCE_SIGNAL: u64 = 24;
+        let timestamps = if stack.timestamps { TIMESTAMPS } else { 0 };
+        let signal = if self.mptcp.is_some() { DATA_SEQUENCE_SIGNAL } else { 0 };
+        let mtu = u64::from(self.mtu);
+        let ratio = self.cards.scaling_ratio(mtu, mtu.saturating_sub(IP_AND_TCP + timestamps + signal));
+        (u128::from(stack.receive_window) * 256).div_ceil(u128::from(ratio)).try_into().unwrap_or(u64::MAX)
     }
 
     /// What every route carries.
@@ -392,6 +435,7 @@ mod tests {
         Setup {
             number: 0,
             interfaces: 1,
+            cards: Cards::Virtio,
             mtu: 1500,
             memory: 32 << 20,
             shared: false,
@@ -484,7 +528,7 @@ route add ::/0 via fe80::1 dev eth0
     #[test]
     fn settings_of_tcp() {
         let own = Setup { stack: Some(stack()), control: Some("cubic".into()), ..setup() };
-        assert_eq!(value(&own, "net.ipv4.tcp_rmem").unwrap(), "4096 131072 12000000");
+        assert_eq!(value(&own, "net.ipv4.tcp_rmem").unwrap(), "4096 131072 8982457");
         assert_eq!(value(&own, "net.ipv4.tcp_wmem").unwrap(), "4096 16384 12000000");
         assert_eq!(value(&own, "net.ipv4.tcp_mem").unwrap(), "1024 1536 2048");
         assert_eq!(value(&own, "net.ipv4.tcp_timestamps").unwrap(), "0");
@@ -499,7 +543,11 @@ route add ::/0 via fe80::1 dev eth0
         let settings = vec![("net.ipv4.tcp_frto", "0".to_owned())];
         let small = Stack { first_window: Some(10_000), send_buffer: Some(8_000), settings, ..stack() };
         let small = Setup { stack: Some(small), ..setup() };
-        assert_eq!(value(&small, "net.ipv4.tcp_rmem").unwrap(), "4096 20000 12000000", "half of it is the window");
+        assert_eq!(
+            value(&small, "net.ipv4.tcp_rmem").unwrap(),
+            "4096 20000 8982457",
+            "half of the first is the window"
+        );
         assert_eq!(value(&small, "net.ipv4.tcp_wmem").unwrap(), "4096 8000 8000");
         assert_eq!(value(&small, "net.ipv4.tcp_frto").unwrap(), "0");
     }

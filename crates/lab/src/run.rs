@@ -427,6 +427,7 @@ mod tests {
         let setup = Setup {
             number: 0,
             interfaces: 1,
+            cards: headway_kernel::setup::Cards::Veth,
             mtu: 1500,
             memory: 0,
             shared: false,

@@ -46,7 +46,8 @@ pub struct FlowEnd {
     pub delivered: u64,
     /// Completion time on the idle network; see [`Simulation::ideal`](crate::Simulation::ideal).
     pub ideal: Option<Span>,
-    /// Segments retransmitted, until its connections were closed: also after its last byte had been delivered.
+    /// Segments retransmitted, SYN and FIN among them, until its connections were closed: also after its last byte had been
+    /// delivered.
     pub retransmissions: u32,
     /// Retransmission time-outs, of SYN included.
     pub timeouts: u32,
@@ -106,7 +107,7 @@ pub(crate) struct Flow {
     sampled: bool,
     /// It is a part of others, or of none, and nobody is told of it.
     internal: bool,
-    /// Bytes that had arrived at the last sample, over all copies.
+    /// Bytes that had arrived at the last sample.
     pub sampled_bytes: u64,
     /// When something was last delivered in order, and the longest time without; kept if there are failures.
     progress: Time,
@@ -128,6 +129,15 @@ impl Flow {
     }
 }
 
+/// The bytes that a flow which is over had delivered since its last sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LastBytes {
+    /// The flow, by the caller's id, and its traffic.
+    pub id: u64,
+    pub traffic: u16,
+    pub bytes: u64,
+}
+
 /// All flows of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
@@ -137,6 +147,10 @@ pub(crate) struct Flows {
     pub ended: Vec<FlowEnd>,
     /// Those that are sampled.
     pub sampled: Vec<u32>,
+    /// Of flows that ended since the last sample of goodput, the part of the interval that nothing else will count. Kept
+    /// if goodput is sampled.
+    pub last_bytes: Vec<LastBytes>,
+    pub keeps_last_bytes: bool,
     /// A flow with a deadline has started.
     pub deadlines: bool,
 }
@@ -231,6 +245,10 @@ impl Flows {
         if f.sampled {
             let at = self.sampled.iter().position(|&s| s == flow).expect("a sampled flow is listed");
             self.sampled.remove(at);
+            let bytes = f.delivered.saturating_sub(f.sampled_bytes);
+            if self.keeps_last_bytes && bytes > 0 {
+                self.last_bytes.push(LastBytes { id: f.start.id, traffic: f.start.traffic, bytes });
+            }
         }
         self.ended.push(end);
     }

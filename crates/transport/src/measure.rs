@@ -6,8 +6,11 @@ use headway_units::{Span, Time};
 /// A quantity that can be sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SampleKind {
-    /// Rate at which new data arrived since the last sample, in order or not, over all copies; bit/s. What a capture
-    /// at the receiver shows; what the application gets is burstier where order has to be restored.
+    /// Rate at which new data arrived since the last sample, in order or not; bit/s. Of copies the one that is furthest
+    /// counts, of a two-way connection both directions. What a capture at the receiver shows; what the application gets
+    /// is burstier where order has to be restored. Where a flow or the run ends within an interval, the bytes of that part
+    /// are over the whole interval, as those of the part that a flow begins with are: the sum of a flow's values, times
+    /// the interval, is what was delivered.
     Goodput,
     /// The window a subflow may use, bytes: zero on hold, one segment for a probe.
     Cwnd,
@@ -88,6 +91,11 @@ pub(crate) struct Round {
 }
 
 impl Round {
+    /// The round with one of its quantities.
+    pub fn only(&self, kind: SampleKind) -> Round {
+        Round { interval: self.interval, kinds: vec![kind] }
+    }
+
     pub fn wants(&self, kind: SampleKind) -> bool {
         self.kinds.contains(&kind)
     }

@@ -16,7 +16,7 @@ use crate::external::{ExternalError, ExternalHosts};
 use crate::film::Filming;
 use crate::flows::{FlowEnd, FlowStart, Flows};
 use crate::ideal::ideal;
-use crate::measure::{Measure, Round, Sample};
+use crate::measure::{Measure, Round, Sample, SampleKind};
 use crate::metering::MeteringState;
 use crate::network::Network;
 use crate::own::Watch;
@@ -151,6 +151,8 @@ impl Simulation {
             filming: None,
             observer: None,
         };
+        let goodput = simulation.rounds.iter().any(|round| round.wants(SampleKind::Goodput));
+        simulation.env.flows.keeps_last_bytes = goodput;
         if let Some(watch) = watch {
             simulation.attach(watch);
         }
@@ -423,6 +425,7 @@ impl Simulation {
     /// # Panics
     /// If frames or bytes are not conserved: a bug.
     pub fn finish(mut self) -> (Vec<FlowEnd>, Vec<Sample>, Totals) {
+        self.take_last_samples();
         let net = &self.env.net;
         net.fabric.assert_conserved();
         let inbound: u64 = net.inbound.iter().map(|&n| u64::from(n)).sum();

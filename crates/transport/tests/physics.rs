@@ -12,6 +12,7 @@ mod physics {
     mod fairness;
     mod goodput;
     mod loss_law;
+    mod phases;
     mod queues;
     mod responses;
     mod sawtooth;

@@ -22,6 +22,7 @@ mod protocol {
     mod relay;
     mod replication;
     mod roce;
+    mod samples;
     mod servers;
     mod stress;
     mod timeout;

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use headway_results::{mean, percentile};
+use headway_results::{mean, paired_difference, percentile};
 
-use super::measured::{Measured, Series, Traffic};
+use super::measured::{Flow, Measured, Series, Traffic};
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -149,8 +149,8 @@ fn values(metric: Metric, kernel: &Traffic, model: &Traffic) -> Option<Pair> {
     let means = |k: &[f64], m: &[f64]| Some((mean(k)?, mean(m)?, noise_of_means(k, m)));
     match metric {
         Metric::Throughput if unlimited => means(&kernel.throughput(), &model.throughput()),
-        Metric::FctMedian if !unlimited => quantile(kernel, model, 0.5),
-        Metric::FctP99 if !unlimited => quantile(kernel, model, 0.99),
+        Metric::FctMedian if !unlimited => quantile(kernel, model, 0.5, metric.goal()?),
+        Metric::FctP99 if !unlimited => quantile(kernel, model, 0.99, metric.goal()?),
         Metric::Retransmissions => counts(&kernel.retransmissions(), &model.retransmissions()),
         Metric::Timeouts => counts(&kernel.timeouts(), &model.timeouts()),
         Metric::Fairness if unlimited => means(&kernel.fairness(), &model.fairness()),
@@ -164,24 +164,17 @@ fn values(metric: Metric, kernel: &Traffic, model: &Traffic) -> Option<Pair> {
     }
 }
 
-/// Student's t, 0.975 quantile, for 1, 2, … degrees of freedom (Jain 1991, table A.4).
-const STUDENT: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
+/// With fewer repeats, chance is not told from error.
+const ENOUGH_REPEATS: usize = 4;
 
-/// Half of the 95 % interval of the difference of two means, by the two-sample t-test with a common variance
-/// (n₁ + n₂ − 2 degrees of freedom); zero if one side has a single value.
+/// Half of the 95 % interval of the mean difference, repeat by repeat: both sides have the same start times and losses in
+/// each. Zero if there are too few repeats.
 fn noise_of_means(a: &[f64], b: &[f64]) -> f64 {
-    if a.len() < 2 || b.len() < 2 {
+    if a.len() < ENOUGH_REPEATS || a.len() != b.len() {
         return 0.0;
     }
-    let squares = |values: &[f64]| {
-        let centre = mean(values).unwrap_or(0.0);
-        values.iter().map(|value| (value - centre).powi(2)).sum::<f64>()
-    };
-    let (n, m) = (a.len() as f64, b.len() as f64);
-    let freedom = a.len() + b.len() - 2;
-    let variance = (squares(a) + squares(b)) / freedom as f64;
-    let t = STUDENT.get(freedom - 1).copied().unwrap_or(1.96);
-    t * (variance * (1.0 / n + 1.0 / m)).sqrt()
+    let estimate = paired_difference(a, b);
+    estimate.high.zip(estimate.low).map_or(0.0, |(high, low)| (high - low) / 2.0)
 }
 
 /// Sums over the repeats. They are taken as no more exact than counts of independent events, whose standard deviation
@@ -194,25 +187,71 @@ fn counts(kernel: &[f64], model: &[f64]) -> Option<Pair> {
     Some((k, m, 2.0 * k.max(m).sqrt()))
 }
 
-/// The quantile `q` of the completion times. What is not told apart: values whose 95 % intervals, from the order of
-/// independent flows (binomial ranks n·q ± 1.96·√(n·q·(1 − q))), share a point; with less than 20 flows nothing.
-fn quantile(kernel: &Traffic, model: &Traffic, q: f64) -> Option<Pair> {
+/// Flows beyond the quantile that a sample has on average, at least; with fewer, chance is not told from error.
+const ENOUGH_BEYOND: f64 = 5.0;
+const RESAMPLES: usize = 1000;
+
+/// The quantile `q` of the completion times. What is not told apart: values whose difference has zero in its 95 % interval,
+/// by the bootstrap over pairs of the same flow on both sides (Efron and Tibshirani, *An Introduction to the Bootstrap*,
+/// 1993, §13.3, percentiles).
+fn quantile(kernel: &Traffic, model: &Traffic, q: f64, goal: f64) -> Option<Pair> {
     let ((k, k_open), (m, m_open)) = (kernel.times(), model.times());
     if k.len() + k_open == 0 || m.len() + m_open == 0 {
         return None;
     }
     let at = |times: &[f64], open: usize| percentile(times, open, q).unwrap_or(f64::INFINITY);
     let (value_k, value_m) = (at(&k, k_open), at(&m, m_open));
-    let ((low_k, high_k), (low_m, high_m)) = (interval(&k, k_open, q), interval(&m, m_open, q));
-    let same = k.len() >= 20 && low_k <= high_m && low_m <= high_k;
+    let is_met = (value_m - value_k).abs() <= goal * value_k;
+    let same = !is_met && paired_times(kernel, model).is_some_and(|pairs| difference_has_zero(&pairs, q));
     Some((value_k, value_m, if same { f64::INFINITY } else { 0.0 }))
 }
 
-fn interval(times: &[f64], open: usize, q: f64) -> (f64, f64) {
-    let n = (times.len() + open) as f64;
-    let half = 1.96 * (n * q * (1.0 - q)).sqrt();
-    let at = |rank: f64| times.get(rank as usize).copied().unwrap_or(f64::INFINITY);
-    (at((n * q - half).floor().max(0.0)), at((n * q + half).ceil().min(n - 1.0)))
+/// The completion times of each flow on both sides, infinite if unfinished; nothing if the flows are not the same.
+fn paired_times(kernel: &Traffic, model: &Traffic) -> Option<Vec<[f64; 2]>> {
+    let mut pairs = Vec::new();
+    if kernel.flows.len() != model.flows.len() {
+        return None;
+    }
+    for (k, m) in kernel.flows.iter().zip(&model.flows) {
+        if k.len() != m.len() {
+            return None;
+        }
+        let time = |flow: &Flow| flow.2.map_or(f64::INFINITY, |fct| fct as f64);
+        pairs.extend(k.iter().zip(m).filter(|(flow, _)| flow.5).map(|(k, m)| [time(k), time(m)]));
+    }
+    Some(pairs)
+}
+
+/// Whether the 95 % interval of the difference of the two sides' quantile `q` has zero in it.
+fn difference_has_zero(pairs: &[[f64; 2]], q: f64) -> bool {
+    let n = pairs.len();
+    if (n as f64) * q.min(1.0 - q) < ENOUGH_BEYOND {
+        return false;
+    }
+    // splitmix64 (Steele, Lea, Flood 2014): the same draws in every run
+    let mut state = 1u64;
+    let mut draw = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((u128::from(mixed ^ mixed >> 31) * n as u128) >> 64) as usize
+    };
+    let mut sides = [vec![0.0; n], vec![0.0; n]];
+    let (mut less, mut more) = (0, 0);
+    for _ in 0..RESAMPLES {
+        let [kernel, model] = &mut sides;
+        for (k, m) in kernel.iter_mut().zip(model) {
+            [*k, *m] = pairs[draw()];
+        }
+        let [k, m] = sides.each_mut().map(|times| {
+            times.sort_unstable_by(f64::total_cmp);
+            let finished = times.partition_point(|time| time.is_finite());
+            percentile(&times[..finished], n - finished, q).unwrap_or(f64::INFINITY)
+        });
+        less += usize::from(m <= k);
+        more += usize::from(m >= k);
+    }
+    less.min(more) * 40 > RESAMPLES
 }
 
 /// √(mean of (m − k)²) / mean of k, over the times at which both have a value, and over all series.
@@ -240,12 +279,27 @@ mod tests {
         assert!((m - k).abs() > noise);
     }
 
+    /// Differences of 9, 10, 10 and 11 have a standard deviation of √(2/3): t(3) = 3.182 times that over √4.
     #[test]
-    fn the_interval_of_a_difference_is_that_of_the_t_test() {
-        // Both have variance 1 (values 1, 2, 3), n = 3: t(4)·√(1·(2/3)) = 2.776·0.8165
-        let noise = noise_of_means(&[1.0, 2.0, 3.0], &[11.0, 12.0, 13.0]);
-        assert!((noise - 2.776 * (2.0_f64 / 3.0).sqrt()).abs() < 1e-9, "{noise}");
-        assert_eq!(noise_of_means(&[1.0], &[5.0, 6.0]), 0.0);
+    fn noise_is_that_of_the_differences_and_needs_repeats() {
+        let noise = noise_of_means(&[1.0, 20.0, 300.0, 4000.0], &[10.0, 30.0, 310.0, 4011.0]);
+        assert!((noise - 3.182 * (2.0_f64 / 3.0).sqrt() / 2.0).abs() < 1e-3, "{noise}");
+        assert_eq!(noise_of_means(&[1.0, 2.0, 3.0], &[5.0, 5.0, 5.0]), 0.0);
+    }
+
+    /// Each flow a hundredth slower is no chance, however far apart flows are from each other. Where every other flow is
+    /// quicker by as much, it is.
+    #[test]
+    fn quantiles_are_compared_flow_by_flow() {
+        let times = |factor: fn(usize) -> f64| -> Vec<[f64; 2]> {
+            (0..1000)
+                .map(|n| (n, 1000.0 + (n * 7919 % 1000) as f64))
+                .map(|(n, time)| [time, time * factor(n)])
+                .collect()
+        };
+        assert!(!difference_has_zero(&times(|_| 1.01), 0.5));
+        assert!(difference_has_zero(&times(|n| if n % 2 == 0 { 1.01 } else { 0.99 }), 0.5));
+        assert!(!difference_has_zero(&times(|_| 1.0)[..400], 0.99), "four flows beyond are too few");
     }
 
     #[test]

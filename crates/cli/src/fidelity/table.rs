@@ -82,6 +82,11 @@ pub fn rows(lines: &[Line]) -> String {
     rows.iter().map(line).collect()
 }
 
+/// ` (94.6 %)`: what is within the goal, of all that is compared; chance excuses nothing.
+pub fn share(met: usize, all: usize) -> String {
+    if all == 0 { String::new() } else { format!(" ({:.1} %)", 100.0 * met as f64 / all as f64) }
+}
+
 /// How many goals are met.
 pub fn summary(lines: &[Line]) -> String {
     let mut text = "error = model against kernel; ~ beyond the goal but within noise, ! missed\n".to_owned();
@@ -90,7 +95,11 @@ pub fn summary(lines: &[Line]) -> String {
         let [met, noise, missed] = count(lines.iter().filter(|line| line.metric == metric));
         let all = met + noise + missed;
         let goal = goal * 100.0;
-        let _ = writeln!(text, "{metric}: {met} of {all} within {goal} %, {noise} more within noise, {missed} missed");
+        let share = share(met, all);
+        let _ = writeln!(
+            text,
+            "{metric}: {met} of {all}{share} within {goal} %, {noise} more within noise, {missed} missed"
+        );
     }
     text
 }

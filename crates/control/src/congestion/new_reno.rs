@@ -26,14 +26,19 @@ impl CongestionControl for NewReno {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack<'_>, window: &mut Window) {
+        let mut acked = ack.acked;
         if window.in_slow_start() {
-            window.slow_start(ack.acked);
-            return;
+            let rest = window.slow_start(acked);
+            // Linux goes on with what slow start leaves over (`net/ipv4/tcp_cong.c: tcp_reno_cong_avoid`).
+            if window.growth_limit == 1 || rest == 0 {
+                return;
+            }
+            acked = rest;
         }
         // RFC 5681 §3.1: "increase cwnd by one full-sized segment each time cwnd bytes have been acknowledged".
         let per = window.cwnd;
         // An acknowledgement is worth a segment, however many it answers.
-        let acked = if self.counts_bytes { ack.acked } else { ack.acked.min(u64::from(window.mss)) };
+        let acked = if self.counts_bytes { acked } else { acked.min(u64::from(window.mss)) };
         if window.growth_limit == 1 {
             self.credit.grow_by_one(window, per, acked);
         } else {

@@ -84,6 +84,15 @@ macro_rules! disciplines {
                 }
             }
 
+            /// Whether frames leave in the order in which they came, and the queue decides only whether they may come.
+            pub fn is_fifo(&self) -> bool {
+                match self {
+                    QueueSpec::DropTail { .. } => true,
+                    $(QueueSpec::$admission(_) => true,)*
+                    $($(#[cfg($cfg)])? QueueSpec::$scheduler(_) => false,)*
+                }
+            }
+
             /// The state of an empty queue at `port`.
             pub(crate) fn discipline(&self, port: &PortParameters) -> Discipline {
                 match self {

@@ -2,10 +2,11 @@
 
 use headway_fabric::NodeId;
 use headway_transport::{Costs, HostModel, ServerCost, ServerModel};
+use headway_units::Span;
 
 use super::error::PlanError;
 use super::network::Network;
-use crate::schema::{AcceptOverflow, HostModelRecord, ScenarioRecord, ServerRecord};
+use crate::schema::{AcceptOverflow, HostKind, HostModelRecord, PolicyRecord, ScenarioRecord, ServerRecord};
 
 /// More cores and queues than this are a mistake.
 const MAX_UNITS: u64 = 1_000_000;
@@ -26,6 +27,42 @@ pub(super) fn models(scenario: &ScenarioRecord, network: &Network) -> Result<Vec
         models.extend(hosts.iter().map(|&host| (host, model)));
     }
     Ok(models)
+}
+
+/// The modelled hosts whose packets take a random time, and the longest.
+pub(super) fn processing(
+    scenario: &ScenarioRecord,
+    policy: &PolicyRecord,
+    network: &Network,
+) -> Result<Vec<(NodeId, Span)>, PlanError> {
+    let graph = &network.built.graph;
+    let mut all = Vec::new();
+    for ((name, hosts), (_, group)) in network.groups().zip(scenario.hosts.iter()) {
+        let Some(most) = group.random_processing else { continue };
+        if group.kind.unwrap_or(scenario.host_kind) != HostKind::Modelled {
+            continue;
+        }
+        let fault = |message: String| PlanError::new(&["hosts", name, "random-processing"], message);
+        if policy.lossless.is_some() {
+            let message = format!(
+                "under policy `{}` hosts' ports are lossless, and their frames do not wait in one line",
+                policy.name
+            );
+            return Err(fault(message).help("take `random-processing` or `lossless` out"));
+        }
+        let links = || hosts.iter().flat_map(|&host| graph.interfaces(host));
+        if let Some(queue) = links().map(|&link| graph.link(link).wire.queue).find(|queue| !queue.is_fifo()) {
+            let message = format!(
+                "the queues of these hosts' ports are {}, and what is processed one by one waits in one line",
+                queue.name()
+            );
+            return Err(
+                fault(message).help("give hosts a queue that is first in, first out, such as `drop-tail` or `red`")
+            );
+        }
+        all.extend(hosts.iter().map(|&host| (host, most)));
+    }
+    Ok(all)
 }
 
 /// The hosts that serve, and how.

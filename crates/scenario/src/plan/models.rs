@@ -17,6 +17,7 @@ use super::traffics::TrafficPlan;
 use super::{failures, host, lossless, measure, own, pacing, profile, qcn, relay, roce};
 use crate::check::IP_AND_UDP;
 use crate::schema::{DatagramsRecord, ScenarioRecord};
+use headway_units::Span;
 
 /// How modelled hosts are run under one policy.
 #[derive(Debug, Clone)]
@@ -34,6 +35,8 @@ pub struct ModelPlan {
     pub crashes: Vec<Crash>,
     /// Hosts that take time.
     pub hosts: Vec<(NodeId, HostModel)>,
+    /// Hosts each of whose packets takes a random time before it is on the line, and the longest.
+    pub processing: Vec<(NodeId, Span)>,
     /// Hosts that serve.
     pub servers: Vec<(NodeId, ServerModel)>,
     /// Hosts with cards that pace.
@@ -104,6 +107,7 @@ impl ModelPlan {
         let crashes = crashes.into_iter().filter(ours).collect();
         let roce = roce::build(scenario, (record, policy), network, lossless.as_ref())?;
         let (hosts, servers) = (host::models(scenario, network)?, host::servers(scenario, network));
+        let processing = host::processing(scenario, record, network)?;
         Ok(ModelPlan {
             profiles,
             roce,
@@ -111,6 +115,7 @@ impl ModelPlan {
             relays,
             crashes,
             hosts,
+            processing,
             servers,
             cards,
             lossless,

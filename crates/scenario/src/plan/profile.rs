@@ -3,7 +3,7 @@
 use headway_control::congestion::{AnyController, BadParameter};
 use headway_control::own::Registry;
 use headway_levers::lanes::{LaneOpen, LanesRecord, LeftoversRecord, ModelledLanesRecord, ReturnRecord, Sampling};
-use headway_transport::{HistoryPlan, LanePlan, Multipath, Profile, Scheduler};
+use headway_transport::{HistoryPlan, LanePlan, Multipath, Pacing, Profile, Scheduler};
 
 use super::combination;
 use super::error::PlanError;
@@ -95,6 +95,7 @@ fn profile(
     }
     if modelled {
         combination::check(transport, &own, &control, at)?;
+        tell_of_pacing(&mut control, &own);
         set_parameters(&mut control, transport, at)?;
     }
     let timestamps = if timestamps { TIMESTAMPS } else { 0 };
@@ -138,6 +139,15 @@ fn control(
         let message = format!("there is no congestion control `{}`", error.0);
         PlanError::new(&[at, &["control"]].concat(), message).help(help)
     })
+}
+
+/// A control that asks whether its sender paces is told (Linux: `sk_pacing_status`, `net/ipv4/tcp_cubic.c:
+/// hystart_update`), unless the file says otherwise.
+fn tell_of_pacing(control: &mut AnyController, own: &Profile) {
+    const PACED: &str = "paced";
+    if own.pacing == Pacing::Always && control.parameters().iter().any(|parameter| parameter.name == PACED) {
+        control.set(PACED, 1.0).expect("1 is among its values");
+    }
 }
 
 fn set_parameters(control: &mut AnyController, transport: &TransportRecord, at: &[&str]) -> Result<(), PlanError> {
@@ -212,4 +222,21 @@ fn multipath(
         scheduler: if stack == Stack::Linux && !windows { Scheduler::Linux } else { Scheduler::LowestRtt },
         lanes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_that_asks_is_told_that_its_sender_paces() {
+        let told = |name: &str, pacing: Pacing| {
+            let mut control = AnyController::by_name(name).expect("a known control");
+            tell_of_pacing(&mut control, &Profile { pacing, ..Profile::linux() });
+            format!("{control:?}")
+        };
+        assert!(told("cubic", Pacing::Always).contains("paced: true"));
+        assert!(told("cubic", Pacing::Control).contains("paced: false"));
+        assert_eq!(told("bbr", Pacing::Always), told("bbr", Pacing::Control), "it has no such parameter");
+    }
 }

@@ -49,6 +49,10 @@ record! {
         pub kind: Option<HostKind>,
         /// What their cards and cores take if they are modelled; left out: nothing.
         pub model: Option<HostModelRecord>,
+        /// The longest random time that each packet which they send takes before it is on the line, if they are modelled;
+        /// left out: none.
+        #[range(Span::from_picos(1)..=Span::from_secs(1))]
+        pub random_processing: Option<Span>,
         /// How they serve web clients if they are modelled; left out: at once, whoever comes.
         pub server: Option<ServerRecord>,
         /// How they are set up if they are kernel hosts.

@@ -1,7 +1,8 @@
 //! Hosts with a model: frames reach connections, and leave, when a core has done the work.
 
+use headway_engine::Streams;
 use headway_fabric::{Endpoint, NodeId};
-use headway_units::Time;
+use headway_units::{Span, Time};
 
 use super::Simulation;
 use crate::application::Application;
@@ -19,6 +20,19 @@ impl Simulation {
         assert!(self.tcp.is_unused(), "hosts get their models before flows start");
         self.env.net.hosts.add(&self.env.graph, host, model);
         self.env.net.slow_path = true;
+    }
+
+    /// Every frame that `host` sends takes a random time up to `most` before it is on the line, so that what one host
+    /// sends does not arrive in step with what others do (Floyd and Jacobson 1992). The numbers are those of its
+    /// interfaces' links in `streams`: the same whatever policy the flows have.
+    ///
+    /// # Panics
+    /// If a flow has started.
+    pub fn process_randomly(&mut self, host: NodeId, most: Span, streams: Streams) {
+        assert!(self.tcp.is_unused(), "hosts process randomly before flows start");
+        for &link in self.env.graph.interfaces(host) {
+            self.env.net.fabric.process_randomly(link, most, streams);
+        }
     }
 
     /// What `host` has done so far, if it has a model.

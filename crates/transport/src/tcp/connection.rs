@@ -303,7 +303,8 @@ impl Connection {
     fn hand_out(&mut self, len: u64, profile: &Profile) -> bool {
         self.next += len;
         // A plain connection ends with its last segment; a multipath one when all is acknowledged.
-        let fin = self.next == self.total && profile.multipath.is_none() && !self.open;
+        let closed = self.writer.as_ref().is_none_or(|writer| writer.closed);
+        let fin = self.next == self.total && profile.multipath.is_none() && !self.open && closed;
         self.finishing |= fin;
         fin
     }
@@ -342,7 +343,24 @@ impl Connection {
                 self.send_bursts(now, sender, profile, net);
             }
         }
+        if self.writer.as_ref().is_some_and(|writer| writer.written == self.total) {
+            self.close_writer(now, sender, profile, net);
+        }
         self.end_single(now, sender, profile, net);
+    }
+
+    /// The application has written everything and closes: FIN goes with the last segment if that is still here, and by itself
+    /// if the write has sent it (`net/ipv4/tcp_output.c: tcp_send_fin`), once the window lets it.
+    fn close_writer(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {
+        if let Some(writer) = self.writer.as_mut().filter(|writer| !writer.closed) {
+            writer.closed = true;
+            self.send_bursts(now, sender, profile, net);
+        }
+        let waits = self.next == self.total && self.total > 0 && !self.finishing && sender.phase == Phase::Established;
+        if waits && sender.has_room(1, profile) && !sender.is_held_back(now, profile, net) {
+            self.finishing = true;
+            sender.send_new(now, self.total, 0, true, profile, net);
+        }
     }
 
     /// Sends what is written as far as windows, pace and card let it.
@@ -505,6 +523,11 @@ impl Connection {
         if counted == Permits::Changed || permits == Permits::Changed {
             self.apply_permits(senders);
         }
+    }
+
+    /// Whether the program has written everything into the subflows' queues and the connection's own (Linux' MPTCP).
+    pub fn is_written(&self) -> bool {
+        self.queued.as_ref().is_some_and(|queued| queued.is_written(self.total))
     }
 
     /// What is acknowledged, and what the application has written beyond that.

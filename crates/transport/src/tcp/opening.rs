@@ -199,6 +199,11 @@ impl Tcp {
         if c.joined || c.una < multipath.join_after.get().max(least) || c.all_acknowledged() {
             return;
         }
+        // A program that has written everything closes, and a kernel opens no subflow of a connection that is closing
+        // (`net/mptcp/subflow.c: __mptcp_subflow_connect` asks for `mptcp_is_fully_established`).
+        if at_once && c.is_written() {
+            return;
+        }
         let late = multipath.lanes.as_ref().is_some_and(|plan| plan.late);
         if late && c.lanes.as_ref().is_some_and(|laned| !laned.lanes.wants_long()) {
             return;

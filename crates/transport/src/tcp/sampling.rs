@@ -16,11 +16,19 @@ impl Tcp {
         }
     }
 
+    /// The bytes that have arrived of a flow: over both directions of a two-way connection, over the copy that is
+    /// furthest of others.
+    fn arrived_of(&self, flow: &Flow) -> u64 {
+        let connections = || flow.connections.iter().map(|&c| &self.connections[c as usize]);
+        let arrived = connections().map(|c| c.arrived);
+        if connections().any(|c| c.stream.is_some()) { arrived.sum() } else { arrived.max().unwrap_or(0) }
+    }
+
     /// Gives `push` what `round` wants of a flow.
     pub(crate) fn sample(&self, flow: &mut Flow, round: &Round, push: &mut impl FnMut(SampleKind, SampleOf, f64)) {
         let (id, traffic) = (flow.start.id, flow.start.traffic);
         if round.wants(SampleKind::Goodput) {
-            let arrived = flow.connections.iter().map(|&c| self.connections[c as usize].arrived).sum();
+            let arrived = self.arrived_of(flow);
             let bits = (arrived - flow.sampled_bytes) as f64 * 8.0;
             flow.sampled_bytes = arrived;
             push(SampleKind::Goodput, SampleOf::Flow(id, traffic), bits / round.interval.as_secs_f64());

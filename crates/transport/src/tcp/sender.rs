@@ -272,12 +272,14 @@ impl Sender {
         self.una + self.board.sacked()
     }
 
-    /// The bytes that congestion halves. Linux: cwnd. RFC 5681 §3.2 step 2: the bytes outstanding without what
-    /// limited transmit sent, so at most a window. That a long recovery's new data does not count either is a
-    /// deviation from its §2: while an acknowledgement is missing, every duplicate lets a segment go, and half of all
-    /// that would be no estimate of the path.
-    fn flight_size(&self, profile: &Profile) -> u64 {
-        if profile.reduces_cwnd { self.window.cwnd } else { self.outstanding().min(self.window.cwnd) }
+    /// The bytes that congestion halves. Linux: cwnd. By the letter an echo reduces cwnd, too: "the TCP source halves
+    /// the congestion window" (RFC 3168 §6.1.2), "cwnd = cwnd * (1 - DCTCP.Alpha / 2)" (RFC 8257 §3.3). For losses it is
+    /// RFC 5681 §3.2 step 2: the bytes outstanding without what limited transmit sent, so at most a window. That a long
+    /// recovery's new data does not count either is a deviation from its §2: while an acknowledgement is missing, every
+    /// duplicate lets a segment go, and half of all that would be no estimate of the path.
+    fn reduced_bytes(&self, cause: Cause, profile: &Profile) -> u64 {
+        let whole = profile.reduces_cwnd || cause == Cause::Ece;
+        if whole { self.window.cwnd } else { self.outstanding().min(self.window.cwnd) }
     }
 
     /// The window that the lanes leave of the congestion window: none on hold, one segment for a probe.
@@ -442,7 +444,7 @@ impl Sender {
         let event = Event {
             now: context.now,
             cause,
-            flight: self.flight_size(context.profile),
+            flight: self.reduced_bytes(cause, context.profile),
             una: self.una,
             deadline: context.connection.deadline,
             siblings: context.connection.siblings,
@@ -451,6 +453,11 @@ impl Sender {
             self.losses_at = (self.una, self.una - self.losses_at.0);
         }
         self.control.on_congestion(&event, &mut self.window);
+        if context.profile.reduces_cwnd && self.window.ssthresh < u64::MAX {
+            // Linux counts segments: max(cwnd >> 1, 2) of 7 is 3 (`net/ipv4/tcp_cong.c: tcp_reno_ssthresh`).
+            let segments = self.window.ssthresh / u64::from(self.window.mss);
+            self.window.ssthresh = self.window.bytes(segments.max(2));
+        }
     }
 
     /// The window was reduced: the next new segment says so, and echoes until all that was outstanding is acknowledged

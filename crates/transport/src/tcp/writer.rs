@@ -24,6 +24,8 @@ const MIN_SEGMENTS: u64 = 10;
 pub(crate) struct Writer {
     /// Everything below is in the buffer, sent or acknowledged.
     pub written: u64,
+    /// The application has closed: its last write has returned, and had sent what windows, pace and card let go.
+    pub closed: bool,
     /// Where the pieces end of which something is not sent.
     ends: VecDeque<u64>,
     /// Where the bursts end that were sent and not acknowledged: each is a piece of its own (`tso_fragment`).
@@ -44,7 +46,7 @@ pub(crate) struct Head {
     pub unsent: u64,
     /// Whether it is the last one written.
     pub last: bool,
-    /// Whether the application has nothing more to write.
+    /// Whether the application has closed, so that nothing more comes.
     pub ends: bool,
 }
 
@@ -54,6 +56,7 @@ impl Writer {
         let most = profile.send_buffer.filter(|_| profile.recovery.is_linux() && profile.multipath.is_none())?.get();
         Some(Box::new(Writer {
             written: 0,
+            closed: false,
             ends: VecDeque::new(),
             bursts: VecDeque::new(),
             size: (2 * MIN_SEGMENTS * SEGMENT_COST).min(most),
@@ -131,7 +134,7 @@ impl Writer {
         }
         let end = *self.ends.front()?;
         let last = self.ends.len() == 1;
-        Some(Head { rest: end - next, unsent: self.written - next, last, ends: self.written == total })
+        Some(Head { rest: end - next, unsent: self.written - next, last, ends: self.closed && self.written == total })
     }
 }
 

@@ -260,6 +260,8 @@ pub struct Setup {
     pub failures: Vec<Failure>,
     /// Links are filmed, in so many steps at most.
     pub film: Option<u32>,
+    /// Hosts that process what they send for a random time, up to this.
+    pub processing: Vec<(NodeId, Span)>,
 }
 
 /// What came of it.
@@ -299,7 +301,14 @@ impl Setup {
             traced: false,
             failures: Vec::new(),
             film: None,
+            processing: Vec::new(),
         }
+    }
+
+    /// Lets a host process each frame that it sends for a random time up to `most`.
+    pub fn processing(mut self, host: NodeId, most: Span) -> Setup {
+        self.processing.push((host, most));
+        self
     }
 
     /// Films the links.
@@ -389,6 +398,9 @@ impl Setup {
         }
         for (host, model) in &self.cards {
             simulation.pace_host(*host, model);
+        }
+        for &(host, most) in &self.processing {
+            simulation.process_randomly(host, most, Streams::new(self.seed));
         }
         if self.traced {
             simulation.trace();

@@ -37,6 +37,8 @@ fn a_syn_is_sent_again_at_the_grain_of_the_timers() {
     let retries = |at: Span| {
         let line = line(&[lossy(plain(), 1.0)]);
         let outcome = Setup::new(&line.net, linux(10)).flow((line.source, line.sink), Some(1), Span::ZERO).run(at);
+        // each is a segment that was sent again
+        assert_eq!(outcome.ends[0].retransmissions, outcome.ends[0].timeouts);
         outcome.ends[0].timeouts
     };
     let (mut earliest, mut latest) = (Span::ZERO, Span::ZERO);
@@ -98,4 +100,21 @@ fn a_lost_tail_costs_a_probe_in_place_of_a_time_out() {
     let (took, timeouts) = run(Profile { initial_window: 6, ..profile() }, 4);
     assert!(took > Span::from_millis(200), "{took}");
     assert_eq!(timeouts, 1);
+}
+
+/// `tcp_send_fin`: a program closes when its write has returned. If that has sent everything, FIN is a frame of its own;
+/// if data still waits for the window, it goes with the last segment. SYN, the acknowledgements of SYN-ACK and of the other
+/// FIN, and the segments; all of them arrive.
+#[test]
+fn fin_goes_by_itself_when_the_data_has_gone() {
+    for (size, frames) in [(3, 3 + 3 + 1), (10, 3 + 10 + 1), (11, 3 + 11), (20, 3 + 20)] {
+        let line = line(&[plain()]);
+        let own = Profile { send_buffer: Some(Bytes::from_kb(1_000)), ..linux(10) };
+        let outcome = Setup::new(&line.net, own)
+            .flow((line.source, line.sink), Some(segments(size)), Span::ZERO)
+            .run(Span::from_secs(5));
+        let end = &outcome.ends[0];
+        assert_eq!((end.delivered, end.retransmissions), (segments(size), 0));
+        assert_eq!(outcome.port(line.links[0]).accepted.frames, frames, "{size} segments");
+    }
 }

@@ -1,11 +1,11 @@
 //! Several subflows of one connection (RFC 8684 §3.2, §3.3).
 
 use headway_fabric::Wire;
-use headway_transport::{Multipath, Profile};
+use headway_transport::{Multipath, Profile, Scheduler};
 use headway_units::{Bytes, Span};
 
 use super::path::{black_hole, cables, handshake, plain, round_trip, segments};
-use crate::common::{Outcome, Setup, lossy, multipath};
+use crate::common::{Outcome, Setup, lossy, multipath, profile};
 
 /// The smallest frame: what a segment without data takes in a queue.
 const EMPTY_FRAME: u64 = 64;
@@ -113,5 +113,22 @@ fn a_tiny_shared_window_keeps_moving() {
         assert_eq!((end.delivered, end.timeouts), (segments(50), 0), "window of {window}");
         // at worst every window goes over the slow path
         assert!(outcome.fct(0) < Span::from_millis(105) * (50 / window + 3), "window of {window}");
+    }
+}
+
+/// Linux' program closes when it has written everything, and a connection that is closing opens no subflow: what fits the
+/// first send buffer goes over one path, and what is still being written when the join is due over both.
+#[test]
+fn a_connection_of_linux_that_is_closing_joins_no_more() {
+    let linux = |profile: Profile| Profile {
+        multipath: Some(Multipath { scheduler: Scheduler::Linux, subflows: Some(2), ..Multipath::default() }),
+        mss: profile.mss,
+        overhead: profile.overhead,
+        ..Profile::linux()
+    };
+    for (size, subflows) in [(20, 1), (1000, 2)] {
+        let (outcome, _) = run(linux(profile()), &[plain(), plain()], size);
+        let end = &outcome.ends[0];
+        assert_eq!((end.delivered, end.subflows), (segments(size), subflows), "{size} segments");
     }
 }

@@ -12,6 +12,7 @@ use headway_transport::{
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
+use super::samples::sampled;
 use crate::common::{EMPTY, FULL, MSS, Net, assert_near, limited, lossy, profile, wire};
 
 /// A host and a relay at each of two switches with a long cable between them (figure 5 of the paper), all of 1 Gb/s.
@@ -209,6 +210,19 @@ fn every_segment_takes_the_wanted_interfaces() {
                 assert_eq!(used, [0, 1].map(|at| [at == wanted; 2]), "{wanted} {warm} {cables:?}");
             }
         }
+    }
+}
+
+/// The series of goodput is the destination's, to the byte, also of flows that are shorter than an interval.
+#[test]
+fn goodput_adds_up_to_what_the_destination_has() {
+    let sides = plain();
+    let flows = [(0, 700), (1, 2_000_003), (2, 31_001), (3, 40_000_001)]
+        .map(|(id, size)| flow(id, Span::from_micros(id * 37_011), sides.ends, Some(size)));
+    let out = run(&sides, profile(), relay(&sides.relays), &flows, SECOND * 4);
+    for end in &out.ends {
+        assert!(end.end.is_some(), "{end:?}");
+        assert_eq!(sampled(&out.samples, end, Span::from_millis(100)), end.delivered, "{end:?}");
     }
 }
 

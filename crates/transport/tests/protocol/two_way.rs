@@ -11,6 +11,7 @@ use headway_transport::{
 use headway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
+use super::samples::sampled;
 use crate::common::{EMPTY, FULL, GAP, MSS, Net, OVERHEAD, any_card, assert_near, limited, lossy, profile, wire};
 
 /// What the two ends of a connection do. Each end writes its bytes, and closes when they are all taken and, if it
@@ -249,6 +250,22 @@ fn both_directions_fill_a_cable() {
         assert!(took >= least && took <= least / share, "{took} s, {least} at least");
         assert_eq!(talk.end(0, End::Opener).read + talk.end(0, End::Acceptor).read, 200_000_000);
     }
+}
+
+/// The series of goodput has both directions, to the byte, also if the connection ends within an interval.
+#[test]
+fn goodput_adds_up_over_both_directions() {
+    let (net, ends) = pair(gigabit(), gigabit());
+    let plan = Plan { writes: [3_000_001, 500_003], answers: true, reads: AT_ONCE };
+    let interval = Span::from_millis(7);
+    let kinds = vec![headway_transport::SampleKind::Goodput];
+    let measure = Measure { interval, kinds, traffics: vec![0], ..Measure::default() };
+    let mut simulation = Simulation::new(net.graph.clone(), vec![profile()], measure, Streams::new(1));
+    let mut talk = Talk::new(vec![(start(1, Span::ZERO, ends, 0), plan)]);
+    simulation.run_application(Time::ZERO + Span::from_secs(1), &mut talk).unwrap();
+    let (flows, samples, _) = simulation.finish();
+    assert_eq!((flows[0].end.is_some(), flows[0].delivered), (true, 3_500_004));
+    assert_eq!(sampled(&samples, &flows[0], interval), 3_500_004);
 }
 
 /// RFC 9293 §3.6: an end that has closed goes on receiving.

@@ -124,6 +124,11 @@ impl Queued {
         Box::new(Queued { queues: Default::default(), written: 0, waits: false })
     }
 
+    /// Whether the program has written all of its `total` bytes.
+    pub fn is_written(&self, total: u64) -> bool {
+        self.written >= total
+    }
+
     /// All subflows end: what they have not sent is not needed.
     pub fn clear(&mut self) {
         for queue in &mut self.queues {

@@ -74,6 +74,8 @@ impl Sender {
     /// SYN, or the join's third packet, was not answered.
     pub(super) fn on_handshake_timeout(&mut self, now: Time, profile: &Profile, net: &mut Network) {
         self.counters.timeouts += 1;
+        // a repeated SYN is a segment that is sent again, as in Linux (`tcpi_total_retrans`)
+        self.counters.retransmissions += u32::from(self.phase == Phase::Opening);
         self.handshake_retries += 1;
         let (number, tag) = if self.phase == Phase::Opening { (0, flag::SYN) } else { (1, flag::ACK) };
         self.rtt.back_off();

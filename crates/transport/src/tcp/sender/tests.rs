@@ -366,6 +366,28 @@ fn echoes_of_the_window_that_a_loss_has_halved_do_not_halve_it_again() {
     }
 }
 
+/// RFC 8257 §3.3: "cwnd = cwnd * (1 - DCTCP.Alpha / 2)", of the whole window and not of the eight segments that are left
+/// outstanding. α begins at 1.
+#[test]
+fn dctcp_reduces_the_window_and_not_what_is_in_flight() {
+    let control = AnyController::by_name("dctcp").unwrap();
+    let mut s = Script::after(Profile { control, ..profile(Recovery::Sack) }, 0);
+    s.ack(2, &[], flag::ECE);
+    assert_eq!(s.sender.window.cwnd, 5 * MSS);
+}
+
+/// Linux counts segments (`tcp_reno_ssthresh`: `cwnd >> 1`), the RFC bytes.
+#[test]
+fn a_stack_that_reduces_the_window_does_so_by_whole_segments() {
+    for (reduces_cwnd, expected) in [(true, 3 * MSS), (false, 7 * MSS / 2)] {
+        let mut s = Script::after(Profile { reduces_cwnd, initial_window: 7, ..profile(Recovery::Sack) }, 0);
+        for duplicate in 1..=3 {
+            s.ack(0, &[(1, 1 + duplicate)], 0);
+        }
+        assert_eq!(s.sender.window.ssthresh, expected, "{reduces_cwnd}");
+    }
+}
+
 /// RFC 3168 §6.1.2: "The sending TCP SHOULD NOT increase the congestion window in response to the receipt of an ECN-Echo
 /// ACK packet."
 #[test]
@@ -373,7 +395,8 @@ fn an_echo_does_not_grow_the_window() {
     let mut s = Script::after(Profile { initial_ssthresh: None, ..profile(Recovery::Sack) }, 0);
     s.ack(1, &[], flag::ECE);
     let reduced = s.sender.window.cwnd;
-    assert_eq!(reduced, 9 * MSS / 2);
+    // "the TCP source halves the congestion window": of ten segments, one of which is no longer outstanding
+    assert_eq!(reduced, 5 * MSS);
     for next in 2..=10 {
         s.ack(next, &[], flag::ECE);
         assert_eq!(s.sender.window.cwnd, reduced);

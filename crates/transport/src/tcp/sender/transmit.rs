@@ -51,11 +51,11 @@ impl Sender {
                 IdleRestart::Decay => {
                     let before = self.window.cwnd;
                     if self.window.ssthresh != u64::MAX {
-                        self.window.ssthresh = self.window.ssthresh.max(before / 4 * 3);
+                        self.window.ssthresh = self.current_ssthresh();
                     }
                     let mut unused = idle.saturating_sub(rto);
                     while !unused.is_zero() && self.window.cwnd > initial {
-                        self.window.cwnd /= 2;
+                        self.window.cwnd = self.window.bytes(self.window.segments() / 2);
                         unused = unused.saturating_sub(rto);
                     }
                     self.window.cwnd = self.window.cwnd.max(initial.min(before));

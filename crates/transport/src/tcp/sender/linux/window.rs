@@ -66,7 +66,9 @@ impl Sender {
         if self.is_reducing() || self.window.ssthresh == u64::MAX {
             self.window.ssthresh
         } else {
-            self.window.ssthresh.max(self.window.cwnd / 4 * 3)
+            // (cwnd >> 1) + (cwnd >> 2) of segments: 4 of 7
+            let cwnd = self.window.segments();
+            self.window.ssthresh.max(self.window.bytes((cwnd >> 1) + (cwnd >> 2)))
         }
     }
 
