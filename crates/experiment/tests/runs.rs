@@ -505,7 +505,12 @@ fn values_at_the_ends_of_their_ranges_run() {
     for sets in [
         vec!["traffic.flows.size=18446744TB"],
         // the check wants a time-out above the round trip, so delays end where it does
-        vec!["topology.link.delay=1000s", "topology.switch-latency=1000s", "policy.plain.transport.max-rto=3600s"],
+        vec![
+            "topology.link.delay=500s",
+            "topology.switch-latency=500s",
+            "policy.plain.transport.max-rto=3600s",
+            "policy.patient.transport.max-rto=3600s",
+        ],
         vec!["topology.link.rate=10kbps", "topology.bottleneck.rate=10kbps", "topology.link.gap=65535B"],
         vec!["topology.link.rate=18446744Tbps", "topology.bottleneck.rate=18446744Tbps", "topology.link.delay=0s"],
         vec!["topology.mtu=65500B", "topology.queue.limit=none"],
