@@ -524,7 +524,7 @@ fn values_at_the_ends_of_their_ranges_run() {
         vec![
             "policy.plain.transport.min-rto=1ps",
             "policy.plain.transport.initial-rto=1us",
-            "policy.plain.transport.max-rto=10us",
+            "policy.plain.transport.max-rto=30us",
             "topology.link.loss=0.3",
             "duration=10ms",
             "drain=0s",
