@@ -76,6 +76,16 @@ fn without_a_sweep_policies_are_rows() {
 }
 
 #[test]
+fn titles_speak_of_intervals_only_where_there_are_some() {
+    let alike = |n| Estimate { value: Some(1.0), low: None, high: None, n };
+    assert_eq!(repeats(&[alike(10), alike(10)]), "means over 10 repeats");
+    assert_eq!(repeats(&[alike(10), estimate(1.0, 0.1)]), "95 % intervals over 10 repeats");
+    assert_eq!(repeats(&[alike(1)]), "one repeat");
+    assert_eq!(repeats(&[alike(3), alike(10)]), "means over 3 to 10 repeats");
+    assert_eq!(repeats(&[Estimate { n: 10, ..Estimate::default() }]), "no values");
+}
+
+#[test]
 fn where_no_flow_finished_goodput_stands_for_completion_times() {
     for sweep in [SweepPoint::new(), SweepPoint::new().with("buffer", "10KB")] {
         let mut rows = Vec::new();
