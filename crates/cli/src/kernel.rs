@@ -101,41 +101,55 @@ impl View {
 fn list(args: &ListArgs) -> Result<(), Failure> {
     let images = Image::list()?;
     if args.json {
-        let all: Value = images.iter().map(entry).collect();
+        let all: Value = images.iter().map(|image| entry(image, is_unasked(image, &images))).collect();
         return terminal::data(&format!("{all}\n"));
     }
     if images.is_empty() {
         terminal::say("no kernel has been built yet: `headway kernel build` makes one");
         return Ok(());
     }
-    let mut rows =
-        vec![["name", "version", "size", "hz", "fast path", "controls", "programs", "current"].map(str::to_owned)];
-    for image in &images {
-        let about = &image.about;
-        let programs = about.programs.iter().map(|program| program.path.rsplit('/').next().unwrap_or_default());
-        rows.push([
-            image.name.clone(),
-            about.version.clone(),
-            megabytes(image.size()),
-            about.hz.to_string(),
-            yes(about.fast_path),
-            about.controls.len().to_string(),
-            programs.collect::<Vec<_>>().join(" "),
-            yes(image.is_current()),
-        ]);
-    }
-    terminal::data(&table(&rows))?;
+    let rows: Vec<_> = images.iter().map(|image| row(image, is_unasked(image, &images))).collect();
+    let headers = ["name", "version", "default", "patched", "size", "fast path", "current", "made with"];
+    terminal::data(&headway_report::listing(&headers, &rows, terminal::layout()))?;
     if let Some(image) = images.iter().find(|image| !image.is_current()) {
         terminal::warn(&ImageError::Stale { name: image.name.clone() }.to_string());
     }
     Ok(())
 }
 
-fn entry(image: &Image) -> Value {
+/// Whether it is the one of runs that name none.
+fn is_unasked(image: &Image, images: &[Image]) -> bool {
+    Image::unasked(images).is_some_and(|unasked| unasked.name == image.name)
+}
+
+/// The columns of `image`, and all that it is made with.
+fn row(image: &Image, unasked: bool) -> (Vec<String>, String) {
+    let about = &image.about;
+    let columns = vec![
+        image.name.clone(),
+        about.version.clone(),
+        yes(unasked),
+        yes(image.is_patched()),
+        megabytes(image.size()),
+        yes(about.fast_path),
+        yes(image.is_current()),
+    ];
+    let programs = about.programs.iter().map(|program| program.path.rsplit('/').next().unwrap_or_default());
+    let programs = programs.collect::<Vec<_>>().join(" ");
+    let changes = image.changes();
+    let gap = if changes.is_empty() { "" } else { "; " };
+    (columns, format!("{changes}{gap}{programs}"))
+}
+
+fn entry(image: &Image, unasked: bool) -> Value {
     let mut value = serde_json::to_value(&image.about).unwrap_or_default();
     if let Value::Object(object) = &mut value {
         object.insert("folder".into(), json!(image.folder.display().to_string()));
         object.insert("current".into(), json!(image.is_current()));
+        object.insert("default".into(), json!(unasked));
+        let names: Vec<&str> = image.patches().iter().map(|patch| patch.name.as_str()).collect();
+        object.insert("patched".into(), json!(image.is_patched()));
+        object.insert("own_patches".into(), json!(names));
     }
     value
 }
@@ -167,16 +181,6 @@ fn lines(finding: &Finding, colour: bool) -> String {
     let word = if colour { format!("\x1b[{code}m{word:7}\x1b[0m") } else { format!("{word:7}") };
     let remedy = finding.remedy.as_ref().map_or_else(String::new, |remedy| format!("{:28}{remedy}\n", ""));
     format!("{word}  {:17}  {}\n{remedy}", finding.name, finding.found)
-}
-
-fn table(rows: &[[String; 8]]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 8] = std::array::from_fn(width);
-    let line = |row: &[String; 8]| {
-        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        format!("{}\n", cells.join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
 }
 
 fn megabytes(bytes: u64) -> String {

@@ -167,12 +167,16 @@ fn image(machine: &Machine) -> Finding {
     let images = machine.kernels().and_then(Image::list_in);
     match images {
         Ok(images) if images.is_empty() => bad("kernel", State::Warning, "none has been built yet", build),
-        Ok(images) => match images.iter().find(|image| image.is_current()) {
-            Some(image) => good("kernel", format!("{}, Linux {}", image.name, image.about.version)),
+        Ok(images) => match Image::unasked(&images).filter(|image| image.is_current()).or_else(|| current(&images)) {
+            Some(image) => good("kernel", image.title()),
             None => bad("kernel", State::Warning, "all were made by another version of headway", build),
         },
         Err(error) => bad("kernel", State::Missing, error.to_string(), "set HEADWAY_CACHE to a folder of yours"),
     }
+}
+
+fn current(images: &[Image]) -> Option<&Image> {
+    images.iter().find(|image| image.is_current())
 }
 
 fn static_library(machine: &Machine, build: State) -> Finding {

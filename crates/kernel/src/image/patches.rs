@@ -65,6 +65,11 @@ pub enum Applied {
 }
 
 impl Change {
+    /// Whether a patch of this name is a version of it.
+    pub fn is(&self, name: &str) -> bool {
+        self.versions.iter().any(|version| version.name == name)
+    }
+
     /// SHA-256 of every version of it: all decide what a kernel becomes.
     pub fn sha256(&self) -> String {
         hash::texts(self.versions.iter().map(|version| version.text))

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use super::about::Source;
+use super::about::{Source, TREE};
 use super::error::{ImageError, io};
 use super::hash;
 use super::machine::{Machine, PACKAGE};
@@ -66,7 +66,7 @@ impl Origin {
             .then(|| machine.ask("git", &["-C", &folder, "describe", "--always", "--tags", "--dirty"]))
             .flatten();
         let about = Source {
-            name: "tree".to_owned(),
+            name: TREE.to_owned(),
             sha256: Some(hash::tree(&path, stop)?.sha256),
             describe: describe.map(|text| text.trim().to_owned()),
         };
