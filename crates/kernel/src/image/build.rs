@@ -2,18 +2,19 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::about::{About, FORMAT, Part};
 use super::cache::{Making, check_name};
 use super::config::Config;
 use super::error::{ImageError, io};
 use super::files::{Files, gather};
-use super::kernel::{Kernel, Recipe};
-use super::machine::{Machine, install};
-use super::source::Origin;
+use super::kernel::{Given, Kernel, Recipe};
+use super::machine::Machine;
+use super::patches::try_file;
+use super::source::{Origin, examine};
 use super::step::Steps;
-use super::{Image, hash, own};
+use super::{Image, hash, needs, own};
 
 /// What to make an image of.
 #[derive(Debug, Clone, Default)]
@@ -58,21 +59,26 @@ pub fn build(
     if let Some(name) = &options.name {
         check_name(name)?;
     }
+    // All that can be wrong with what is asked for, and with the machine, before anything that takes long.
+    let given = Given::read(options.config.as_deref(), &options.patches)?;
     let machine = Machine::here();
     let own = own::own()?;
-    let missing = machine.missing_tools();
-    if !missing.is_empty() {
-        return Err(ImageError::Tools {
-            missing: missing.iter().map(|tool| tool.name.to_owned()).collect(),
-            remedy: install(missing.iter().map(|tool| tool.package)),
-        });
+    needs::check(&machine, options.source.is_none(), &options.programs)?;
+    if let Some(source) = &options.source {
+        let (tree, version) = examine(source)?;
+        // Those behind it may build on it.
+        if let Some((file, text)) = given.patches.first() {
+            try_file(&machine, &tree, file, text)?;
+        }
+        progress(Progress::Step(format!("reading the source of Linux {version} in {}", tree.display())));
     }
     let origin = Origin::find(&machine, options.source.as_deref(), stop)?;
-    let recipe = Recipe::read(&machine, origin, options.config.as_deref(), &options.patches)?;
+    let recipe = Recipe::new(&machine, origin, given)?;
     let jobs = options.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get() as u32));
     let make = |at: &Path, log: &Path, progress: &mut dyn FnMut(Progress)| {
         recipe.make(&machine, jobs.max(1), at, &mut Steps::new(log, stop)?, progress)
     };
+    progress(Progress::Step("gathering programs for kernel hosts".to_owned()));
     let inputs = Inputs {
         name: options.name.clone().unwrap_or_else(|| default_name(&recipe)),
         sha256: recipe.sha256(),
@@ -81,6 +87,9 @@ pub fn build(
         recipe: &recipe,
         force: options.force,
     };
+    if stop.load(Ordering::Relaxed) {
+        return Err(ImageError::Interrupted);
+    }
     assemble(machine.kernels()?, inputs, make, progress)
 }
 
