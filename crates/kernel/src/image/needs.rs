@@ -92,7 +92,9 @@ mod tests {
     fn machine(place: &Path, programs: &[&str]) -> Machine {
         let bin = place.join("bin");
         fs::create_dir_all(&bin).unwrap();
-        programs.iter().for_each(|name| program(&bin, name, ""));
+        for name in programs {
+            program(&bin, name, "");
+        }
         Machine { path: bin.into(), tarball: place.join("source.tar.xz"), kernels: None }
     }
 
