@@ -3671,8 +3671,8 @@ class Measure(Record):
     traffic : Sequence[str]
         The traffic whose flows are recorded over time; all when left out.
     capture : Sequence[str]
-        Kernel hosts ("a") and links ("a>b", as in the series of queues) whose packets are written
-        to files. Default: ``[]``.
+        Hosts ("a") and links ("a>b", as in the series of queues) whose packets are written to
+        files. Default: ``[]``.
     film : Film
         What links do over time, for the player of the topology. Default: ``{"points": "three",
         "steps": 200}``.

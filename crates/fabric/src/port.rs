@@ -11,7 +11,7 @@ use headway_engine::{Stream, Streams};
 use headway_units::{Bytes, Rate, Span, Time};
 
 use crate::bucket::Gate;
-use crate::counters::{PortCounters, Tally};
+use crate::counters::{PortCounters, Tally, Waited};
 use crate::packet::Packet;
 use crate::pool::{Cursor, FrameHandle, List, Pool, Slot};
 use crate::queue::{AnyScheduler, Backlog, BufferSlot, Discipline, DropTail, PortParameters, QueueSpec, Verdict};
@@ -110,6 +110,7 @@ pub(crate) struct Port<B> {
     fast_frames: u32,
     pub(crate) accepted: Tally,
     delivered: Tally,
+    pub(crate) waited: Waited,
     pub(crate) queue: Queue,
     rate: Rate,
     pub(crate) dropped: Tally,
@@ -168,6 +169,7 @@ impl<B: Copy> Port<B> {
             queue,
             accepted: Tally::default(),
             delivered: Tally::default(),
+            waited: Waited::default(),
             impairment: (wire.loss > 0.0)
                 .then(|| Box::new(Impairment { damage: Some((wire.loss, stream())), ..Impairment::default() })),
             rate: wire.rate,
@@ -243,6 +245,7 @@ impl<B: Copy> Port<B> {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Time, frame: FrameHandle, bytes: u64, pool: &mut Pool<B>) -> Offered {
         self.queued_bytes += bytes;
+        self.waited.add(self.busy_until.since(now));
         self.busy_until = now.max(self.busy_until).saturating_add(self.transmission(bytes + u64::from(self.gap)));
         let arrival = self.busy_until.saturating_add(self.delay);
         pool.slot(&frame).arrival = arrival;
@@ -306,6 +309,7 @@ impl<B: Copy> Port<B> {
             severed: self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.severed),
             policed: self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.policed),
             marked: self.marked,
+            waited: self.waited.total(),
         }
     }
 
@@ -399,6 +403,6 @@ mod tests {
     #[test]
     fn what_every_frame_touches_is_in_two_cache_lines() {
         assert_eq!(size_of::<Port<[u32; 4]>>(), 192);
-        assert!(offset_of!(Port<[u32; 4]>, delivered) + size_of::<Tally>() <= 128);
+        assert!(offset_of!(Port<[u32; 4]>, waited) + size_of::<Waited>() <= 128);
     }
 }

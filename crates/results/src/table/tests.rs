@@ -60,6 +60,8 @@ fn outcome(cell: u32, flows: Vec<FlowRecord>, samples: Vec<Sample>) -> Outcome {
         flows,
         samples,
         ports: Some(Vec::new()),
+        cut: Vec::new(),
+        waits: None,
         commands,
         failed,
         deadlock: None,

@@ -139,7 +139,7 @@ record! {
         pub links: Option<Vec<String>>,
         /// The traffic whose flows are recorded over time; all when left out.
         pub traffic: Option<Vec<Name>>,
-        /// Kernel hosts ("a") and links ("a>b", as in the series of queues) whose packets are written to files.
+        /// Hosts ("a") and links ("a>b", as in the series of queues) whose packets are written to files.
         pub capture: Vec<String> = Vec::new(),
         /// What links do over time, for the player of the topology.
         pub film: FilmRecord = FilmRecord::default(),
