@@ -24,8 +24,8 @@ pub use crate::size::{
 };
 pub use crate::topology::{
     BcubeRecord, CableRecord, DualHomedFatTreeRecord, DualHomedPodRecord, DumbbellRecord, FatTreeRecord, GraphRecord,
-    LinkChangeRecord, LinkRecord, MultiHomedFatTreeRecord, ParallelPathsRecord, ShapeRecord, TopologyRecord,
-    TreeRecord, TwoTierRecord, Vl2Record,
+    LinkChangeRecord, LinkLossRecord, LinkRecord, MultiHomedFatTreeRecord, ParallelPathsRecord, ShapeRecord,
+    TopologyRecord, TreeRecord, TwoTierRecord, Vl2Record,
 };
 pub use claim::{Against, BetweenRecord, ClaimRecord, Comparison, NearRecord, NumberRecord, OperandRecord, Published};
 pub use datagram::DatagramsRecord;
@@ -112,12 +112,18 @@ words! {
         "cwnd" => Cwnd,
         /// Smoothed round-trip times.
         "rtt" => Rtt,
+        /// Slow-start thresholds, once there is one.
+        "ssthresh" => Ssthresh,
+        /// Averages of the share of marked data, of controls that have one: DCTCP, D2TCP.
+        "alpha" => Alpha,
         /// The costs that lanes see in their links.
         "link-cost" => LinkCost,
         /// Queue lengths at switches.
         "queue" => Queue,
         /// Rates at which frames are offered to ports of switches.
         "arrivals" => Arrivals,
+        /// Frames that ports of switches mark (ECN).
+        "marks" => Marks,
         /// How busy the cores of hosts with a model are.
         "core" => Core,
         /// Limits on ports.
@@ -135,7 +141,7 @@ record! {
         pub interval: Span = Span::from_millis(10),
         /// The distance of two samples of single quantities, in place of `interval`.
         pub intervals: IntervalsRecord = IntervalsRecord::default(),
-        /// The links ("a>b") whose ports are recorded over time; all ports of switches when left out.
+        /// The links ("a>b") whose queues, arrivals and marks are recorded over time; all ports of switches when left out.
         pub links: Option<Vec<String>>,
         /// The traffic whose flows are recorded over time; all when left out.
         pub traffic: Option<Vec<Name>>,
@@ -216,6 +222,12 @@ record! {
         /// Of smoothed round-trip times.
         #[range(above(Span::ZERO))]
         pub rtt: Option<Span>,
+        /// Of slow-start thresholds.
+        #[range(above(Span::ZERO))]
+        pub ssthresh: Option<Span>,
+        /// Of averages of the share of marked data.
+        #[range(above(Span::ZERO))]
+        pub alpha: Option<Span>,
         /// Of the costs that lanes see.
         #[range(above(Span::ZERO))]
         pub link_cost: Option<Span>,
@@ -225,6 +237,9 @@ record! {
         /// Of rates at which frames are offered to ports.
         #[range(above(Span::ZERO))]
         pub arrivals: Option<Span>,
+        /// Of frames that ports mark.
+        #[range(above(Span::ZERO))]
+        pub marks: Option<Span>,
         /// Of how busy cores are.
         #[range(above(Span::ZERO))]
         pub core: Option<Span>,
@@ -236,8 +251,19 @@ record! {
 
 impl Default for IntervalsRecord {
     fn default() -> IntervalsRecord {
-        let (goodput, cwnd, rtt, link_cost) = (None, None, None, None);
-        IntervalsRecord { goodput, cwnd, rtt, link_cost, queue: None, arrivals: None, core: None, limit: None }
+        IntervalsRecord {
+            goodput: None,
+            cwnd: None,
+            rtt: None,
+            ssthresh: None,
+            alpha: None,
+            link_cost: None,
+            queue: None,
+            arrivals: None,
+            marks: None,
+            core: None,
+            limit: None,
+        }
     }
 }
 
@@ -248,9 +274,12 @@ impl IntervalsRecord {
             Series::Goodput => self.goodput,
             Series::Cwnd => self.cwnd,
             Series::Rtt => self.rtt,
+            Series::Ssthresh => self.ssthresh,
+            Series::Alpha => self.alpha,
             Series::LinkCost => self.link_cost,
             Series::Queue => self.queue,
             Series::Arrivals => self.arrivals,
+            Series::Marks => self.marks,
             Series::Core => self.core,
             Series::Limit => self.limit,
         }
