@@ -1,5 +1,6 @@
 //! Topologies and host groups.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use headway_fabric::topology::Built;
@@ -19,6 +20,7 @@ pub struct Network {
     /// The graph, and the hosts of the topology in order.
     pub built: Built,
     groups: Vec<(String, Hosts)>,
+    views: Vec<(String, Hosts)>,
     names: Vec<Arc<str>>,
     /// Per link the part of the network that it belongs to: links of one part are joined by nodes that forward.
     parts: Vec<u32>,
@@ -84,6 +86,7 @@ impl Network {
         if built.graph.links().iter().any(|link| link.wire.loss >= 1.0) {
             return Err(PlanError::new(&["topology"], "a cable of this topology loses everything"));
         }
+        let views = views(scenario, &groups)?;
         loss::apply(&topology.losses, &mut built.graph, links_called, suggest_link)?;
         check_queues(topology)?;
         share_buffers(topology, &mut built.graph)?;
@@ -97,7 +100,7 @@ impl Network {
         }
         let names = built.graph.nodes().iter().map(|node| Arc::from(node.name.as_str())).collect();
         let parts = parts(&built.graph);
-        Ok(Network { built, groups, names, parts })
+        Ok(Network { built, groups, views, names, parts })
     }
 
     /// The parts that a host's interfaces are in.
@@ -115,9 +118,9 @@ impl Network {
         self.groups.iter().map(|(name, hosts)| (name.as_str(), hosts.as_slice()))
     }
 
-    /// The hosts of the group called `name`.
+    /// The hosts of the group or view called `name`.
     pub fn group(&self, name: &str) -> &[NodeId] {
-        self.groups.iter().find(|(known, _)| known == name).map_or(&[], |(_, hosts)| hosts)
+        self.groups.iter().chain(&self.views).find(|(known, _)| known == name).map_or(&[], |(_, hosts)| hosts)
     }
 
     /// The name of a host or switch.
@@ -147,6 +150,26 @@ impl Network {
         let at_switch = |(_, link): &(usize, &headway_fabric::Link)| graph.node(link.from).kind == NodeKind::Switch;
         graph.links().iter().enumerate().filter(at_switch).map(|(i, _)| LinkId(i as u32)).collect()
     }
+}
+
+/// The hosts of each view, in the order of their groups, each once.
+fn views(scenario: &ScenarioRecord, groups: &[(String, Hosts)]) -> Result<Vec<(String, Hosts)>, PlanError> {
+    let mut views: Vec<(String, Hosts)> = Vec::new();
+    for (name, view) in scenario.views.iter() {
+        let mut seen = BTreeSet::new();
+        let mut all = Hosts::new();
+        for group in view.of.iter() {
+            let of = groups.iter().chain(&views).find(|(known, _)| known == group.as_str());
+            all.extend(of.into_iter().flat_map(|(_, hosts)| hosts).filter(|host| seen.insert(**host)));
+        }
+        let count = all.len();
+        let Some(hosts) = view.choose(all) else {
+            let message = format!("`views.{name}` finds too few hosts: its groups have {count}");
+            return Err(PlanError::new(&["views", name], message).help("skip fewer, or take fewer"));
+        };
+        views.push((name.to_owned(), hosts));
+    }
+    Ok(views)
 }
 
 /// The links of `graph` that are called `name`.
@@ -277,6 +300,22 @@ transport = "tcp"
             assert_eq!(limit(name), Some(Limit::Packets(30)), "{name}");
         }
         assert_eq!(limit("leaf0>leaf0-host0"), Some(Limit::Packets(100)));
+    }
+
+    #[test]
+    fn views_have_hosts_of_several_groups_and_overlap() {
+        let text = TIERS.replace("hosts-per-leaf = 1", "hosts-per-leaf = 4").replace(
+            "all = { count = 2 }",
+            "all = { count = 4 }\nmore = { count = 4 }\n[views]\nboth = { of = [\"more\", \"all\"] }\nsome = { of = \"both\", skip = 1, every = 3 }",
+        );
+        let built =
+            network(&text.replace("from = \"all\"", "from = \"both\"").replace("to = \"all\"", "to = \"both\""));
+        let built = built.unwrap_or_else(|fault| panic!("{}", fault.message));
+        let names =
+            |group: &str| built.group(group).iter().map(|&host| built.name(host).to_string()).collect::<Vec<_>>();
+        assert_eq!(names("both").len(), 8);
+        assert_eq!(names("some"), ["leaf1-host1", "leaf0-host0", "leaf0-host3"]);
+        assert_eq!(built.groups().count(), 2, "views are no groups");
     }
 
     #[test]

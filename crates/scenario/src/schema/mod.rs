@@ -14,6 +14,7 @@ mod replay;
 mod roce;
 mod traffic;
 mod transport;
+mod view;
 
 pub use crate::queue::{
     CodelRecord, DropTailRecord, DrrRecord, FqCodelRecord, QueueRecord, RedRecord, SharedBufferRecord,
@@ -49,10 +50,11 @@ pub use transport::{
     DelayedAckRecord, IdleRestart, LinuxTransportRecord, Pacing, ReceiveWindow, Recovery, Reduces, Reduction, RtoRule,
     Stack, TransportRecord, WindowRecord,
 };
+pub use view::ViewRecord;
 
 use headway_units::Span;
 
-use headway_language::{Map, Name, Sweep, above, record, words};
+use headway_language::{Map, Name, Sweep, above, all_defaults, record, words};
 
 record! {
     /// A scenario: what is simulated, what is compared, what is measured and what must hold.
@@ -84,6 +86,8 @@ record! {
         pub files: Option<String>,
         /// Groups of hosts by name; hosts without a group take part in "any host" alone.
         pub hosts: Map<HostsRecord> = Map::new(),
+        /// Hosts of groups by other names, for traffic between parts of them.
+        pub views: Map<ViewRecord> = Map::new(),
         /// What is sent.
         pub traffic: Vec<TrafficRecord>,
         /// What goes down, and when.
@@ -251,19 +255,7 @@ record! {
 
 impl Default for IntervalsRecord {
     fn default() -> IntervalsRecord {
-        IntervalsRecord {
-            goodput: None,
-            cwnd: None,
-            rtt: None,
-            ssthresh: None,
-            alpha: None,
-            link_cost: None,
-            queue: None,
-            arrivals: None,
-            marks: None,
-            core: None,
-            limit: None,
-        }
+        all_defaults()
     }
 }
 
@@ -290,5 +282,25 @@ impl MeasureRecord {
     /// The time between two samples of `series`.
     pub fn interval_of(&self, series: Series) -> Span {
         self.intervals.of(series).unwrap_or(self.interval)
+    }
+}
+
+impl ScenarioRecord {
+    /// The group called `name`, or of a view the first one whose hosts it has.
+    pub fn group(&self, name: &str) -> Option<&HostsRecord> {
+        let mut name = name;
+        // A view is of views before it, so this ends.
+        for _ in 0..=self.views.len() {
+            match self.views.get(name) {
+                Some(view) => name = view.of.first()?,
+                None => return self.hosts.get(name),
+            }
+        }
+        None
+    }
+
+    /// The names of groups and of views.
+    pub(crate) fn groups_and_views(&self) -> impl Iterator<Item = &str> + Clone {
+        self.hosts.names().chain(self.views.names())
     }
 }
