@@ -562,9 +562,12 @@ impl CellPlan {
             SampleKind::Goodput => ("goodput_bps", 1.0),
             SampleKind::Cwnd => ("cwnd_bytes", 1.0),
             SampleKind::Rtt => ("rtt_ns", 1e9),
+            SampleKind::Ssthresh => ("ssthresh_bytes", 1.0),
+            SampleKind::Alpha => ("alpha", 1.0),
             SampleKind::LinkCost => ("link_cost", 1.0),
             SampleKind::Queue => ("queue_bytes", 1.0),
             SampleKind::Arrivals => ("arrivals_bps", 1.0),
+            SampleKind::Marks => ("marks", 1.0),
             SampleKind::Core => ("core_share", 1.0),
             SampleKind::Limit => ("limit_bps", 1.0),
         };

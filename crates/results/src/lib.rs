@@ -15,6 +15,7 @@
 //! Student's t, as in Jain, *The Art of Computer Systems Performance Analysis* (1991), §13.2, on the scale of the
 //! metric ([`Estimate`] has the sources); two independent samples as in Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
+mod base_unit;
 mod command;
 mod comparison;
 mod error;

@@ -72,6 +72,8 @@ pub struct Simulation {
     rounds: Vec<Round>,
     /// Bytes on the wire that had been offered to each of the measured links at the last sample.
     offered: Vec<u64>,
+    /// Frames that each of them had marked at the last sample.
+    marked: Vec<u64>,
     samples: Vec<Sample>,
     /// The next samples have their events.
     sampling: bool,
@@ -146,6 +148,7 @@ impl Simulation {
             carriers,
             rounds: measure.rounds(),
             offered: vec![0; measure.links.len()],
+            marked: vec![0; measure.links.len()],
             measure,
             samples: Vec::new(),
             sampling: false,

@@ -186,7 +186,7 @@ fn samples(models: &ModelPlan, open: &[(u16, f64)], end: Time) -> f64 {
         let interval = measure.interval_of(kind).as_secs_f64();
         let looked_at = match kind {
             kind if kind.is_of_flows() => flows,
-            SampleKind::Queue | SampleKind::Arrivals => measure.links.len() as f64,
+            kind if kind.is_of_links() => measure.links.len() as f64,
             // of cores and of limits there are few
             _ => (models.hosts.len() + models.metering.iter().len()) as f64,
         };
