@@ -3,6 +3,7 @@
 use headway_results::{LongestWait, Manifest};
 
 use crate::number::three_digits;
+use crate::text::wrapped;
 use crate::{Layout, harmless, listing};
 
 /// More rows say less.
@@ -38,8 +39,13 @@ pub fn waits(manifest: &Manifest, layout: Layout) -> String {
         0 => String::new(),
         more => format!("and {more} more in manifest.json\n"),
     };
-    let table = listing(head, &shown, layout);
-    format!("where packets waited longest: the mean at that port, and its share of all waiting\n{table}{more}")
+    let mut table = listing(head, &shown, layout);
+    // long names leave no room for columns
+    if table.lines().any(|line| line.chars().count() > layout.width) {
+        let lines = sentences(manifest).into_iter().flat_map(|sentence| wrapped(&sentence, layout.width, 2));
+        table = lines.map(|line| line + "\n").collect();
+    }
+    format!("where packets waited longest: mean at that port, share of all waiting\n{table}{more}")
 }
 
 /// The same as sentences.
@@ -112,6 +118,14 @@ mod tests {
         assert_eq!(lines[0], ["tcp", "leaf>host1", "switch", "325", "us", "84", "%", "3", "%", "n=2"]);
         assert_eq!(lines[1], ["dctcp", "host0>leaf", "host", "5.00", "ms", "84", "%", "3", "%", "n=1"]);
         assert_eq!(lines.len(), 2, "{text}");
+    }
+
+    #[test]
+    fn long_names_make_sentences() {
+        let mut own = manifest(&[None]);
+        own.waits = vec![wait(0, &format!("leaf>{}", "h".repeat(60)), 12.0)];
+        let text = waits(&own, Layout { width: 80, colour: false });
+        assert!(text.lines().all(|line| line.chars().count() <= 80) && text.contains("Policy tcp"), "{text}");
     }
 
     #[test]
