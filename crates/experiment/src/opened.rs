@@ -144,6 +144,11 @@ impl Opened {
         self.image.is_some() || self.experiment.needs_namespaces()
     }
 
+    /// The kernel of kernel hosts in guests, if there are any.
+    pub fn image(&self) -> Option<&Image> {
+        self.image.as_deref()
+    }
+
     /// Whether congestion controls or judges of this program take part, whose runs can be aborted, too.
     pub fn has_own(&self) -> bool {
         !self.experiment.own().is_empty()
@@ -358,6 +363,7 @@ impl Session {
         all.extend(files.outside.into_iter().map(|name| Warning::NotKept { name }));
         manifest.claims = results.verdicts.iter().map(Verdict::to_json).collect();
         manifest.not_evaluated.clone_from(&left_out_claims);
+        manifest.waits.clone_from(&results.waits);
         manifest.warnings = all.iter().map(headway_report::warning).collect();
         results.warnings = all;
         manifest.finished = Some(clock::now());

@@ -69,6 +69,7 @@ impl RunBuilder {
         let grid = Grid::new(&manifest.cells, facts.most_points);
         let mut traffics = Traffics::default();
         let mut notes = facts.notes;
+        notes.extend(crate::waits::sentences(manifest));
         let verdicts: Option<Vec<Verdict>> = match manifest.claims.as_array() {
             Some(claims) => claims.iter().map(Verdict::from_json).collect(),
             None => Some(Vec::new()),
@@ -250,7 +251,7 @@ fn machine(manifest: &Manifest) -> Machine {
 }
 
 fn kernel(kernel: &headway_results::Kernel) -> Kernel {
-    Kernel { name: kernel.name.clone(), version: kernel.version.clone() }
+    Kernel { name: kernel.name.clone(), version: kernel.version.clone(), changes: kernel.changes.clone() }
 }
 
 /// The command line, with the quotes that a shell needs.
