@@ -39,9 +39,10 @@ const MISSES: &str = "## Where it misses, and why\n\n\
     BIC and Westwood at 25KB moved between -5 and +12 %. Probably chance; one repeat cannot show it.\n\
     * `mptcp` and `mptcp-short`, new-reno: the losses of the second subflow's first slow start. The connection's own \
     retransmission timer and heads of buffers are left out. How much a connection puts on the slower path goes by \
-    pieces of 32 KB: with 600 KB and CUBIC the model has 131 KB there and the kernel 140, and the join is sent \
-    within 20 µs of the kernel's. With buffers of a few frames, which no point here has, the model is far off: at \
-    three frames on both paths it carries 5.6 Mb/s with NewReno and 22.0 with CUBIC, the kernel 19.6 and 15.8.\n\
+    pieces of 32 KB: with 600 KB and CUBIC an earlier build of the model had 131 KB there and the kernel 140, and \
+    the join was sent within 20 µs of the kernel's. With buffers of a few frames, which no point here has, NewReno \
+    is far off: at three frames on both paths the model carries 5.7 Mb/s and the kernel 19.6 (CUBIC: 15.4 and \
+    15.8).\n\
     * `two-way`, cubic, 125KB: acknowledgements wait behind data of the other direction and come in bunches, so \
     small differences grow. The first ones are those of the receiver again: one flow is acknowledged differently \
     from its 33rd segment on and shifts the other's acknowledgements by a burst (0.12 ms); the other has its own \
