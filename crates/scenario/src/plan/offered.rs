@@ -154,15 +154,17 @@ impl RunSize {
                 None => (f64::from(profile.mss), 1.0 + ACKNOWLEDGEMENTS, capacity),
             };
             let seconds = end.since(own.start).as_secs_f64();
+            // servers whose work takes time answer no more
+            let answered = [own.sources, own.destinations].map(|hosts| answers(models, hosts) * seconds + own.at_once);
+            let asked = if own.waits { own.flows.min(answered[0]).min(answered[1]) } else { own.flows };
             let carried = capacity * seconds;
-            let sent = own.bytes.map_or(carried, |bytes| (own.flows * bytes).min(carried));
+            let sent = own.bytes.map_or(carried, |bytes| (asked * bytes).min(carried));
             let done = own.bytes.map_or(0.0, |bytes| sent / bytes);
             // Little: those in a system are those that come in a second times the seconds that each is there
-            let busy = own.flows / own.stop.since(own.start).as_secs_f64().max(1e-12);
-            let alive = own.bytes.map_or(own.flows, |bytes| (busy * way.takes(bytes)).min(own.flows));
+            let busy = asked / own.stop.since(own.start).as_secs_f64().max(1e-12);
+            let alive = own.bytes.map_or(asked, |bytes| (busy * way.takes(bytes)).min(asked));
             // in a closed loop nothing is left behind, and what is not there yet keeps the next ones from starting
-            let (flows, left) =
-                if own.waits { (own.flows.min(done + alive), 0.0) } else { (own.flows, own.flows - done) };
+            let (flows, left) = if own.waits { (asked.min(done + alive), 0.0) } else { (asked, asked - done) };
             let mean = (alive + left).min(flows);
             let subflows = if meshed { 2.0 } else { 1.0 };
             size.flows += flows;
@@ -176,6 +178,17 @@ impl RunSize {
         size.samples = samples(models, &open, end);
         size
     }
+}
+
+/// Requests a second that `hosts` answer, if all of them are servers whose work takes time; otherwise without end.
+fn answers(models: &ModelPlan, hosts: &[NodeId]) -> f64 {
+    let of = |host: &NodeId| {
+        // work takes time where a host does
+        models.hosts.iter().find(|(own, _)| own == host)?;
+        let (_, server) = models.servers.iter().find(|(own, _)| own == host)?;
+        Some(f64::from(server.workers) / server.cost.request.as_secs_f64())
+    };
+    hosts.iter().map(|host| of(host).unwrap_or(f64::INFINITY)).sum()
 }
 
 /// Samples of series that are taken until `end`, where so many flows of each traffic are open on average.
