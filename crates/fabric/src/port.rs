@@ -25,6 +25,8 @@ const SMALLEST_FRAME: u64 = 64;
 #[derive(Debug, Default)]
 struct Impairment {
     damage: Option<Damage>,
+    /// Frames that were damaged.
+    lost: Tally,
     /// How many frames, from the front of the port's list, were cut off when the link went down.
     cut: u32,
     down: Tally,
@@ -60,7 +62,7 @@ impl Damage {
 
 impl Impairment {
     /// Whether the frame that arrives now does not; if so, it is counted. A limit is not on frames of MAC control.
-    fn strikes(&mut self, now: Time, size: u64, is_control: impl FnOnce() -> bool, lost: &mut Tally) -> bool {
+    fn strikes(&mut self, now: Time, size: u64, is_control: impl FnOnce() -> bool) -> bool {
         if self.cut > 0 {
             self.cut -= 1;
             self.sever(size);
@@ -68,7 +70,7 @@ impl Impairment {
         }
         let struck = self.damage.as_mut().is_some_and(Damage::strikes);
         if struck {
-            lost.count(size);
+            self.lost.count(size);
         }
         struck || self.gate.get().is_some() && !is_control() && self.polices(now, size)
     }
@@ -136,7 +138,6 @@ pub(crate) struct Port<B> {
     pub(crate) queue: Queue,
     rate: Rate,
     pub(crate) dropped: Tally,
-    lost: Tally,
     pub(crate) marked: u64,
     body: PhantomData<B>,
 }
@@ -197,7 +198,6 @@ impl<B: Copy> Port<B> {
             }),
             rate: wire.rate,
             dropped: Tally::default(),
-            lost: Tally::default(),
             marked: 0,
             body: PhantomData,
         }
@@ -294,7 +294,7 @@ impl<B: Copy> Port<B> {
         }
         let intact = !self.impairment.as_mut().is_some_and(|impairment| {
             let is_control = || is_pause_frame(&self.queue, pool.slot(&frame).packet.hop);
-            impairment.strikes(arrival, size, is_control, &mut self.lost)
+            impairment.strikes(arrival, size, is_control)
         });
         if intact {
             self.delivered.count(size);
@@ -327,7 +327,7 @@ impl<B: Copy> Port<B> {
                 Queue::DropTail(_) => Tally::default(),
                 Queue::SlowPath(slow) => slow.evicted,
             },
-            lost: self.lost,
+            lost: self.lost(),
             down: self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.down),
             severed: self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.severed),
             policed: self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.policed),
@@ -352,6 +352,11 @@ impl<B: Copy> Port<B> {
             sum.count(u64::from(slot.packet.size));
             sum
         })
+    }
+
+    /// Frames that were damaged on the wire.
+    fn lost(&self) -> Tally {
+        self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.lost)
     }
 
     /// One of so many frames is damaged, in place of random ones.
@@ -409,7 +414,7 @@ impl<B: Copy> Port<B> {
     /// What the accounting must satisfy at any time.
     pub(crate) fn assert_conserved(&self, pool: &Pool<B>) {
         let PortCounters { evicted, severed, policed, .. } = self.counters();
-        let out = self.delivered + self.lost + policed + evicted + severed + self.in_flight(pool);
+        let out = self.delivered + self.lost() + policed + evicted + severed + self.in_flight(pool);
         assert_eq!(
             self.accepted, out,
             "what a port accepts is delivered, damaged, policed, evicted, cut off or on its way"
