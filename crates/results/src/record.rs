@@ -189,7 +189,8 @@ pub struct Sample {
     pub time: Time,
     /// What it was taken of. A flow is `<traffic>/<id>`, see [`FlowRecord::entity`].
     pub entity: Arc<str>,
-    /// What was measured, the unit last: `goodput_bps`, `cwnd_bytes`, `rtt_ns`, `queue_bytes`, `arrivals_bps`, `link_cost`, `core_share`, `limit_bps`.
+    /// What was measured, the unit last: `goodput_bps`, `cwnd_bytes`, `rtt_ns`, `ssthresh_bytes`, `alpha`,
+    /// `queue_bytes`, `arrivals_bps`, `marks`, `link_cost`, `core_share`, `limit_bps`.
     pub metric: Arc<str>,
     /// The value in the unit of the metric's name.
     pub value: f64,
