@@ -366,7 +366,7 @@ class Scenario:
         kind : {"modelled", "linux", "namespaces"}
             The kind.
         kernel : str or None
-            The image of kernel hosts; the newest if None.
+            The image of kernel hosts; the newest unpatched one if None.
 
         Returns
         -------

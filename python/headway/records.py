@@ -3772,7 +3772,8 @@ class Scenario(Record):
     host_kind : Literal["modelled", "linux", "namespaces"] | Swept
         What hosts are whose group does not say. Default: ``"modelled"``.
     kernel : str
-        The kernel of kernel hosts, by the name of its image; the newest when left out.
+        The kernel of kernel hosts, by the name of its image; the newest unpatched one when left
+        out.
     files : str
         A folder, relative to the scenario's, that kernel hosts see as ``/files``.
     hosts : Mapping[str, Hosts]

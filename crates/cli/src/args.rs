@@ -97,7 +97,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "KIND")]
     pub hosts: Option<Hosts>,
     /// The kernel of kernel hosts, see `headway kernel list` [default: the scenario's `kernel`, otherwise
-    /// $HEADWAY_KERNEL, otherwise the newest]
+    /// $HEADWAY_KERNEL, otherwise the newest unpatched one]
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
     /// Smaller sizes, as the scenario's `[quick]` says; without it a fifth of the repeats
@@ -247,7 +247,7 @@ pub struct ReproduceArgs {
     /// Run no kernel hosts
     #[arg(long)]
     pub no_kernel_hosts: bool,
-    /// The kernel of kernel hosts, see `headway kernel list` [default: $HEADWAY_KERNEL, otherwise the newest]
+    /// The kernel of kernel hosts, see `headway kernel list` [default: $HEADWAY_KERNEL, otherwise the newest unpatched one]
     #[arg(long, value_name = "NAME", conflicts_with = "no_kernel_hosts")]
     pub kernel: Option<String>,
     /// Run only these policies (names with commas between, or repeated)
@@ -426,7 +426,7 @@ pub struct FidelityArgs {
     /// repeated)
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// The kernel of kernel hosts [default: $HEADWAY_KERNEL, otherwise the newest]
+    /// The kernel of kernel hosts [default: $HEADWAY_KERNEL, otherwise the newest unpatched one]
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
     /// Fail with exit code 1 if a number is further from the kernel than the baseline says
@@ -524,7 +524,7 @@ pub struct KernelBuildArgs {
     /// A Linux source tree, 6.12 or newer; it is copied, not changed [default: Debian's package linux-source-6.12]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub source: Option<PathBuf>,
-    /// What to call it; one of the same name is replaced [default: linux-VERSION]
+    /// What to call it; one of the same name is replaced [default: linux-VERSION, with patches linux-VERSION-patched]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// Lines as in `.config`, which are added to the kernel's configuration and win over it
@@ -687,7 +687,7 @@ Ctrl-C leaves nothing behind. Where nothing has changed, nothing is built; where
 const KERNEL_LIST_EXAMPLES: &str = "\
 Examples:
   headway kernel list
-  headway kernel list --json | jq -r '.[].controls[]'";
+  headway kernel list --json | jq -r '.[] | select(.default).controls[]'";
 
 const KERNEL_DOCTOR_EXAMPLES: &str = "\
 Examples:

@@ -220,6 +220,9 @@ fn run_source(
             ));
         }
     })?;
+    if let Some(image) = opened.image().filter(|_| !how.quiet) {
+        terminal::say(&format!("kernel hosts: {}", image.title()));
+    }
     let meter = Arc::new(Meter::watching(how.quiet, batch.map_or("", |batch| batch.title), request.live.clone()));
     let path = opened.path().to_path_buf();
     let own = if batch.is_none() { Some(Interrupt::listen()?) } else { None };
@@ -276,6 +279,7 @@ fn to_json(ran: &Finished) -> serde_json::Value {
         "repeats": m.repeats,
         "quick": m.quick,
         "version": m.version,
+        "kernel": m.kernel,
         "out": ran.path.display().to_string(),
         "report": ran.report.as_ref().and_then(|report| Some(report.as_ref().ok()?.display().to_string())),
         "wall_s": m.wall_s,

@@ -17,7 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("fabric", &["units", "engine"]),
     ("transport", &["units", "control", "engine", "fabric"]),
     ("agent", &[]),
-    ("kernel", &["units", "engine", "fabric", "transport", "agent"]),
+    ("kernel", &["units", "input", "engine", "fabric", "transport", "agent"]),
     ("lab", &["units", "fabric", "agent", "kernel"]),
     ("linux", &[]),
     ("daemon", &["units", "language", "linux"]),

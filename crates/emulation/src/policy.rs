@@ -75,7 +75,7 @@ impl Resolved {
             let help = "for kernel hosts, put the kernel's settings into `linux.sysctl` of the policy";
             return Err(refusal.without_help("control-parameters", what).help(help));
         }
-        let min_rto = timeouts(linux, &own, &refusal)?;
+        let min_rto = timeouts(transport, linux, &own, &refusal)?;
         if !own.limited_transmit {
             let what = "no limited transmit, and a kernel always does it";
             return Err(refusal.without_help("limited-transmit", what));
@@ -84,25 +84,27 @@ impl Resolved {
             let what = "an initial slow-start threshold, and a kernel has no setting for it";
             return Err(refusal.without_help("initial-ssthresh", what));
         }
-        let ecn = linux.ecn.unwrap_or(own.ecn);
+        let ecn = linux.ecn.or(transport.ecn);
         let control = control(transport, linux, &refusal)?;
-        if control == "dctcp" && !ecn {
+        if control == "dctcp" && ecn != Some(true) {
             let what = "`dctcp`, which needs packets to be marked, without ECN";
             return Err(refusal.of("ecn", what, "ecn = true"));
         }
         parts::refuse(policy, transport, &own, &refusal)?;
-        let recovery = linux.recovery.unwrap_or(stack::Repair::of(transport).recovery);
+        // Settings that are left out stay as the kernel has them, for it may be a patch of theirs that is looked at.
+        let recovery = linux.recovery.or(transport.recovery);
+        let known = recovery.unwrap_or(stack::Repair::of(transport).recovery);
         let stack = Stack {
-            initial_window: own.initial_window,
-            min_rto_ms: (min_rto.picos() / MILLISECOND) as u32,
+            initial_window: transport.initial_window,
+            min_rto_ms: min_rto.map(|span| (span.picos() / MILLISECOND) as u32),
             quick_ack: quick_ack(linux.delayed_ack.as_ref().or(transport.delayed_ack.as_ref()), &refusal)?,
             receive_window: own.receive_window.get(),
             first_window: own.autotuning.filter(|_| own.autotuning != Profile::linux().autotuning).map(Bytes::get),
             send_buffer: own.send_buffer.map(Bytes::get),
             ecn,
-            timestamps: linux.timestamps.unwrap_or(own.timestamps),
-            sack: recovery != schema::Recovery::NewReno,
-            settings: parts::settings(transport, &own, recovery),
+            timestamps: linux.timestamps.or(transport.timestamps),
+            sack: recovery.map(|recovery| recovery != schema::Recovery::NewReno),
+            settings: parts::settings(transport, &own, known),
         };
         let mptcp = match &transport.protocol {
             Protocol::Tcp(_) | Protocol::Roce(_) => None,
@@ -115,10 +117,17 @@ impl Resolved {
     }
 }
 
-/// Checks the timeouts. Returns the shortest one, the only one that a kernel can set.
-fn timeouts(linux: &LinuxTransportRecord, own: &Profile, refusal: &Refusal<'_>) -> Result<Span, PlanError> {
-    let min_rto = linux.min_rto.unwrap_or(own.min_rto);
-    if !min_rto.picos().is_multiple_of(MILLISECOND) || min_rto > MAX_RTO {
+/// Checks the timeouts. Returns the shortest one, the only one that a kernel can set, if the scenario has it.
+fn timeouts(
+    transport: &TransportRecord,
+    linux: &LinuxTransportRecord,
+    own: &Profile,
+    refusal: &Refusal<'_>,
+) -> Result<Option<Span>, PlanError> {
+    let shortest = linux.min_rto.or(transport.min_rto);
+    if let Some(min_rto) = shortest
+        && (!min_rto.picos().is_multiple_of(MILLISECOND) || min_rto > MAX_RTO)
+    {
         let what = format!("a shortest timeout of {min_rto}, and a kernel's are whole milliseconds up to {MAX_RTO}");
         return Err(refusal.of("min-rto", &what, "linux = { min-rto = \"10ms\" }"));
     }
@@ -131,7 +140,7 @@ fn timeouts(linux: &LinuxTransportRecord, own: &Profile, refusal: &Refusal<'_>) 
             return Err(refusal.of(key, &what, &format!("linux = {{ {key} = \"{known}\" }}")));
         }
     }
-    Ok(min_rto)
+    Ok(shortest)
 }
 
 fn control(
@@ -223,6 +232,7 @@ mod tests {
             "{}\n[[policy]]\nname = \"p\"\ntransport = {transport}\n",
             include_str!("../../scenario/tests/small.toml").split("[[policy]]").next().unwrap()
         );
+        let text = format!("host-kind = \"linux\"\n{text}");
         let document = Document::parse(&text, "x.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         let scenario = document.scenario(&document.points()[0]).unwrap_or_else(|problems| panic!("{problems}"));
         let policy = &scenario.policy[0];
@@ -231,18 +241,18 @@ mod tests {
     }
 
     #[test]
-    fn the_default_transport_is_as_linux_comes_but_for_timestamps() {
+    fn what_is_left_out_is_the_kernels_own() {
         let resolved = resolve("\"tcp\"").unwrap();
         let stack = Stack {
-            initial_window: 10,
-            min_rto_ms: 200,
+            initial_window: None,
+            min_rto_ms: None,
             quick_ack: false,
             receive_window: 6_000_000,
             first_window: None,
             send_buffer: None,
-            ecn: false,
-            timestamps: false,
-            sack: true,
+            ecn: None,
+            timestamps: None,
+            sack: None,
             settings: Vec::new(),
         };
         assert_eq!(resolved, Resolved { control: "reno".to_owned(), max_pacing_rate: None, stack, mptcp: None });
@@ -256,15 +266,15 @@ mod tests {
         )
         .unwrap();
         let stack = Stack {
-            initial_window: 3,
-            min_rto_ms: 10,
+            initial_window: Some(3),
+            min_rto_ms: Some(10),
             quick_ack: true,
             receive_window: 64_000,
             first_window: None,
             send_buffer: None,
-            ecn: true,
-            timestamps: true,
-            sack: false,
+            ecn: Some(true),
+            timestamps: Some(true),
+            sack: Some(false),
             settings: Vec::new(),
         };
         assert_eq!(resolved, Resolved { control: "bbr".to_owned(), max_pacing_rate: None, stack, mptcp: None });
@@ -274,16 +284,16 @@ mod tests {
     fn linux_is_as_linux_comes() {
         let resolved = resolve("{ kind = \"tcp\", stack = \"linux\", control = \"cubic\" }").unwrap();
         let stack = Stack {
-            initial_window: 10,
-            min_rto_ms: 200,
+            initial_window: None,
+            min_rto_ms: None,
             quick_ack: false,
             receive_window: 6_000_000,
             first_window: None,
             // Documentation/networking/ip-sysctl.rst, tcp_wmem: 4 MB at most
             send_buffer: Some(4 << 20),
-            ecn: false,
-            timestamps: true,
-            sack: true,
+            ecn: None,
+            timestamps: None,
+            sack: None,
             settings: Vec::new(),
         };
         assert_eq!(resolved, Resolved { control: "cubic".to_owned(), max_pacing_rate: None, stack, mptcp: None });
@@ -327,8 +337,8 @@ mod tests {
         )
         .unwrap();
         assert_eq!(resolved.control, "cubic");
-        assert!(resolved.stack.sack);
-        assert_eq!(resolved.stack.min_rto_ms, 5);
+        assert_eq!(resolved.stack.sack, Some(true));
+        assert_eq!(resolved.stack.min_rto_ms, Some(5));
         assert_eq!(resolved.mptcp, Some(Multipath { subflows: Some(2), backup: vec![1, 2], daemon: None }));
     }
 

@@ -39,7 +39,9 @@ pub(crate) fn requirements<'t>(
             _ => at(&["control"]),
         };
         requirements.push(Requirement { path, feature: Feature::Control(own.control.clone()) });
-        requirements.push(Requirement { path: at(&["min-rto"]), feature: Feature::Timer(own.stack.min_rto_ms) });
+        if let Some(ms) = own.stack.min_rto_ms {
+            requirements.push(Requirement { path: at(&["min-rto"]), feature: Feature::Timer(ms) });
+        }
     }
     if let Some(queue) = context.policy.linux.as_ref().and_then(|linux| linux.qdisc.as_ref())
         && let Some(name) = queue_name(queue)

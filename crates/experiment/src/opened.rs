@@ -144,6 +144,11 @@ impl Opened {
         self.image.is_some() || self.experiment.needs_namespaces()
     }
 
+    /// The kernel of kernel hosts in guests, if there are any.
+    pub fn image(&self) -> Option<&Image> {
+        self.image.as_deref()
+    }
+
     /// Whether congestion controls or judges of this program take part, whose runs can be aborted, too.
     pub fn has_own(&self) -> bool {
         !self.experiment.own().is_empty()

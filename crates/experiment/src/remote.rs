@@ -150,6 +150,7 @@ mod tests {
             linux_sha256: text("a"),
             initramfs_sha256: text("b"),
             system_sha256: text("c"),
+            changes: String::new(),
         };
         let same = (found.name.clone(), found.identity());
         assert!(same_kernel(Some(&same), &found).is_ok());

@@ -382,6 +382,7 @@ pub(crate) fn kernel_facts(image: &Image) -> Kernel {
         linux_sha256: image.about.linux.sha256.clone(),
         initramfs_sha256: image.about.initramfs.sha256.clone(),
         system_sha256: image.about.system.sha256.clone(),
+        changes: image.changes(),
     }
 }
 

@@ -33,8 +33,6 @@ const USERSPACE: &str = "if [ -e /proc/sys/net/mptcp/path_manager ]; \
 const MIN_BUFFER: u64 = 8 << 20;
 /// A receive buffer smaller than two packets holds none.
 const MIN_RECEIVE: u64 = 8192;
-/// Linux' own minimum retransmission timeout (`TCP_RTO_MIN`), in ms.
-const MIN_RTO_MS: u32 = 200;
 
 /// The IPv4 address of interface `interface` of host number `host`.
 pub fn ipv4(host: u32, interface: u32) -> Ipv4Addr {
@@ -54,14 +52,13 @@ pub fn mac(host: u32, interface: u32) -> [u8; 6] {
     [2, 0, interface as u8, a, b, c]
 }
 
-/// How TCP of a host is set up.
+/// How TCP of a host is set up. What is none stays as the kernel has it: nothing is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "as many switches as the kernel has")]
 pub struct Stack {
     /// The congestion window at the start, in packets.
-    pub initial_window: u32,
+    pub initial_window: Option<u32>,
     /// The shortest retransmission timeout, in milliseconds.
-    pub min_rto_ms: u32,
+    pub min_rto_ms: Option<u32>,
     /// Whether every packet is acknowledged at once.
     pub quick_ack: bool,
     /// What a receiver accepts ahead of the application, in bytes.
@@ -71,12 +68,12 @@ pub struct Stack {
     /// What a sender may have written that is not acknowledged, in bytes; twice the receive window when left out.
     pub send_buffer: Option<u64>,
     /// Whether ECN is asked for and granted.
-    pub ecn: bool,
+    pub ecn: Option<bool>,
     /// Whether packets carry timestamps.
-    pub timestamps: bool,
+    pub timestamps: Option<bool>,
     /// Whether lost packets are found by selective acknowledgements, RACK and tail loss probes; by duplicate
     /// acknowledgements alone otherwise.
-    pub sack: bool,
+    pub sack: Option<bool>,
     /// Further kernel settings of it, each with its value.
     pub settings: Vec<(&'static str, String)>,
 }
@@ -218,7 +215,6 @@ impl Setup {
         // No flow learns from the one before it.
         add(Of::Host, "net.ipv4.tcp_no_metrics_save", "1");
         if let Some(stack) = &self.stack {
-            let flag = |on: bool| if on { "1" } else { "0" };
             let receive = self.receive_buffer(stack).max(MIN_RECEIVE);
             let send = stack.send_buffer.unwrap_or((2 * stack.receive_window).max(MIN_BUFFER));
             add(Of::Kernel, "net.core.rmem_max", &receive.to_string());
@@ -230,10 +226,12 @@ impl Setup {
             // Pages of all connections together: Linux' own choice is next to nothing in a small guest.
             let pages = self.memory / 4096;
             add(Of::Kernel, "net.ipv4.tcp_mem", &format!("{} {} {}", pages / 8, pages * 3 / 16, pages / 4));
-            add(Of::Host, "net.ipv4.tcp_ecn", flag(stack.ecn));
-            add(Of::Host, "net.ipv4.tcp_timestamps", flag(stack.timestamps));
-            add(Of::Host, "net.ipv4.tcp_sack", flag(stack.sack));
-            if !stack.sack {
+            for (name, wanted) in [("ecn", stack.ecn), ("timestamps", stack.timestamps), ("sack", stack.sack)] {
+                if let Some(on) = wanted {
+                    add(Of::Host, &format!("net.ipv4.tcp_{name}"), if on { "1" } else { "0" });
+                }
+            }
+            if stack.sack == Some(false) {
                 add(Of::Host, "net.ipv4.tcp_dsack", "0");
                 add(Of::Host, "net.ipv4.tcp_recovery", "0");
                 add(Of::Host, "net.ipv4.tcp_early_retrans", "0");
@@ -259,20 +257,23 @@ impl Setup {
         const IP_AND_TCP: u64 = 20 + 20;
         const TIMESTAMPS: u64 = 12;
         const DATA_SEQUENCE_SIGNAL: u64 = 24;
-        let timestamps = if stack.timestamps { TIMESTAMPS } else { 0 };
+        // a kernel's own default is to carry them
+        let timestamps = if stack.timestamps.unwrap_or(true) { TIMESTAMPS } else { 0 };
         let signal = if self.mptcp.is_some() { DATA_SEQUENCE_SIGNAL } else { 0 };
         let mtu = u64::from(self.mtu);
         let ratio = self.cards.scaling_ratio(mtu, mtu.saturating_sub(IP_AND_TCP + timestamps + signal));
         (u128::from(stack.receive_window) * 256).div_ceil(u128::from(ratio)).try_into().unwrap_or(u64::MAX)
     }
 
-    /// What every route carries.
+    /// Attributes of every route.
     fn metrics(&self) -> String {
         let mut text = String::new();
         if let Some(stack) = &self.stack {
-            let _ = write!(text, " initcwnd {}", stack.initial_window);
-            if stack.min_rto_ms != MIN_RTO_MS {
-                let _ = write!(text, " rto_min {}ms", stack.min_rto_ms);
+            if let Some(packets) = stack.initial_window {
+                let _ = write!(text, " initcwnd {packets}");
+            }
+            if let Some(ms) = stack.min_rto_ms {
+                let _ = write!(text, " rto_min {ms}ms");
             }
             if stack.quick_ack {
                 text += " quickack 1";
@@ -451,15 +452,15 @@ mod tests {
 
     fn stack() -> Stack {
         Stack {
-            initial_window: 10,
-            min_rto_ms: 200,
+            initial_window: None,
+            min_rto_ms: None,
             quick_ack: false,
             receive_window: 6_000_000,
             first_window: None,
             send_buffer: None,
-            ecn: false,
-            timestamps: false,
-            sack: true,
+            ecn: None,
+            timestamps: Some(false),
+            sack: None,
             settings: Vec::new(),
         }
     }
@@ -519,10 +520,27 @@ route add ::/0 via fe80::1 dev eth0
 
     #[test]
     fn what_routes_can_carry_they_do() {
-        let stack = Stack { initial_window: 12, min_rto_ms: 10, quick_ack: true, ..stack() };
+        let stack = Stack { initial_window: Some(12), min_rto_ms: Some(10), quick_ack: true, ..stack() };
         let metrics = Setup { stack: Some(stack), ..setup() }.metrics();
         assert_eq!(metrics, " initcwnd 12 rto_min 10ms quickack 1");
-        assert_eq!(Setup { stack: Some(self::stack()), ..setup() }.metrics(), " initcwnd 10");
+    }
+
+    /// A kernel whose own values are another's patch must show it.
+    #[test]
+    fn what_is_not_said_is_not_set() {
+        let own = Setup { stack: Some(Stack { timestamps: None, ..stack() }), ..setup() };
+        assert_eq!(own.metrics(), "");
+        for name in ["ecn", "timestamps", "sack", "dsack", "recovery", "early_retrans"] {
+            assert_eq!(value(&own, &format!("net.ipv4.tcp_{name}")), None, "{name}");
+        }
+        // 1,448 bytes of payload for the 1,460 without timestamps: 170/256 of the buffer, not 171
+        assert_eq!(value(&own, "net.ipv4.tcp_rmem").unwrap(), "4096 131072 9035295");
+        let said = Stack { ecn: Some(false), timestamps: Some(true), sack: Some(true), ..stack() };
+        let said = Setup { stack: Some(said), ..setup() };
+        for (name, wanted) in [("ecn", "0"), ("timestamps", "1"), ("sack", "1")] {
+            assert_eq!(value(&said, &format!("net.ipv4.tcp_{name}")).unwrap(), wanted, "{name}");
+        }
+        assert_eq!(value(&said, "net.ipv4.tcp_recovery"), None, "as the kernel has it");
     }
 
     #[test]
@@ -532,10 +550,11 @@ route add ::/0 via fe80::1 dev eth0
         assert_eq!(value(&own, "net.ipv4.tcp_wmem").unwrap(), "4096 16384 12000000");
         assert_eq!(value(&own, "net.ipv4.tcp_mem").unwrap(), "1024 1536 2048");
         assert_eq!(value(&own, "net.ipv4.tcp_timestamps").unwrap(), "0");
-        assert_eq!(value(&own, "net.ipv4.tcp_sack").unwrap(), "1");
-        assert_eq!(value(&own, "net.ipv4.tcp_recovery"), None, "as Linux comes");
         assert_eq!(value(&own, "net.ipv4.tcp_congestion_control").unwrap(), "cubic");
-        let reno = Setup { stack: Some(Stack { sack: false, ecn: true, receive_window: 1, ..stack() }), ..setup() };
+        let reno = Setup {
+            stack: Some(Stack { sack: Some(false), ecn: Some(true), receive_window: 1, ..stack() }),
+            ..setup()
+        };
         for (name, wanted) in [("sack", "0"), ("dsack", "0"), ("recovery", "0"), ("early_retrans", "0"), ("ecn", "1")] {
             assert_eq!(value(&reno, &format!("net.ipv4.tcp_{name}")).unwrap(), wanted, "{name}");
         }
@@ -566,7 +585,8 @@ route add ::/0 via fe80::1 dev eth0
     fn the_users_settings_come_last() {
         let own = [("net.ipv4.tcp_ecn".to_owned(), "2".to_owned())].to_vec();
         let lines = vec!["true".to_owned()];
-        let setup = Setup { stack: Some(stack()), sysctls: own, queue: Some("fq".into()), lines, ..setup() };
+        let stack = Stack { ecn: Some(false), ..stack() };
+        let setup = Setup { stack: Some(stack), sysctls: own, queue: Some("fq".into()), lines, ..setup() };
         let programs: Vec<String> = setup.programs().into_iter().map(|mut words| words.remove(2)).collect();
         assert!(programs[0].contains("\nw net/ipv4/tcp_ecn '0'\n"), "{}", programs[0]);
         assert!(programs[0].ends_with("END\n"));

@@ -1,5 +1,6 @@
 //! Two sets of results side by side: folders, or values of a swept name.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use headway_results::{Difference, Differences, Judgement, Manifest, Method, Metric, Row, Side};
@@ -67,8 +68,9 @@ pub fn comparison(a: &Side<'_>, b: &Side<'_>, found: &Differences, all: bool, la
             let _ = writeln!(text, "{line}");
         }
     }
-    for (letter, rows) in [("A", &found.only_a), ("B", &found.only_b)] {
-        text.push_str(&only(letter, rows, all, layout));
+    for (letter, rows, others) in [("A", &found.only_a, &found.only_b), ("B", &found.only_b, &found.only_a)] {
+        let policies = missing_policies(rows, others, &found.both);
+        text.push_str(&only(letter, rows, &policies, all, layout));
     }
     text
 }
@@ -239,12 +241,32 @@ fn tally(all: &[Difference], shown: &[&Difference]) -> Vec<String> {
     lines
 }
 
-/// The rows that one side has alone.
-fn only(letter: &str, rows: &[Row], all: bool, layout: Layout) -> String {
+/// The policies of `rows`, which one side has alone, that the other side has nothing of: neither among its own `others` nor
+/// in `both`.
+fn missing_policies<'a>(rows: &'a [Row], others: &[Row], both: &[Difference]) -> Vec<&'a str> {
+    let matched: BTreeSet<&str> = both.iter().map(|row| &row.a).chain(others).map(|row| row.policy.as_str()).collect();
+    let mut missing: Vec<&str> = Vec::new();
+    for row in rows {
+        let policy = row.policy.as_str();
+        if !policy.is_empty() && !matched.contains(policy) && !missing.contains(&policy) {
+            missing.push(policy);
+        }
+    }
+    missing
+}
+
+/// The rows that one side has alone; those of whole policies are named by these.
+fn only(letter: &str, rows: &[Row], policies: &[&str], all: bool, layout: Layout) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let lines = grouped(rows);
+    let named = |row: &&Row| !all && policies.contains(&row.policy.as_str());
+    let rest: Vec<Row> = rows.iter().filter(|row| !named(row)).cloned().collect();
+    let mut lines = grouped(&rest);
+    if rest.len() < rows.len() {
+        let word = if policies.len() == 1 { "policy" } else { "policies" };
+        lines.insert(0, format!("all of {word} {}", policies.join(", ")));
+    }
     let mut text = format!("{} only in {letter}:\n", counted(rows.len(), "row"));
     let most = if all { lines.len() } else { NAMED };
     for line in lines.iter().take(most) {

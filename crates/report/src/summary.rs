@@ -255,12 +255,17 @@ fn few_flows() -> (usize, String) {
 
 /// Of numbers over repeats.
 fn repeats<'a>(estimates: impl IntoIterator<Item = &'a Estimate>) -> String {
-    let with_value = estimates.into_iter().filter(|estimate| estimate.value.is_some()).map(|estimate| estimate.n);
-    let (least, most) = with_value.fold((usize::MAX, 0), |(least, most), n| (least.min(n), most.max(n)));
+    let (mut least, mut most, mut sure) = (usize::MAX, 0, false);
+    for estimate in estimates.into_iter().filter(|estimate| estimate.value.is_some()) {
+        (least, most) = (least.min(estimate.n), most.max(estimate.n));
+        sure |= estimate.low.is_some();
+    }
+    let what = if sure { "95 % intervals" } else { "means" };
     match most {
-        0 | 1 => "one repeat".to_owned(),
-        _ if least == most => format!("95 % intervals over {}", counted(most, "repeat")),
-        _ => format!("95 % intervals over {least} to {most} repeats"),
+        0 => "no values".to_owned(),
+        1 => "one repeat".to_owned(),
+        _ if least == most => format!("{what} over {}", counted(most, "repeat")),
+        _ => format!("{what} over {least} to {most} repeats"),
     }
 }
 

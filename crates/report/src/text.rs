@@ -16,7 +16,29 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     // Blanks in front are the indent of the first line, which textwrap would take for a word of their own.
     let front = text.len() - text.trim_start_matches(' ').len();
     let options = options.initial_indent(&text[..front.min(width.saturating_sub(1))]);
-    wrap(text.trim_start_matches(' '), options).into_iter().map(|line| line.trim_end().to_owned()).collect()
+    let text = intervals_kept(text.trim_start_matches(' '));
+    wrap(&text, options).into_iter().map(|line| line.trim_end().replace(KEEP, " ")).collect()
+}
+
+/// Stands for a blank at which no line is broken.
+const KEEP: char = '\u{a0}';
+
+/// `text` with no place to break inside of intervals, `20.6 ms [18.3 ms, 23.1 ms]` or `5.99 ± 0.03`. Brackets around
+/// anything longer are left alone.
+fn intervals_kept(text: &str) -> String {
+    const LONGEST: usize = 40;
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find('[') {
+        let (before, bracket) = rest.split_at(open);
+        let length = bracket.find(']').filter(|&end| end <= LONGEST).unwrap_or(0);
+        kept.push_str(before);
+        kept.push_str(&bracket[..length].replace(' ', "\u{a0}"));
+        kept.push_str(&bracket[length..=length]);
+        rest = &bracket[length + 1..];
+    }
+    kept.push_str(rest);
+    kept.replace(" ± ", "\u{a0}±\u{a0}")
 }
 
 /// A name in lines of at most `width` characters, broken behind hyphens where that is possible.
@@ -83,6 +105,14 @@ mod tests {
         assert_eq!(wrapped("  one two three", 8, 4), ["  one", "    two", "    thre", "    e"]);
         assert_eq!(wrapped("", 8, 2), [""]);
         assert!(wrapped("no room at all", 0, 9).iter().all(|line| line.chars().count() <= 1));
+    }
+
+    #[test]
+    fn lines_are_not_broken_inside_of_intervals() {
+        let text = "mean = 20.6 ms [18.3 ms, 23.1 ms] and 5.99 ± 0.03 s [not closed";
+        assert_eq!(wrapped(text, 22, 0), ["mean = 20.6 ms", "[18.3 ms, 23.1 ms] and", "5.99 ± 0.03 s [not", "closed"]);
+        let long = format!("[{}]", "word ".repeat(10));
+        assert_eq!(wrapped(&long, 12, 0).first().map(String::as_str), Some("[word word"));
     }
 
     #[test]

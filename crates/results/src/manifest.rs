@@ -86,6 +86,9 @@ pub struct Kernel {
     pub initramfs_sha256: String,
     /// SHA-256 over its programs.
     pub system_sha256: String,
+    /// The changes of its source, such as `patched with a.patch`; empty if there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub changes: String,
 }
 
 impl Kernel {

@@ -4,8 +4,8 @@ use headway_transport::{self as transport, DelayedAck, LinuxRecovery, Offload, P
 use headway_units::Bytes;
 
 use crate::schema::{
-    DelayedAckRecord, IdleRestart, Pacing, Protocol, ReceiveWindow, Recovery, Reduces, Reduction, RelayPolicyRecord,
-    RoceControl, RoceRecord, RtoRule, ScenarioRecord, Stack, TransportRecord, WindowRecord,
+    DelayedAckRecord, HostKind, IdleRestart, Pacing, Protocol, ReceiveWindow, Recovery, Reduces, Reduction,
+    RelayPolicyRecord, RoceControl, RoceRecord, RtoRule, ScenarioRecord, Stack, TransportRecord, WindowRecord,
 };
 use headway_language::{Limit, OrOff, all_defaults};
 use headway_levers::lanes::LaneOpen;
@@ -38,32 +38,43 @@ same! {
     Pacing = Pacing { Control, Always }
 }
 
-/// Keys by which a record and a profile call the same thing: one list for both ways.
+/// Keys by which a record and a profile call the same thing: one list for both ways. Those of `kernels` are settings of a
+/// kernel: left out, they stay as the kernel has them.
 macro_rules! plain {
-    ($($key:ident)+) => {
-        /// Writes into `record` those that it leaves to its stack, which is `own`.
-        fn complete_plain(record: &mut TransportRecord, own: &Profile) {
+    (models: $($key:ident)+; kernels: $($own:ident)+) => {
+        /// Writes into `record` those that it leaves to its stack, which is `own`; with `kernels`, not those of kernels.
+        fn complete_plain(record: &mut TransportRecord, own: &Profile, kernels: bool) {
             $(record.$key.get_or_insert(own.$key.into());)+
+            if !kernels {
+                $(record.$own.get_or_insert(own.$own.into());)+
+            }
         }
 
         /// `own` with those that `record` gives.
         fn with_plain(record: &TransportRecord, own: Profile) -> Profile {
-            Profile { $($key: record.$key.map_or(own.$key, Into::into),)+ ..own }
+            Profile {
+                $($key: record.$key.map_or(own.$key, Into::into),)+
+                $($own: record.$own.map_or(own.$own, Into::into),)+
+                ..own
+            }
         }
     };
 }
 plain! {
-    duplicate_threshold initial_window limited_transmit idle_restart rto_rule min_rto initial_rto max_rto pacing ecn
-    timestamps
+    models: duplicate_threshold limited_transmit idle_restart rto_rule initial_rto max_rto pacing;
+    kernels: initial_window min_rto ecn timestamps
 }
 
 /// Writes into every transport of `scenario` what its stack gives it. Afterwards only
 /// [`initial_ssthresh`](TransportRecord::initial_ssthresh) and
-/// [`max_pacing_rate`](TransportRecord::max_pacing_rate) may be missing, which means that there is none.
+/// [`max_pacing_rate`](TransportRecord::max_pacing_rate) may be missing, which means that there is none; and, where any
+/// hosts are kernels, settings that a kernel has of its own: there, no value means that nothing is set.
 pub(crate) fn resolve(scenario: &mut ScenarioRecord) {
+    let kinds = scenario.hosts.iter().filter_map(|(_, group)| group.kind);
+    let kernels = kinds.chain([scenario.host_kind]).any(|kind| kind != HostKind::Modelled);
     for policy in &mut scenario.policy {
         for transport in std::iter::once(&mut policy.transport).chain(policy.traffic.values_mut()) {
-            complete(transport);
+            complete(transport, kernels);
             complete_roce(transport, scenario.topology.mtu);
         }
         if let Some(relay) = &mut policy.relay {
@@ -88,7 +99,8 @@ fn complete_relay(relay: &mut RelayPolicyRecord) {
         }
     }
     for side in [&mut relay.access, &mut relay.long] {
-        complete(&mut side.0);
+        // relays are modelled
+        complete(&mut side.0, false);
         side.0.send_buffer = None;
     }
 }
@@ -102,7 +114,7 @@ fn complete_roce(record: &mut TransportRecord, mtu: Bytes) {
     }
 }
 
-fn complete(record: &mut TransportRecord) {
+fn complete(record: &mut TransportRecord, kernels: bool) {
     if matches!(record.protocol, Protocol::Roce(_)) {
         // it has nothing of TCP
         return;
@@ -114,8 +126,10 @@ fn complete(record: &mut TransportRecord) {
         // A socket with such a rate is paced (`sk_pacing_status`).
         record.pacing.get_or_insert(Pacing::Always);
     }
-    complete_plain(record, &own);
-    record.recovery.get_or_insert(repair.recovery);
+    complete_plain(record, &own, kernels);
+    if !kernels {
+        record.recovery.get_or_insert(repair.recovery);
+    }
     record.reduction.get_or_insert(repair.reduction);
     record.tail_loss_probe.get_or_insert(repair.tail_loss_probe);
     record.f_rto.get_or_insert(repair.f_rto);
@@ -315,6 +329,33 @@ mod tests {
         let document = Document::parse(&text, "x.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
         let scenario = document.scenario(&document.points()[0]).unwrap_or_else(|problems| panic!("{problems}"));
         scenario.policy[0].transport.clone()
+    }
+
+    /// A kernel is told what the file says, and no more; modelled hosts beside it are as their stack has it.
+    #[test]
+    fn kernels_keep_what_is_left_out() {
+        let small = include_str!("../tests/small.toml");
+        let (head, _) = small.split_once("[[policy]]").unwrap();
+        let of = |kind: &str, transport: &str| {
+            let text = format!("host-kind = \"{kind}\"\n{head}\n[[policy]]\nname = \"p\"\ntransport = {transport}\n");
+            let document = Document::parse(&text, "x.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+            let scenario = document.scenario(&document.points()[0]).unwrap_or_else(|problems| panic!("{problems}"));
+            scenario.policy[0].transport.clone()
+        };
+        let set = |own: &TransportRecord| {
+            let keys =
+                [own.initial_window.is_some(), own.min_rto.is_some(), own.ecn.is_some(), own.timestamps.is_some()];
+            [&keys[..], &[own.recovery.is_some()]].concat()
+        };
+        let left_out = "{ kind = \"tcp\", control = \"cubic\" }";
+        assert_eq!(set(&of("modelled", left_out)), [true; 5]);
+        for kind in ["linux", "namespaces"] {
+            let own = of(kind, left_out);
+            assert_eq!(set(&own), [false; 5], "{kind}");
+            assert_eq!(format!("{:?}", profile(&own)), format!("{:?}", profile(&of("modelled", left_out))));
+        }
+        let said = "{ kind = \"tcp\", initial-window = 10, timestamps = false, recovery = \"rack\" }";
+        assert_eq!(set(&of("linux", said)), [true, false, false, true, true]);
     }
 
     #[test]

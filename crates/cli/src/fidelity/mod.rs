@@ -192,7 +192,12 @@ fn image(
         return Ok(None);
     }
     match Image::find(args.kernel.as_deref()) {
-        Ok(image) => Ok(Some(Arc::new(image))),
+        Ok(image) => {
+            if !args.quiet {
+                terminal::say(&format!("kernel hosts: {}", image.title()));
+            }
+            Ok(Some(Arc::new(image)))
+        }
         Err(error) if args.kernel_hosts || args.kernel.is_some() => Err(error.into()),
         Err(_) => {
             notes.push("there is no kernel image: `headway kernel build` makes one".to_owned());

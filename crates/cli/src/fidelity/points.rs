@@ -204,6 +204,7 @@ fn digest(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::store::Kernels;
     use super::*;
 
     fn ours() -> Vec<File> {
@@ -229,6 +230,18 @@ mod tests {
         file.text = file.text.replace(line, "stack = \"linux\"  # model only\nsend-buffer = \"1MB\"  # model only");
         let after = file.points(0).unwrap();
         assert!(before.iter().zip(&after).all(|(a, b)| a.name == b.name && a.inputs != b.inputs));
+    }
+
+    /// Kernels keep what scenarios leave out, so the files say all that the kernels were told when they ran.
+    #[test]
+    fn the_kernels_results_are_those_of_the_files() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fidelity");
+        let stored = Kernels::load(&folder).unwrap();
+        let files = ours();
+        let points = files.iter().enumerate().flat_map(|(index, file)| file.points(index).unwrap());
+        let old: Vec<String> =
+            points.filter(|own| stored.get(&own.name, &own.inputs).is_none()).map(|own| own.name).collect();
+        assert!(old.is_empty(), "run the kernels again (headway fidelity): {old:?}");
     }
 
     #[test]

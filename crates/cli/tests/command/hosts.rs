@@ -67,7 +67,9 @@ fn a_run_on_kernels_says_so_and_does_not_depend_on_threads() {
     }
     let how = ["--hosts", "linux", "--policy", "new-reno", "--repeats", "2", "--set", "sweep.long=[1]"];
     for (threads, folder) in [("1", "one"), ("2", "two")] {
-        place.ok(&[&["run", "tiny.toml", "--threads", threads, "--out", folder], &how[..]].concat());
+        let ran = place.headway(&[&["run", "tiny.toml", "--threads", threads, "--out", folder], &how[..]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        assert!(ran.err.contains("kernel hosts: "), "which kernel: {}", ran.err);
     }
     assert!(place.same_results("one", "two"));
     let manifest = place.manifest("one");

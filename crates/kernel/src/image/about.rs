@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The number of the format of `image.json`, and of what an image has to have.
 pub const FORMAT: u32 = 1;
 
+/// [`Source::name`] of trees.
+pub const TREE: &str = "tree";
+
 /// What an image is made of. It has neither dates nor places: the same inputs give the same text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
@@ -55,6 +58,18 @@ pub struct Source {
     pub sha256: Option<String>,
     /// `git describe` of the tree.
     pub describe: Option<String>,
+}
+
+impl Source {
+    /// Whether it is a tree of the user's.
+    pub fn is_tree(&self) -> bool {
+        self.name == TREE
+    }
+
+    /// Whether it is a tree with changes that git has not seen committed (`git describe --dirty`).
+    pub fn is_changed(&self) -> bool {
+        self.describe.as_deref().is_some_and(|text| text.ends_with("-dirty"))
+    }
 }
 
 /// A change of the source.

@@ -2,25 +2,27 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::about::{About, FORMAT, Part};
 use super::cache::{Making, check_name};
 use super::config::Config;
 use super::error::{ImageError, io};
 use super::files::{Files, gather};
-use super::kernel::{Kernel, Recipe};
-use super::machine::{Machine, install};
-use super::source::Origin;
+use super::kernel::{Given, Kernel, Recipe};
+use super::machine::Machine;
+use super::patches::try_file;
+use super::source::{Origin, examine};
 use super::step::Steps;
-use super::{Image, hash, own};
+use super::{Image, hash, needs, own};
 
 /// What to make an image of.
 #[derive(Debug, Clone, Default)]
 pub struct BuildOptions {
     /// A kernel source tree, which stays as it is; Debian's package when left out.
     pub source: Option<PathBuf>,
-    /// The image's name; `linux-VERSION` when left out.
+    /// The image's name; `linux-VERSION` when left out, with patches `linux-VERSION-patched`, so that it does not take the
+    /// place of the unpatched one.
     pub name: Option<String>,
     /// Lines of a configuration that are added to ours and win over them.
     pub config: Option<PathBuf>,
@@ -57,29 +59,37 @@ pub fn build(
     if let Some(name) = &options.name {
         check_name(name)?;
     }
+    // All that can be wrong with what is asked for, and with the machine, before anything that takes long.
+    let given = Given::read(options.config.as_deref(), &options.patches)?;
     let machine = Machine::here();
     let own = own::own()?;
-    let missing = machine.missing_tools();
-    if !missing.is_empty() {
-        return Err(ImageError::Tools {
-            missing: missing.iter().map(|tool| tool.name.to_owned()).collect(),
-            remedy: install(missing.iter().map(|tool| tool.package)),
-        });
+    needs::check(&machine, options.source.is_none(), &options.programs)?;
+    if let Some(source) = &options.source {
+        let (tree, version) = examine(source)?;
+        // Those behind it may build on it.
+        if let Some((file, text)) = given.patches.first() {
+            try_file(&machine, &tree, file, text)?;
+        }
+        progress(Progress::Step(format!("reading the source of Linux {version} in {}", tree.display())));
     }
     let origin = Origin::find(&machine, options.source.as_deref(), stop)?;
-    let recipe = Recipe::read(&machine, origin, options.config.as_deref(), &options.patches)?;
+    let recipe = Recipe::new(&machine, origin, given)?;
     let jobs = options.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get() as u32));
     let make = |at: &Path, log: &Path, progress: &mut dyn FnMut(Progress)| {
         recipe.make(&machine, jobs.max(1), at, &mut Steps::new(log, stop)?, progress)
     };
+    progress(Progress::Step("gathering programs for kernel hosts".to_owned()));
     let inputs = Inputs {
-        name: options.name.clone().unwrap_or_else(|| default_name(&recipe.origin.version)),
+        name: options.name.clone().unwrap_or_else(|| default_name(&recipe)),
         sha256: recipe.sha256(),
         own_sha256: own.sha256(),
         files: gather(&machine, own, &options.programs)?,
         recipe: &recipe,
         force: options.force,
     };
+    if stop.load(Ordering::Relaxed) {
+        return Err(ImageError::Interrupted);
+    }
     assemble(machine.kernels()?, inputs, make, progress)
 }
 
@@ -217,14 +227,15 @@ fn is_whole(image: &Image) -> bool {
         && hash::tree(&image.system, &AtomicBool::new(false)).is_ok_and(|part| part == about.system)
 }
 
-fn default_name(version: &str) -> String {
+fn default_name(recipe: &Recipe) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._+-".contains(c) { c } else { '-' };
-    format!("linux-{}", version.chars().map(plain).collect::<String>())
+    let version: String = recipe.origin.version.chars().map(plain).collect();
+    format!("linux-{version}{}", if recipe.patches.is_empty() { "" } else { "-patched" })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::about::Source;
+    use super::super::about::{Patch, Source};
     use super::super::archive::Archive;
     use super::*;
 
@@ -345,6 +356,72 @@ mod tests {
         assert_eq!(left, [".lock-k"]);
     }
 
+    /// Writes `change` of what `image` is made of into it.
+    fn retell(image: &Image, change: impl FnOnce(&mut About)) {
+        let mut about = image.about.clone();
+        change(&mut about);
+        fs::write(image.folder.join("image.json"), serde_json::to_string(&about).unwrap()).unwrap();
+    }
+
+    fn patch(name: &str) -> Patch {
+        Patch { name: name.to_owned(), sha256: hash::bytes(name.as_bytes()) }
+    }
+
+    const OURS: [&str; 2] = ["seed-6.12.patch", "fast-path-6.12.patch"];
+
+    /// A patched kernel, newer and first by name, is not taken unless it is named, or alone.
+    #[test]
+    fn the_newest_unpatched_image_is_taken_unasked() {
+        let world = World::new();
+        let (kernels, agent) = (world.kernels(), hash::bytes(b"agent"));
+        let unasked = || Image::find_in(&kernels, None, &agent).unwrap().name;
+        let (patched, ..) = world.build("a-patched", "one", "agent", false);
+        retell(&patched, |about| {
+            about.version = "6.13".to_owned();
+            about.patches = ["mine.patch"].into_iter().chain(OURS).map(patch).collect();
+        });
+        assert_eq!(unasked(), "a-patched", "there is no other");
+        let (tree, ..) = world.build("b-tree", "two", "agent", false);
+        let source = |describe: &str| Source { name: "tree".into(), sha256: None, describe: Some(describe.into()) };
+        retell(&tree, |about| about.source = source("v6.13-dirty"));
+        let (plain, ..) = world.build("z-plain", "three", "agent", false);
+        retell(&plain, |about| about.patches = OURS.map(patch).to_vec());
+        assert_eq!(unasked(), "z-plain", "our own patches are in every image");
+        retell(&tree, |about| about.source = source("v6.12.1"));
+        assert_eq!(unasked(), "z-plain", "the distribution's before a tree of the same version");
+        retell(&tree, |about| (about.source, about.version) = (source("v6.12.2"), "6.12.2".to_owned()));
+        assert_eq!(unasked(), "b-tree", "newer");
+        assert_eq!(Image::find_in(&kernels, Some("a-patched"), &agent).unwrap().changes(), "patched with mine.patch");
+    }
+
+    #[test]
+    fn the_users_patches_are_told_from_ours() {
+        let world = World::new();
+        let (mut image, ..) = world.build("k", "one", "agent", false);
+        for (all, users) in [
+            (vec![], vec![]),
+            (OURS.to_vec(), vec![]),
+            (vec!["a.patch", "b.patch", OURS[0], OURS[1]], vec!["a.patch", "b.patch"]),
+            // one of the user's that is called like ours
+            (vec![OURS[0], OURS[0], OURS[1]], vec![OURS[0]]),
+            // without the fast path
+            (vec!["a.patch", OURS[0]], vec!["a.patch"]),
+        ] {
+            image.about.patches = all.iter().map(|name| patch(name)).collect();
+            let names: Vec<&str> = image.patches().iter().map(|patch| patch.name.as_str()).collect();
+            assert_eq!(names, users, "{all:?}");
+            assert_eq!(image.is_patched(), !users.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_patched_kernel_has_a_name_of_its_own() {
+        let mut recipe = World::new().recipe;
+        assert_eq!(default_name(&recipe), "linux-6.12.1");
+        recipe.patches = vec![(PathBuf::from("a.patch"), String::new())];
+        assert_eq!(default_name(&recipe), "linux-6.12.1-patched");
+    }
+
     #[test]
     fn an_image_is_found_by_name_or_by_version() {
         let world = World::new();
@@ -353,9 +430,7 @@ mod tests {
         world.build("b", "one", "agent", false);
         world.build("a", "one", "agent", false);
         let (newest, ..) = world.build("c", "two", "agent", false);
-        let mut about = newest.about.clone();
-        about.version = "6.13".to_owned();
-        fs::write(newest.folder.join("image.json"), serde_json::to_string(&about).unwrap()).unwrap();
+        retell(&newest, |about| about.version = "6.13".to_owned());
         assert_eq!(Image::find_in(&kernels, None, &agent).unwrap().name, "c");
         assert_eq!(Image::find_in(&kernels, Some("b"), &agent).unwrap().name, "b");
         fs::remove_dir_all(newest.folder).unwrap();

@@ -85,8 +85,14 @@ impl Stage<'_> {
 
 impl Drop for Stage<'_> {
     fn drop(&mut self) {
-        // What cannot be removed now is by the next build.
-        let _ = fs::remove_dir_all(&self.path);
+        // A process that was killed a moment ago may have made a file in a folder that was empty. What cannot be removed
+        // now is by the next build.
+        for _ in 0..3 {
+            match fs::remove_dir_all(&self.path) {
+                Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {}
+                _ => return,
+            }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::files::PROGRAMS;
 use super::machine::{Machine, PACKAGE, TOOLS, install};
-use super::{Image, own, probe};
+use super::{Image, needs, own, probe};
 
 /// What building needs while it runs: sources of 1.65 GB, objects of 0.15 GB, and some air.
 const DISK: u64 = 2_200_000_000;
@@ -65,6 +65,7 @@ fn examine(machine: &Machine) -> Vec<Finding> {
             None => bad(tool.name, build, format!("not found; it {}", tool.what_for), install([tool.package])),
         });
     }
+    findings.push(headers(machine, build));
     findings.push(static_library(machine, build));
     for (name, package) in PROGRAMS {
         findings.push(match machine.program(name) {
@@ -167,22 +168,36 @@ fn image(machine: &Machine) -> Finding {
     let images = machine.kernels().and_then(Image::list_in);
     match images {
         Ok(images) if images.is_empty() => bad("kernel", State::Warning, "none has been built yet", build),
-        Ok(images) => match images.iter().find(|image| image.is_current()) {
-            Some(image) => good("kernel", format!("{}, Linux {}", image.name, image.about.version)),
+        Ok(images) => match Image::unasked(&images).filter(|image| image.is_current()).or_else(|| current(&images)) {
+            Some(image) => good("kernel", image.title()),
             None => bad("kernel", State::Warning, "all were made by another version of headway", build),
         },
         Err(error) => bad("kernel", State::Missing, error.to_string(), "set HEADWAY_CACHE to a folder of yours"),
     }
 }
 
+fn current(images: &[Image]) -> Option<&Image> {
+    images.iter().find(|image| image.is_current())
+}
+
+fn headers(machine: &Machine, build: State) -> Finding {
+    let name = "headers";
+    let missing = needs::missing_headers(machine);
+    if machine.program("gcc").is_none() {
+        return bad(name, build, "cannot tell without gcc", install(["libc6-dev"]));
+    }
+    if missing.is_empty() {
+        return good(name, "gcc finds those of the C library and of the kernel");
+    }
+    let names: Vec<&str> = missing.iter().map(|(header, _)| *header).collect();
+    let packages = install(missing.iter().map(|(_, package)| *package));
+    bad(name, build, format!("gcc does not find {}", names.join(", ")), packages)
+}
+
 fn static_library(machine: &Machine, build: State) -> Finding {
-    let path = machine.ask("gcc", &["-print-file-name=libc.a"]).unwrap_or_default();
-    // A name without a folder is gcc's way to say that it knows none.
-    if path.trim().contains('/') {
-        let path = fs::canonicalize(path.trim()).unwrap_or_else(|_| path.trim().into());
-        good("static C library", path.display().to_string())
-    } else {
-        bad("static C library", build, "not found; the kernel is linked with it", install(["libc6-dev"]))
+    match needs::static_library(machine) {
+        Some(path) => good("static C library", path.display().to_string()),
+        None => bad("static C library", build, "not found; the kernel is linked with it", install(["libc6-dev"])),
     }
 }
 
@@ -191,8 +206,7 @@ fn source(machine: &Machine, build: State) -> Finding {
     if machine.tarball.is_file() {
         return good(name, machine.tarball.display().to_string());
     }
-    let known = machine.ask("apt-cache", &["show", "--no-all-versions", PACKAGE]);
-    if known.is_some_and(|text| text.contains("Version: ")) && machine.program("dpkg-deb").is_some() {
+    if needs::has_source(machine) {
         return good(name, format!("apt knows {PACKAGE}; it is downloaded when a kernel is built"));
     }
     let found = format!("{} is not there, and apt knows no such package", machine.tarball.display());
@@ -251,7 +265,7 @@ mod tests {
     fn an_empty_machine_lacks_everything_and_says_how_to_get_it() {
         let place = tempfile::tempdir().unwrap();
         let findings = examine(&machine(place.path()));
-        for name in ["gcc", "flex", "bc", "busybox", "ip", "iperf3", "kernel source", "static C library"] {
+        for name in ["gcc", "flex", "bc", "busybox", "ip", "iperf3", "kernel source", "headers", "static C library"] {
             assert_eq!(state(&findings, name), State::Missing, "{name}");
         }
         assert_eq!(state(&findings, "kernel"), State::Warning);
@@ -279,7 +293,7 @@ mod tests {
         program(&bin, "gcc", "echo /usr/lib/libc.a");
         program(&bin, "apt-cache", "echo Version: 6.12.1-1");
         let findings = examine(&machine);
-        for name in ["gcc", "ldd", "busybox", "tc", "kernel source", "static C library"] {
+        for name in ["gcc", "ldd", "busybox", "tc", "kernel source", "headers", "static C library"] {
             assert_eq!(state(&findings, name), State::Good, "{name}");
         }
         program(&bin, "apt-cache", "exit 100");

@@ -60,10 +60,10 @@ pub enum ImageError {
         /// Why.
         why: String,
     },
-    /// Programs that building needs.
+    /// All that building needs and this machine lacks.
     #[error("not found: {}\nrun: {remedy}", .missing.join(", "))]
     Tools {
-        /// Their names.
+        /// Programs by name, and other things in words.
         missing: Vec<String>,
         /// A command that installs them.
         remedy: String,
@@ -109,6 +109,24 @@ pub enum ImageError {
         version: String,
         /// Where.
         file: PathBuf,
+    },
+    /// A file of the user's for the build that cannot be read.
+    #[error("the {what} {} cannot be read: {source}", .file.display())]
+    Unreadable {
+        /// What it was to be.
+        what: &'static str,
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A patch of the user's that is none.
+    #[error("the patch {} is malformed: {why}", .file.display())]
+    Malformed {
+        /// The patch.
+        file: PathBuf,
+        /// What is wrong, and where.
+        why: String,
     },
     /// A patch of the user's.
     #[error("the patch {} does not apply:\n{output}", .file.display())]

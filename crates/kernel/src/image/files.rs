@@ -16,7 +16,7 @@ use super::about::Program;
 use super::archive::Archive;
 use super::error::{ImageError, io};
 use super::hash;
-use super::machine::{Machine, install};
+use super::machine::Machine;
 use super::own::Own;
 
 /// Programs every image has, with Debian's packages. The first has the small tools.
@@ -107,11 +107,6 @@ pub struct Files {
 
 /// Gathers them from this machine.
 pub fn gather(machine: &Machine, own: Own<'_>, add: &[String]) -> Result<Files, ImageError> {
-    let lacking: Vec<_> = PROGRAMS.iter().filter(|(name, _)| machine.program(name).is_none()).collect();
-    if !lacking.is_empty() {
-        let missing = lacking.iter().map(|(name, _)| (*name).to_owned()).collect();
-        return Err(ImageError::Tools { missing, remedy: install(lacking.iter().map(|(_, package)| *package)) });
-    }
     let mut gathering = Gathering {
         machine,
         first: Archive::default(),

@@ -12,7 +12,7 @@ use super::machine::Machine;
 use super::patches::{Applied, FAST_PATH, SEED, apply_file, set_hz};
 use super::source::Origin;
 use super::step::Steps;
-use super::{FORMAT, Progress};
+use super::{FORMAT, Progress, diff};
 
 /// All that decides a kernel's bytes.
 #[derive(Debug)]
@@ -27,6 +27,36 @@ pub struct Recipe {
     pub compiler: String,
     /// SHA-256 of the C library that is linked into it.
     pub library: String,
+}
+
+/// Files of the user's for a build.
+#[derive(Debug, Default)]
+pub struct Given {
+    /// Additions to the configuration.
+    pub fragment: String,
+    /// Patches: files and contents.
+    pub patches: Vec<(PathBuf, String)>,
+}
+
+impl Given {
+    /// The largest that is read; all of Linux 6.12's own patches together are smaller.
+    const LARGEST: u64 = 64 << 20;
+
+    /// Reads them, and sees that patches are patches, which costs nothing beside what follows.
+    pub fn read(fragment: Option<&Path>, patches: &[PathBuf]) -> Result<Given, ImageError> {
+        let text = |what, path: &Path| {
+            let unreadable = |source| ImageError::Unreadable { what, file: path.to_owned(), source };
+            headway_input::read_text(path, Given::LARGEST).map_err(|error| unreadable(error.into()))
+        };
+        let fragment = fragment.map(|path| text("configuration", path)).transpose()?.unwrap_or_default();
+        let read = |path: &PathBuf| {
+            let text = text("patch", path)?;
+            diff::check(&text).map_err(|why| ImageError::Malformed { file: path.clone(), why })?;
+            Ok((path.clone(), text))
+        };
+        let patches = patches.iter().map(read).collect::<Result<_, ImageError>>()?;
+        Ok(Given { fragment, patches })
+    }
 }
 
 /// A kernel.
@@ -45,17 +75,8 @@ pub struct Kernel {
 }
 
 impl Recipe {
-    /// Reads what it is made of.
-    pub fn read(
-        machine: &Machine,
-        origin: Origin,
-        fragment: Option<&Path>,
-        patches: &[PathBuf],
-    ) -> Result<Recipe, ImageError> {
-        let text = |path: &Path| fs::read_to_string(path).map_err(io("read", path));
-        let fragment = fragment.map(text).transpose()?.unwrap_or_default();
-        let read = |path: &PathBuf| Ok((path.clone(), text(path)?));
-        let patches = patches.iter().map(read).collect::<Result<_, ImageError>>()?;
+    /// Adds `given` and what this machine compiles with to the source.
+    pub fn new(machine: &Machine, origin: Origin, given: Given) -> Result<Recipe, ImageError> {
         let first = |name| {
             let text = machine.ask(name, &["--version"]).unwrap_or_default();
             text.lines().next().unwrap_or_default().trim().to_owned()
@@ -63,6 +84,7 @@ impl Recipe {
         let library = machine.ask("gcc", &["-print-file-name=libc.a"]).unwrap_or_default();
         let library = Path::new(library.trim());
         let library = if library.is_absolute() { hash::file(library)?.sha256 } else { String::new() };
+        let Given { fragment, patches } = given;
         Ok(Recipe { origin, fragment, patches, compiler: format!("{}, {}", first("gcc"), first("ld")), library })
     }
 
@@ -94,6 +116,7 @@ impl Recipe {
         progress(Progress::Step("patching".to_owned()));
         let mut patches = Vec::new();
         for (file, text) in &self.patches {
+            steps.go_on()?;
             patches.push(apply_file(machine, &tree, file, text)?);
         }
         match SEED.apply(machine, &tree, &version)? {

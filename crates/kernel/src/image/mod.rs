@@ -29,12 +29,14 @@ mod archive;
 mod build;
 mod cache;
 mod config;
+mod diff;
 mod doctor;
 mod error;
 mod files;
 mod hash;
 mod kernel;
 mod machine;
+mod needs;
 mod own;
 mod patches;
 mod probe;
@@ -71,13 +73,33 @@ pub struct Image {
 }
 
 impl Image {
-    /// The image called `name`; without a name the one `HEADWAY_KERNEL` names, or the one with the newest kernel.
+    /// The image called `name`; without a name the one `HEADWAY_KERNEL` names, or the one with the newest kernel that is
+    /// not patched ([`Image::is_patched`]); a patched one is taken unasked only where there is no other.
     ///
     /// # Errors
     /// There is none, or it was not made by this version of Headway.
     pub fn find(name: Option<&str>) -> Result<Image, ImageError> {
-        let named = std::env::var("HEADWAY_KERNEL").ok().filter(|name| !name.is_empty());
+        let named = named();
         Image::find_in(Machine::here().kernels()?, name.or(named.as_deref()), own::sha256())
+    }
+
+    /// Which of `images`, as [`Image::list`] has them, [`Image::find`] gives without a name, current or not.
+    pub fn unasked(images: &[Image]) -> Option<&Image> {
+        match named() {
+            Some(name) => images.iter().find(|image| image.name == name),
+            None => Image::usual(images),
+        }
+    }
+
+    /// The newest of those that are not patched; of equal versions the distribution's before a tree's, then the first by
+    /// name. `images` are sorted by name.
+    fn usual(images: &[Image]) -> Option<&Image> {
+        let rank = |image: &&Image| {
+            let about = &image.about;
+            (!image.is_patched(), source::version_numbers(&about.version), !about.source.is_tree())
+        };
+        // the last of equals is taken, so they come backwards
+        images.iter().rev().max_by_key(rank)
     }
 
     fn find_in(kernels: &Path, name: Option<&str>, own: &str) -> Result<Image, ImageError> {
@@ -88,11 +110,7 @@ impl Image {
             }
             Image::open(kernels, name)?
         } else {
-            let mut images = Image::list_in(kernels)?;
-            // The last of equal versions is the first by name.
-            images.reverse();
-            let newest = images.into_iter().max_by_key(|image| source::version_numbers(&image.about.version));
-            newest.ok_or(ImageError::NoImage)?
+            Image::usual(&Image::list_in(kernels)?).cloned().ok_or(ImageError::NoImage)?
         };
         if image.about.own_sha256 == own { Ok(image) } else { Err(ImageError::Stale { name: image.name }) }
     }
@@ -112,6 +130,40 @@ impl Image {
     /// Whether its agent and daemons are those of this version of Headway.
     pub fn is_current(&self) -> bool {
         self.about.own_sha256 == own::sha256()
+    }
+
+    /// The patches of the user's, in order. Ours come behind them: the seed's, then the fast path's.
+    pub fn patches(&self) -> &[Patch] {
+        let mut rest = &self.about.patches[..];
+        for ours in [&patches::FAST_PATH, &patches::SEED] {
+            if let [before @ .., last] = rest
+                && ours.is(&last.name)
+            {
+                rest = before;
+            }
+        }
+        rest
+    }
+
+    /// Whether its source is not as somebody published it: patched when it was built, or a tree with changes that are not
+    /// committed.
+    pub fn is_patched(&self) -> bool {
+        !self.patches().is_empty() || self.about.source.is_changed()
+    }
+
+    /// The changes of its source in words, such as `patched with a.patch, b.patch`; empty if it is not patched.
+    pub fn changes(&self) -> String {
+        let names: Vec<&str> = self.patches().iter().map(|patch| patch.name.as_str()).collect();
+        let patched = (!names.is_empty()).then(|| format!("patched with {}", names.join(", ")));
+        let changed = self.about.source.is_changed().then(|| "of a tree with uncommitted changes".to_owned());
+        patched.into_iter().chain(changed).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Which one it is, for people: `linux-6.12.117 (Linux 6.12.117)`, with its changes behind the version.
+    pub fn title(&self) -> String {
+        let changes = self.changes();
+        let gap = if changes.is_empty() { "" } else { ", " };
+        format!("{} (Linux {}{gap}{changes})", self.name, self.about.version)
     }
 
     /// Bytes on disk.
@@ -150,4 +202,9 @@ impl Image {
         }
         Ok(image)
     }
+}
+
+/// The name in `HEADWAY_KERNEL`.
+fn named() -> Option<String> {
+    std::env::var("HEADWAY_KERNEL").ok().filter(|name| !name.is_empty())
 }

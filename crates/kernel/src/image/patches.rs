@@ -65,6 +65,11 @@ pub enum Applied {
 }
 
 impl Change {
+    /// Whether a patch of this name is a version of it.
+    pub fn is(&self, name: &str) -> bool {
+        self.versions.iter().any(|version| version.name == name)
+    }
+
     /// SHA-256 of every version of it: all decide what a kernel becomes.
     pub fn sha256(&self) -> String {
         hash::texts(self.versions.iter().map(|version| version.text))
@@ -94,12 +99,19 @@ impl Change {
     }
 }
 
+/// Whether a patch of the user's applies to `tree`, which stays as it is.
+pub fn try_file(machine: &Machine, tree: &Path, file: &Path, text: &str) -> Result<(), ImageError> {
+    patch(machine, tree, text, &["--dry-run"])?.map_err(|output| refused(file, &output))
+}
+
+fn refused(file: &Path, output: &str) -> ImageError {
+    ImageError::Patch { file: file.to_owned(), output: output.trim_end().to_owned() }
+}
+
 /// Applies a patch of the user's.
 pub fn apply_file(machine: &Machine, tree: &Path, file: &Path, text: &str) -> Result<Patch, ImageError> {
-    for args in [&["--dry-run"][..], &[]] {
-        patch(machine, tree, text, args)?
-            .map_err(|output| ImageError::Patch { file: file.to_owned(), output: output.trim_end().to_owned() })?;
-    }
+    try_file(machine, tree, file, text)?;
+    patch(machine, tree, text, &[])?.map_err(|output| refused(file, &output))?;
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Patch { name, sha256: hash::bytes(text.as_bytes()) })
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use super::about::Source;
+use super::about::{Source, TREE};
 use super::error::{ImageError, io};
 use super::hash;
 use super::machine::{Machine, PACKAGE};
@@ -41,24 +41,12 @@ impl Origin {
             None if machine.tarball.is_file() => Origin::archive(machine)?,
             None => Origin::package(machine)?,
         };
-        let numbers = version_numbers(&origin.version);
-        if numbers.len() < 2 || numbers[..2] < OLDEST[..] {
-            return Err(ImageError::TooOld { version: origin.version });
-        }
+        new_enough(&origin.version)?;
         Ok(origin)
     }
 
     fn tree(machine: &Machine, tree: &Path, stop: &AtomicBool) -> Result<Origin, ImageError> {
-        let path = fs::canonicalize(tree).map_err(io("find", tree))?;
-        for file in ["Makefile", "Kconfig", "arch/um/Kconfig"] {
-            if !path.join(file).is_file() {
-                return Err(ImageError::NotATree { path, lacks: file.to_owned() });
-            }
-        }
-        let makefile = fs::read_to_string(path.join("Makefile")).map_err(io("read", &path.join("Makefile")))?;
-        let Some(version) = makefile_version(&makefile) else {
-            return Err(ImageError::NotATree { path, lacks: "version in its Makefile".to_owned() });
-        };
+        let (path, version) = examine(tree)?;
         let folder = path.display().to_string();
         let describe = path
             .join(".git")
@@ -66,7 +54,7 @@ impl Origin {
             .then(|| machine.ask("git", &["-C", &folder, "describe", "--always", "--tags", "--dirty"]))
             .flatten();
         let about = Source {
-            name: "tree".to_owned(),
+            name: TREE.to_owned(),
             sha256: Some(hash::tree(&path, stop)?.sha256),
             describe: describe.map(|text| text.trim().to_owned()),
         };
@@ -141,6 +129,31 @@ impl Origin {
             }
         }
     }
+}
+
+/// The absolute path and the version of the kernel source tree `tree`: a look at a few files, where [`Origin::find`] reads
+/// all of them.
+pub fn examine(tree: &Path) -> Result<(PathBuf, String), ImageError> {
+    let path = fs::canonicalize(tree).map_err(io("find", tree))?;
+    for file in ["Makefile", "Kconfig", "arch/um/Kconfig"] {
+        if !path.join(file).is_file() {
+            return Err(ImageError::NotATree { path, lacks: file.to_owned() });
+        }
+    }
+    let makefile = fs::read_to_string(path.join("Makefile")).map_err(io("read", &path.join("Makefile")))?;
+    let Some(version) = makefile_version(&makefile) else {
+        return Err(ImageError::NotATree { path, lacks: "version in its Makefile".to_owned() });
+    };
+    new_enough(&version)?;
+    Ok((path, version))
+}
+
+fn new_enough(version: &str) -> Result<(), ImageError> {
+    let numbers = version_numbers(version);
+    if numbers.len() < 2 || numbers[..2] < OLDEST[..] {
+        return Err(ImageError::TooOld { version: version.to_owned() });
+    }
+    Ok(())
 }
 
 fn untar(machine: &Machine, steps: &mut Steps, archive: &Path, into: &Path) -> Result<(), ImageError> {

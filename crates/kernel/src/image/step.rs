@@ -9,14 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 use super::error::{ImageError, io};
 
 /// How many lines of a failed step are shown.
 const TAIL: usize = 30;
-/// How long a step may take to end when told to, before it is killed.
-const GRACE: Duration = Duration::from_secs(3);
+/// How long a step may take to end when told to, before it is killed. Compilers remove their temporary files meanwhile; all
+/// else is in a folder that is removed.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Runs steps.
 pub struct Steps<'a> {
@@ -133,6 +134,12 @@ impl Drop for Group {
         // Whatever is left of the group, even if its first process is gone.
         let _ = kill_process_group(group, Signal::KILL);
         let _ = self.0.wait();
+        // Until the last of them is gone it may write to what is about to be removed. Those whose parent is gone are
+        // waited for by another process, which may not come to it.
+        let began = Instant::now();
+        while began.elapsed() < GRACE && test_kill_process_group(group).is_ok() {
+            sleep(Duration::from_millis(5));
+        }
     }
 }
 
@@ -175,7 +182,26 @@ mod tests {
             stop.store(seen.ends_with('\n'), Ordering::Relaxed);
         });
         assert!(matches!(error, Err(ImageError::Interrupted)));
-        assert!(began.elapsed() < GRACE, "it was killed, not ended");
+        assert!(began.elapsed() < 2 * GRACE, "it was killed, not ended");
+        let state = std::fs::read_to_string(format!("/proc/{}/stat", seen.trim())).unwrap_or_default();
+        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+    }
+
+    /// It takes no notice of SIGTERM, and neither does the one that it started.
+    #[test]
+    fn a_step_that_does_not_listen_is_killed_with_all_it_started() {
+        let place = tempfile::tempdir().unwrap();
+        let stop = AtomicBool::new(false);
+        let mut steps = Steps::new(&place.path().join("log"), &stop).unwrap();
+        let began = Instant::now();
+        let mut command = shell("trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo $!; wait; wait");
+        let mut seen = String::new();
+        let error = steps.run("deaf", &mut command, &mut |text| {
+            seen.push_str(&String::from_utf8_lossy(text));
+            stop.store(seen.ends_with('\n'), Ordering::Relaxed);
+        });
+        assert!(matches!(error, Err(ImageError::Interrupted)));
+        assert!(began.elapsed() < 6 * GRACE, "{:?}", began.elapsed());
         let state = std::fs::read_to_string(format!("/proc/{}/stat", seen.trim())).unwrap_or_default();
         assert!(state.is_empty() || state.contains(") Z "), "{state}");
     }

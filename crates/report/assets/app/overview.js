@@ -76,7 +76,7 @@ function runSection(run, place) {
         "Machine",
         [machine.os, machine.arch, machine.cpus ? counted(machine.cpus, "processor") : ""].filter(Boolean).join(", "),
       ],
-      ["Kernel of hosts", kernel ? `${text(kernel.name)}, Linux ${text(kernel.version)}` : ""],
+      ["Kernel of hosts", kernel ? [text(kernel.name), `Linux ${text(kernel.version)}`, text(kernel.changes)].filter(Boolean).join(", ") : ""],
     ]),
     run.command
       ? h(

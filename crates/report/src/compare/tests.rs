@@ -91,7 +91,7 @@ Intervals are of differences within each repeat (paired): both have the same
   tcp at load=8, short: fct.mean
   dctcp at load=8, long: goodput.mean
 1 row only in B:
-  mptcp at load=8, short: fct.mean
+  all of policy mptcp
 ";
     assert_eq!(shown, expected, "\n{shown}");
 }

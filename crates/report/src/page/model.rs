@@ -128,6 +128,9 @@ pub struct Kernel {
     pub name: String,
     /// The kernel's version.
     pub version: String,
+    /// The changes of its source in words; empty if there are none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub changes: String,
 }
 
 /// A swept parameter.

@@ -250,7 +250,7 @@ fn machine(manifest: &Manifest) -> Machine {
 }
 
 fn kernel(kernel: &headway_results::Kernel) -> Kernel {
-    Kernel { name: kernel.name.clone(), version: kernel.version.clone() }
+    Kernel { name: kernel.name.clone(), version: kernel.version.clone(), changes: kernel.changes.clone() }
 }
 
 /// The command line, with the quotes that a shell needs.

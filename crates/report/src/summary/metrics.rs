@@ -23,7 +23,7 @@ pub(super) fn is_network(metric: Metric) -> bool {
 }
 
 /// The metrics of `traffic`: those that were asked for; otherwise completion times of flows that have a size, goodput of
-/// those without end, and counts.
+/// those without end and of those of which none finished, and counts.
 pub(super) fn of_traffic(view: &View<'_>, traffic: &str, choice: &Choice) -> Vec<Metric> {
     if !choice.metrics.is_empty() {
         return choice.metrics.iter().copied().filter(|&own| !is_network(own) && view.has(traffic, own)).collect();
@@ -33,7 +33,7 @@ pub(super) fn of_traffic(view: &View<'_>, traffic: &str, choice: &Choice) -> Vec
     let sized = view.is_positive(traffic, Metric::Unfinished) || has(&MEAN);
     let mut all = Vec::new();
     all.extend(valued(Metric::Rate).then_some(Metric::Rate));
-    if sized {
+    if sized && TIMES.into_iter().any(valued) {
         all.extend(TIMES.iter().copied().filter(|metric| *metric == MEAN || has(metric)));
     } else {
         // Of one flow both are the same.

@@ -75,6 +75,35 @@ fn without_a_sweep_policies_are_rows() {
     assert_eq!(text, expected, "\n{text}");
 }
 
+#[test]
+fn titles_speak_of_intervals_only_where_there_are_some() {
+    let alike = |n| Estimate { value: Some(1.0), low: None, high: None, n };
+    assert_eq!(repeats(&[alike(10), alike(10)]), "means over 10 repeats");
+    assert_eq!(repeats(&[alike(10), estimate(1.0, 0.1)]), "95 % intervals over 10 repeats");
+    assert_eq!(repeats(&[alike(1)]), "one repeat");
+    assert_eq!(repeats(&[alike(3), alike(10)]), "means over 3 to 10 repeats");
+    assert_eq!(repeats(&[Estimate { n: 10, ..Estimate::default() }]), "no values");
+}
+
+#[test]
+fn where_no_flow_finished_goodput_stands_for_completion_times() {
+    for sweep in [SweepPoint::new(), SweepPoint::new().with("buffer", "10KB")] {
+        let mut rows = Vec::new();
+        for policy in ["tcp", "paced"] {
+            for metric in ["fct.mean", "fct.p50", "fct.p99"] {
+                rows.push(row(policy, &sweep, "bulk", metric, Estimate { n: 10, ..Estimate::default() }));
+            }
+            rows.push(row(policy, &sweep, "bulk", "goodput.sum", estimate(461e6, 2e6)));
+            rows.push(row(policy, &sweep, "bulk", "goodput.mean", estimate(115.25e6, 1e6)));
+            rows.push(row(policy, &sweep, "bulk", "flows", estimate(4.0, 0.0)));
+            rows.push(row(policy, &sweep, "bulk", "unfinished", estimate(4.0, 0.0)));
+        }
+        let names = sweep.names().map(str::to_owned).collect();
+        let text = summary(&Summary { sweep: names, rows }, &Choice::default(), Layout::PLAIN);
+        assert!(!text.contains("FCT") && text.contains("461 ± 2") && text.contains("4 of 4"), "\n{text}");
+    }
+}
+
 /// Only where something failed.
 #[test]
 fn how_long_flows_stood_still_is_a_column_or_a_table() {

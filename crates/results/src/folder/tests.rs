@@ -105,6 +105,7 @@ fn a_run_goes_on_only_with_its_kernel() {
         linux_sha256: "a".into(),
         initramfs_sha256: "b".into(),
         system_sha256: "c".into(),
+        changes: String::new(),
     };
     other.kernel = Some(kernel);
     let error = Folder::resume(&path, &other).unwrap_err();

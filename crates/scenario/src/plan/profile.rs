@@ -87,8 +87,13 @@ fn profile(
     // kernels have controls of their own
     let name = if modelled { name } else { "new-reno" };
     let mut control = control(name, transport, registry, at)?;
-    let timestamps = transport.linux.as_ref().and_then(|linux| linux.timestamps).filter(|_| !modelled);
-    let timestamps = timestamps.unwrap_or(own.timestamps);
+    let timestamps = if modelled {
+        own.timestamps
+    } else {
+        // left out, they are the kernel's own, which has them (`net.ipv4.tcp_timestamps`)
+        let linux = transport.linux.as_ref().and_then(|linux| linux.timestamps);
+        linux.or(transport.timestamps).unwrap_or(true)
+    };
     if control.is_coupled() && multipath.is_none() {
         let message = format!("`{name}` couples the subflows of MPTCP; a TCP connection has none");
         return Err(fault("control", message).help("use `new-reno`, or kind = \"mptcp\""));

@@ -78,7 +78,7 @@ record! {
         pub topology: TopologyRecord,
         /// What hosts are whose group does not say.
         pub host_kind: HostKind = HostKind::Modelled,
-        /// The kernel of kernel hosts, by the name of its image; the newest when left out.
+        /// The kernel of kernel hosts, by the name of its image; the newest unpatched one when left out.
         pub kernel: Option<String>,
         /// A folder, relative to the scenario's, that kernel hosts see as `/files`.
         pub files: Option<String>,

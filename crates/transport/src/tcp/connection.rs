@@ -13,7 +13,7 @@ use crate::ranges::Ranges;
 use crate::tcp::profile::{LanePlan, Profile, Scheduler};
 use crate::tcp::receiver::{Inflow, Receiver, Shared};
 use crate::tcp::sender::{Burst, Phase, Sender};
-use crate::tcp::writer::{Head, Writer};
+use crate::tcp::writer::{Head, Writer, Written};
 
 mod queued;
 mod stream;
@@ -330,23 +330,35 @@ impl Connection {
     /// As [`pump_single`](Self::pump_single), in bursts and at a pace.
     fn pump_bursts(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {
         sender.repair(now, self.next < self.total, profile, net);
-        if sender.phase == Phase::Established
-            && let Some(writer) = self.writer.as_mut().filter(|writer| writer.written == 0)
-        {
-            writer.write(self.una, self.total, profile);
-        }
         self.send_bursts(now, sender, profile, net);
-        if let Some(writer) = self.writer.as_mut().filter(|writer| writer.written < self.total) {
-            let before = writer.written;
-            sender.make_room(writer, self.una, self.total, profile);
-            if writer.written > before {
-                self.send_bursts(now, sender, profile, net);
-            }
+        if sender.phase == Phase::Established && self.writer.is_some() {
+            self.write(now, sender, profile, net);
         }
         if self.writer.as_ref().is_some_and(|writer| writer.written == self.total) {
             self.close_writer(now, sender, profile, net);
         }
         self.end_single(now, sender, profile, net);
+    }
+
+    /// The application writes if there is room: what is sent on the way makes room in the last piece (`tcp_sendmsg_locked`).
+    fn write(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {
+        if let Some(writer) = &mut self.writer {
+            sender.check_space(writer, self.una, profile);
+        }
+        while let Some(writer) = self.writer.as_mut().filter(|writer| writer.may_write(self.total)) {
+            match writer.write(self.una, self.next, self.total, profile) {
+                Written::Piece => {}
+                Written::Head => _ = self.send_burst(now, sender, false, profile, net),
+                Written::Much => self.send_bursts(now, sender, profile, net),
+                Written::Over => {
+                    self.send_bursts(now, sender, profile, net);
+                    if let Some(writer) = &mut self.writer {
+                        writer.sleep(self.total);
+                    }
+                    break;
+                }
+            }
+        }
     }
 
     /// The application has written everything and closes: FIN goes with the last segment if that is still here, and by itself
@@ -365,32 +377,51 @@ impl Connection {
 
     /// Sends what is written as far as windows, pace and card let it.
     fn send_bursts(&mut self, now: Time, sender: &mut Sender, profile: &Profile, net: &mut Network) {
-        while self.next < self.total {
-            let room = self.sendable(profile).saturating_sub(self.next);
-            let head = match &mut self.writer {
-                Some(writer) => match writer.head(self.next, self.total) {
-                    Some(head) => head,
-                    None => break,
-                },
-                None => Head { rest: self.total - self.next, unsent: self.total - self.next, last: true, ends: true },
-            };
-            let Burst::Bytes(burst) = sender.burst(now, head, room, profile, net) else { break };
-            let mut left = burst;
-            while left > 0 {
-                let len = left.min(u64::from(profile.mss));
-                if len == left && left < burst {
-                    sender.end_burst();
-                }
-                let at = self.next;
-                let fin = self.hand_out(len, profile);
-                sender.send_new(now, at, len as u32, fin, profile, net);
-                left -= len;
-            }
-            sender.note_output(now, burst, profile, net);
-            if let Some(writer) = &mut self.writer {
-                writer.note_sent(self.next);
-            }
+        while self.send_burst(now, sender, true, profile, net) {}
+    }
+
+    /// Sends one burst of what is written; says whether it could. `defers`: a larger one may be waited for.
+    fn send_burst(
+        &mut self,
+        now: Time,
+        sender: &mut Sender,
+        defers: bool,
+        profile: &Profile,
+        net: &mut Network,
+    ) -> bool {
+        if self.next == self.total {
+            return false;
         }
+        let room = self.sendable(profile).saturating_sub(self.next);
+        let head = match &mut self.writer {
+            Some(writer) => writer.head(self.next, self.total),
+            None => Some(Head::single(self.total - self.next, true)),
+        };
+        let Some(mut head) = head else { return false };
+        let Burst::Bytes(burst) = sender.burst(now, &mut head, (room, defers), profile, net) else {
+            if let Some(writer) = &mut self.writer {
+                writer.note_grown(self.next + head.rest);
+            }
+            return false;
+        };
+        let mut left = burst;
+        while left > 0 {
+            let len = left.min(u64::from(profile.mss));
+            if len == left && left < burst {
+                sender.end_burst();
+            }
+            let at = self.next;
+            let fin = self.hand_out(len, profile);
+            sender.send_new(now, at, len as u32, fin, profile, net);
+            left -= len;
+        }
+        sender.note_output(now, burst, profile, net);
+        if let Some(writer) = &mut self.writer {
+            writer.note_grown(self.next - burst + head.rest);
+            writer.note_sent(self.next);
+            sender.check_space(writer, self.una, profile);
+        }
+        true
     }
 
     #[inline]

@@ -20,7 +20,7 @@ use super::{Connection, MAX_SUBFLOWS};
 use crate::network::Network;
 use crate::tcp::profile::Profile;
 use crate::tcp::sender::{Burst, Phase, Sender};
-use crate::tcp::writer::{Head, PIECE_COST};
+use crate::tcp::writer::{Head, PIECE_COST, buffer_for};
 
 /// `MPTCP_SEND_BURST_SIZE`: what one choice of a subflow hands out at least, if there is that much.
 const BURST: u64 = (1 << 16) - 20 - 40 - 40 - 8;
@@ -98,14 +98,10 @@ impl Queue {
         }
     }
 
-    /// `tcp_sndbuf_expand`: twice the window, at least that of the beginning, as buffers of single segments take it.
+    /// `tcp_sndbuf_expand`: twice the window, at least that of the beginning.
     fn expand(&mut self, sender: &Sender, profile: &Profile) {
-        // the largest segment without options, headers, and `struct skb_shared_info`; then `struct sk_buff`
-        let segment = u64::from(profile.mss + profile.overhead - 58) + 192 + 320;
-        let segment = segment.next_power_of_two() + 256;
-        let segments = (sender.window.cwnd / u64::from(profile.mss)).max(10);
         let most = profile.send_buffer.map_or(u64::MAX, headway_units::Bytes::get);
-        self.room = self.room.max((2 * segments * segment).min(most));
+        self.room = self.room.max(buffer_for(sender.window.cwnd, 2, profile).min(most));
     }
 }
 
@@ -240,8 +236,9 @@ impl Queued {
             let waits = last && short > 0 && queue.short > sender.acknowledged() && !sender.is_probing();
             let len = if waits { len - short } else { len };
             // a mapping of its own takes nothing from the one behind it, and none has FIN
-            let head = Head { rest: len, unsent: len, last, ends: false };
-            let Burst::Bytes(bytes) = sender.burst(now, head, NO_LIMIT, profile, net) else { break };
+            let mut head = Head { pieces: queue.buffers.len(), ..Head::single(len, false) };
+            let burst = sender.burst(now, &mut head, (NO_LIMIT, true), profile, net);
+            let Burst::Bytes(bytes) = burst else { break };
             let ends = bytes > mss || bytes == queue.buffers[0].len;
             let mut sent = 0;
             while sent < bytes {

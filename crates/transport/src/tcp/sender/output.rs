@@ -105,9 +105,16 @@ impl Sender {
         self.output.is_some()
     }
 
-    /// How many of the bytes written may leave now, of which `head` is the first piece and `room` what the receiver
-    /// takes.
-    pub fn burst(&mut self, now: Time, head: Head, room: u64, profile: &Profile, net: &mut Network) -> Burst {
+    /// How many of the bytes written may leave now, of which `head` is the first piece, which grows from the one behind,
+    /// and `room` what the receiver takes. `defers`: may wait for more (`tcp_push_one` does not).
+    pub fn burst(
+        &mut self,
+        now: Time,
+        head: &mut Head,
+        (room, defers): (u64, bool),
+        profile: &Profile,
+        net: &mut Network,
+    ) -> Burst {
         let mss = u64::from(profile.mss);
         if self.phase != Phase::Established || head.unsent.min(room) == 0 {
             return Burst::Wait;
@@ -124,13 +131,12 @@ impl Sender {
         // at least two bursts in a window, for the clock's sake
         let half = (self.allowed() / 2 / mss).max(1) * mss;
         let quota = if probing { mss } else { (free / mss * mss).max(mss).min(half).min(most) };
-        // a piece that is shorter takes what is missing from the one behind it (`tcp_grow_skb`)
-        let piece = if head.last { head.rest } else { head.rest.max(quota.min(head.unsent)) };
-        if !probing && piece > mss && self.defers(now, (free, room, most), piece, head, profile) {
+        head.grow(quota);
+        if !probing && defers && head.rest > mss && self.defers(now, (free, room, most), *head, profile) {
             self.output_mut().deferred = free < room;
             return Burst::Wait;
         }
-        let bytes = piece.min(quota).min(room);
+        let bytes = head.rest.min(quota).min(room);
         if self.is_held(now, 1, net, profile) {
             return Burst::Wait;
         }
@@ -142,12 +148,12 @@ impl Sender {
         Burst::Bytes(bytes)
     }
 
-    /// The application's buffer has been drained by an acknowledgement: `tcp_check_space`.
-    pub fn make_room(&self, writer: &mut Writer, una: u64, total: u64, profile: &Profile) {
+    /// The application's buffer has been drained by an acknowledgement, or something was sent: `tcp_check_space`.
+    pub fn check_space(&self, writer: &mut Writer, una: u64, profile: &Profile) {
         let cwnd = self.window.cwnd;
         let times = if self.control.manages_cwnd() { 3 } else { 2 };
         let is_full = self.pipe() + u64::from(profile.mss) > cwnd;
-        writer.make_room(una, total, cwnd, is_full, times, profile);
+        writer.check_space(una, cwnd, is_full, times, profile);
     }
 
     /// `tcp_tso_autosize`: about a millisecond's worth, more on short paths, two segments at least.
@@ -163,22 +169,15 @@ impl Sender {
         (bytes / mss).max(least) * mss
     }
 
-    /// `tcp_tso_should_defer`: whether to wait for an acknowledgement that will let a larger burst go. `piece` is what
-    /// the first one of the queue has, `free` the congestion window's, `room` the receiver's.
-    fn defers(
-        &self,
-        now: Time,
-        (free, room, most): (u64, u64, u64),
-        piece: u64,
-        head: Head,
-        profile: &Profile,
-    ) -> bool {
+    /// `tcp_tso_should_defer`: whether to wait for an acknowledgement that will let a larger burst of `head` go. `free` is
+    /// the congestion window's, `room` the receiver's.
+    fn defers(&self, now: Time, (free, room, most): (u64, u64, u64), head: Head, profile: &Profile) -> bool {
         let Some(output) = self.output.as_ref().filter(|_| profile.offload.is_some()) else { return false };
         if matches!(self.repair, Repair::Fast | Repair::Timeout) || now.since(output.stamp) > MILLISECOND {
             return false;
         }
         let limit = free.min(room);
-        if limit >= most || !head.last && limit >= piece {
+        if limit >= most || !head.is_last() && limit >= head.rest {
             return false;
         }
         if limit >= self.window.cwnd.min(room + self.outstanding()) / PART {
@@ -191,7 +190,7 @@ impl Sender {
             return false;
         }
         // the end of the flow is not waited for, unless a window is what ends the burst
-        limit <= piece || !(head.last && head.ends)
+        limit <= head.rest || !(head.is_last() && head.ends)
     }
 
     /// Bytes per second at which it sends or would (`sk_pacing_rate`).
