@@ -88,6 +88,7 @@ __all__ = [
     "Link",
     "LinkChange",
     "LinkCostJudge",
+    "LinkLoss",
     "LinuxHosts",
     "LinuxPolicy",
     "LinuxTransport",
@@ -135,6 +136,7 @@ __all__ = [
     "TwoTierTopology",
     "UniformSize",
     "UnlimitedSize",
+    "View",
     "Vl2Topology",
     "Watchdog",
     "Window",
@@ -156,6 +158,9 @@ class DumbbellTopology(Record):
     shared_buffer : SharedBuffer
         The buffer that all ports of a switch share, beside the limits of their queues; each has its
         own when left out.
+    losses : Sequence[LinkLoss]
+        What single links lose, each one direction of a cable, in place of ``loss`` of their cables.
+        Default: ``[]``.
     switch_latency : Time | Swept
         The time a packet takes through a switch before it is queued. (0s to 3600s) Default:
         ``"0s"``.
@@ -176,6 +181,7 @@ class DumbbellTopology(Record):
         "queue": ("queue", False),
         "host_queue": ("queue", False),
         "shared_buffer": ("shared-buffer", False),
+        "losses": ("link-loss", False),
         "bottleneck": ("link-change", False),
     }
 
@@ -183,11 +189,15 @@ class DumbbellTopology(Record):
     queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
     host_queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
     shared_buffer: SharedBuffer | None = None
+    losses: Sequence[LinkLoss] | None = None
     switch_latency: Time | Swept | None = None
     mtu: Amount | Swept | None = None
     left: int | Swept
     right: int | Swept
     bottleneck: LinkChange
+
+    def __post_init__(self) -> None:
+        freeze(self, ("losses",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +215,9 @@ class ParallelPathsTopology(Record):
     shared_buffer : SharedBuffer
         The buffer that all ports of a switch share, beside the limits of their queues; each has its
         own when left out.
+    losses : Sequence[LinkLoss]
+        What single links lose, each one direction of a cable, in place of ``loss`` of their cables.
+        Default: ``[]``.
     switch_latency : Time | Swept
         The time a packet takes through a switch before it is queued. (0s to 3600s) Default:
         ``"0s"``.
@@ -227,6 +240,7 @@ class ParallelPathsTopology(Record):
         "queue": ("queue", False),
         "host_queue": ("queue", False),
         "shared_buffer": ("shared-buffer", False),
+        "losses": ("link-loss", False),
         "middle": ("link-change", False),
     }
 
@@ -234,12 +248,16 @@ class ParallelPathsTopology(Record):
     queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
     host_queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
     shared_buffer: SharedBuffer | None = None
+    losses: Sequence[LinkLoss] | None = None
     switch_latency: Time | Swept | None = None
     mtu: Amount | Swept | None = None
     paths: int | Swept
     left: int | Swept | None = None
     right: int | Swept | None = None
     middle: LinkChange | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, ("losses",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,6 +275,9 @@ class TwoTierTopology(Record):
     shared_buffer : SharedBuffer
         The buffer that all ports of a switch share, beside the limits of their queues; each has its
         own when left out.
+    losses : Sequence[LinkLoss]
+        What single links lose, each one direction of a cable, in place of ``loss`` of their cables.
+        Default: ``[]``.
     switch_latency : Time | Swept
         The time a packet takes through a switch before it is queued. (0s to 3600s) Default:
         ``"0s"``.
@@ -279,6 +300,7 @@ class TwoTierTopology(Record):
         "queue": ("queue", False),
         "host_queue": ("queue", False),
         "shared_buffer": ("shared-buffer", False),
+        "losses": ("link-loss", False),
         "uplink": ("link-change", False),
     }
 
@@ -286,12 +308,16 @@ class TwoTierTopology(Record):
     queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
     host_queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
     shared_buffer: SharedBuffer | None = None
+    losses: Sequence[LinkLoss] | None = None
     switch_latency: Time | Swept | None = None
     mtu: Amount | Swept | None = None
     leaves: int | Swept
     spines: int | Swept
     hosts_per_leaf: int | Swept
     uplink: LinkChange | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, ("losses",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,6 +335,9 @@ class LeafSpineTopology(Record):
     shared_buffer : SharedBuffer
         The buffer that all ports of a switch share, beside the limits of their queues; each has its
         own when left out.
+    losses : Sequence[LinkLoss]
+        What single links lose, each one direction of a cable, in place of ``loss`` of their cables.
+        Default: ``[]``.
     switch_latency : Time | Swept
         The time a packet takes through a switch before it is queued. (0s to 3600s) Default:
         ``"0s"``.
@@ -331,6 +360,7 @@ class LeafSpineTopology(Record):
         "queue": ("queue", False),
         "host_queue": ("queue", False),
         "shared_buffer": ("shared-buffer", False),
+        "losses": ("link-loss", False),
         "uplink": ("link-change", False),
     }
 
@@ -338,12 +368,16 @@ class LeafSpineTopology(Record):
     queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
     host_queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
     shared_buffer: SharedBuffer | None = None
+    losses: Sequence[LinkLoss] | None = None
     switch_latency: Time | Swept | None = None
     mtu: Amount | Swept | None = None
     leaves: int | Swept
     spines: int | Swept
     hosts_per_leaf: int | Swept
     uplink: LinkChange | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, ("losses",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -361,6 +395,9 @@ class FatTreeTopology(Record):
     shared_buffer : SharedBuffer
         The buffer that all ports of a switch share, beside the limits of their queues; each has its
         own when left out.
+    losses : Sequence[LinkLoss]
+        What single links lose, each one direction of a cable, in place of ``loss`` of their cables.
+        Default: ``[]``.
     switch_latency : Time | Swept
         The time a packet takes through a switch before it is queued. (0s to 3600s) Default:
         ``"0s"``.
@@ -389,6 +426,7 @@ class FatTreeTopology(Record):
         "queue": ("queue", False),
         "host_queue": ("queue", False),
         "shared_buffer": ("shared-buffer", False),
+        "losses": ("link-loss", False),
         "host_link": ("link-change", False),
         "edge_link": ("link-change", False),
         "core_link": ("link-change", False),
@@ -398,6 +436,7 @@ class FatTreeTopology(Record):
     queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
     host_queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
     shared_buffer: SharedBuffer | None = None
+    losses: Sequence[LinkLoss] | None = None
     switch_latency: Time | Swept | None = None
     mtu: Amount | Swept | None = None
     k: int | Swept
@@ -407,6 +446,9 @@ class FatTreeTopology(Record):
     core_link: LinkChange | None = None
     edge_oversubscription: float | Swept | None = None
     core_oversubscription: float | Swept | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, ("losses",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -424,6 +466,9 @@ class DualHomedFatTreeTopology(Record):
     shared_buffer : SharedBuffer
         The buffer that all ports of a switch share, beside the limits of their queues; each has its
         own when left out.
+    losses : Sequence[LinkLoss]
+        What single links lose, each one direction of a cable, in place of ``loss`` of their cables.
+        Default: ``[]``.
     switch_latency : Time | Swept
         The time a packet takes through a switch before it is queued. (0s to 3600s) Default:
         ``"0s"``.
@@ -442,16 +487,21 @@ class DualHomedFatTreeTopology(Record):
         "queue": ("queue", False),
         "host_queue": ("queue", False),
         "shared_buffer": ("shared-buffer", False),
+        "losses": ("link-loss", False),
     }
 
     link: Link
     queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
     host_queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
     shared_buffer: SharedBuffer | None = None
+    losses: Sequence[LinkLoss] | None = None
     switch_latency: Time | Swept | None = None
     mtu: Amount | Swept | None = None
     k: int | Swept
     hosts_per_pod: int | Swept | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, ("losses",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -469,6 +519,9 @@ class DualHomedPodTopology(Record):
     shared_buffer : SharedBuffer
         The buffer that all ports of a switch share, beside the limits of their queues; each has its
         own when left out.
+    losses : Sequence[LinkLoss]
+        What single links lose, each one direction of a cable, in place of ``loss`` of their cables.
+        Default: ``[]``.
     switch_latency : Time | Swept
         The time a packet takes through a switch before it is queued. (0s to 3600s) Default:
         ``"0s"``.
@@ -487,16 +540,21 @@ class DualHomedPodTopology(Record):
         "queue": ("queue", False),
         "host_queue": ("queue", False),
         "shared_buffer": ("shared-buffer", False),
+        "losses": ("link-loss", False),
     }
 
     link: Link
     queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
     host_queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
     shared_buffer: SharedBuffer | None = None
+    losses: Sequence[LinkLoss] | None = None
     switch_latency: Time | Swept | None = None
     mtu: Amount | Swept | None = None
     k: int | Swept
     hosts: int | Swept | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, ("losses",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -514,6 +572,9 @@ class MultiHomedFatTreeTopology(Record):
     shared_buffer : SharedBuffer
         The buffer that all ports of a switch share, beside the limits of their queues; each has its
         own when left out.
+    losses : Sequence[LinkLoss]
+        What single links lose, each one direction of a cable, in place of ``loss`` of their cables.
+        Default: ``[]``.
     switch_latency : Time | Swept
         The time a packet takes through a switch before it is queued. (0s to 3600s) Default:
         ``"0s"``.
@@ -538,6 +599,7 @@ class MultiHomedFatTreeTopology(Record):
         "queue": ("queue", False),
         "host_queue": ("queue", False),
         "shared_buffer": ("shared-buffer", False),
+        "losses": ("link-loss", False),
         "host_link": ("link-change", False),
         "edge_link": ("link-change", False),
         "core_link": ("link-change", False),
@@ -547,6 +609,7 @@ class MultiHomedFatTreeTopology(Record):
     queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
     host_queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
     shared_buffer: SharedBuffer | None = None
+    losses: Sequence[LinkLoss] | None = None
     switch_latency: Time | Swept | None = None
     mtu: Amount | Swept | None = None
     k: int | Swept
@@ -554,6 +617,9 @@ class MultiHomedFatTreeTopology(Record):
     host_link: LinkChange | None = None
     edge_link: LinkChange | None = None
     core_link: LinkChange | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, ("losses",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -571,6 +637,9 @@ class BcubeTopology(Record):
     shared_buffer : SharedBuffer
         The buffer that all ports of a switch share, beside the limits of their queues; each has its
         own when left out.
+    losses : Sequence[LinkLoss]
+        What single links lose, each one direction of a cable, in place of ``loss`` of their cables.
+        Default: ``[]``.
     switch_latency : Time | Swept
         The time a packet takes through a switch before it is queued. (0s to 3600s) Default:
         ``"0s"``.
@@ -589,16 +658,21 @@ class BcubeTopology(Record):
         "queue": ("queue", False),
         "host_queue": ("queue", False),
         "shared_buffer": ("shared-buffer", False),
+        "losses": ("link-loss", False),
     }
 
     link: Link
     queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
     host_queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
     shared_buffer: SharedBuffer | None = None
+    losses: Sequence[LinkLoss] | None = None
     switch_latency: Time | Swept | None = None
     mtu: Amount | Swept | None = None
     n: int | Swept
     levels: int | Swept
+
+    def __post_init__(self) -> None:
+        freeze(self, ("losses",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -616,6 +690,9 @@ class TreeTopology(Record):
     shared_buffer : SharedBuffer
         The buffer that all ports of a switch share, beside the limits of their queues; each has its
         own when left out.
+    losses : Sequence[LinkLoss]
+        What single links lose, each one direction of a cable, in place of ``loss`` of their cables.
+        Default: ``[]``.
     switch_latency : Time | Swept
         The time a packet takes through a switch before it is queued. (0s to 3600s) Default:
         ``"0s"``.
@@ -642,6 +719,7 @@ class TreeTopology(Record):
         "queue": ("queue", False),
         "host_queue": ("queue", False),
         "shared_buffer": ("shared-buffer", False),
+        "losses": ("link-loss", False),
         "host_link": ("link-change", False),
         "edge_link": ("link-change", False),
         "core_link": ("link-change", False),
@@ -651,6 +729,7 @@ class TreeTopology(Record):
     queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
     host_queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
     shared_buffer: SharedBuffer | None = None
+    losses: Sequence[LinkLoss] | None = None
     switch_latency: Time | Swept | None = None
     mtu: Amount | Swept | None = None
     aggregations: int | Swept
@@ -659,6 +738,9 @@ class TreeTopology(Record):
     host_link: LinkChange | None = None
     edge_link: LinkChange | None = None
     core_link: LinkChange | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, ("losses",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -676,6 +758,9 @@ class Vl2Topology(Record):
     shared_buffer : SharedBuffer
         The buffer that all ports of a switch share, beside the limits of their queues; each has its
         own when left out.
+    losses : Sequence[LinkLoss]
+        What single links lose, each one direction of a cable, in place of ``loss`` of their cables.
+        Default: ``[]``.
     switch_latency : Time | Swept
         The time a packet takes through a switch before it is queued. (0s to 3600s) Default:
         ``"0s"``.
@@ -704,6 +789,7 @@ class Vl2Topology(Record):
         "queue": ("queue", False),
         "host_queue": ("queue", False),
         "shared_buffer": ("shared-buffer", False),
+        "losses": ("link-loss", False),
         "host_link": ("link-change", False),
         "edge_link": ("link-change", False),
         "core_link": ("link-change", False),
@@ -713,6 +799,7 @@ class Vl2Topology(Record):
     queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
     host_queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
     shared_buffer: SharedBuffer | None = None
+    losses: Sequence[LinkLoss] | None = None
     switch_latency: Time | Swept | None = None
     mtu: Amount | Swept | None = None
     aggregation_ports: int | Swept
@@ -721,6 +808,9 @@ class Vl2Topology(Record):
     host_link: LinkChange | None = None
     edge_link: LinkChange | None = None
     core_link: LinkChange | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, ("losses",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -738,6 +828,9 @@ class GraphTopology(Record):
     shared_buffer : SharedBuffer
         The buffer that all ports of a switch share, beside the limits of their queues; each has its
         own when left out.
+    losses : Sequence[LinkLoss]
+        What single links lose, each one direction of a cable, in place of ``loss`` of their cables.
+        Default: ``[]``.
     switch_latency : Time | Swept
         The time a packet takes through a switch before it is queued. (0s to 3600s) Default:
         ``"0s"``.
@@ -758,6 +851,7 @@ class GraphTopology(Record):
         "queue": ("queue", False),
         "host_queue": ("queue", False),
         "shared_buffer": ("shared-buffer", False),
+        "losses": ("link-loss", False),
         "cables": ("cable", False),
     }
 
@@ -765,6 +859,7 @@ class GraphTopology(Record):
     queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
     host_queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
     shared_buffer: SharedBuffer | None = None
+    losses: Sequence[LinkLoss] | None = None
     switch_latency: Time | Swept | None = None
     mtu: Amount | Swept | None = None
     switches: Sequence[str]
@@ -772,7 +867,7 @@ class GraphTopology(Record):
     cables: Sequence[Cable]
 
     def __post_init__(self) -> None:
-        freeze(self, ("switches", "hosts", "cables"))
+        freeze(self, ("losses", "switches", "hosts", "cables"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -805,7 +900,8 @@ class DropTailQueue(Record):
     Parameters
     ----------
     limit : Literal["none"] | Amount | Swept
-        How much fits: bytes ("128KB"), packets ("100pkt"), or "none" for no limit.
+        How much fits, the packet being transmitted included: bytes ("128KB"), packets ("100pkt"),
+        or "none" for no limit.
     mark : Amount | Swept
         Packets that find more than this are marked (ECN); none when left out.
     """
@@ -823,7 +919,8 @@ class RedQueue(Record):
     Parameters
     ----------
     limit : Literal["none"] | Amount | Swept
-        How much fits: bytes ("128KB"), packets ("100pkt"), or "none" for no limit.
+        How much fits, the packet being transmitted included: bytes ("128KB"), packets ("100pkt"),
+        or "none" for no limit.
     min : Amount | Swept
         Up to this average nothing is dropped or marked. Default: ``"5pkt"``.
     max : Amount | Swept
@@ -864,8 +961,8 @@ class CodelQueue(Record):
     Parameters
     ----------
     limit : Literal["none"] | Amount | Swept
-        How much fits: bytes ("128KB"), packets ("100pkt"), or "none" for no limit. Default:
-        ``"1000pkt"``.
+        How much may wait, the packet being transmitted not included: bytes ("128KB"), packets
+        ("100pkt"), or "none" for no limit. Default: ``"1000pkt"``.
     target : Time | Swept
         The standing delay that is acceptable. (1ns to 3600s) Default: ``"5ms"``.
     interval : Time | Swept
@@ -894,8 +991,8 @@ class FqCodelQueue(Record):
     Parameters
     ----------
     limit : Literal["none"] | Amount | Swept
-        How much fits in all queues together: bytes ("128KB"), packets ("100pkt"), or "none" for no
-        limit. Default: ``"10240pkt"``.
+        How much may wait in all queues together, the packet being transmitted not included: bytes
+        ("128KB"), packets ("100pkt"), or "none" for no limit. Default: ``"10240pkt"``.
     memory : Amount | Swept
         Bytes that fit in all queues together, whatever ``limit`` is. Default: ``"32MiB"``.
     flows : int | Swept
@@ -936,8 +1033,8 @@ class DrrQueue(Record):
     Parameters
     ----------
     limit : Literal["none"] | Amount | Swept
-        How much fits in all queues together: bytes ("128KB"), packets ("100pkt"), or "none" for no
-        limit.
+        How much may wait in all queues together, the packet being transmitted not included: bytes
+        ("128KB"), packets ("100pkt"), or "none" for no limit.
     flows : int | Swept
         Queues that flows are spread over. (1 to 65536) Default: ``1024``.
     quantum : Amount | Swept
@@ -972,6 +1069,33 @@ class SharedBuffer(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LinkLoss(Record):
+    """What single links lose, in place of ``loss`` of their cables.
+
+    Parameters
+    ----------
+    links : Sequence[str]
+        The links ("a>b"), each one direction of a cable.
+    share : float | str
+        The share of packets that are lost at random.
+    every : int | Swept
+        Of so many packets one is lost, always the same distance apart; each link counts for itself.
+        (2 to 1000000000)
+    first : int | Swept
+        The number of the first packet that is lost, from 1; that of ``every`` when left out. (1 to
+        1000000000)
+    """
+
+    links: Sequence[str]
+    share: float | str | None = None
+    every: int | Swept | None = None
+    first: int | Swept | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, ("links",))
+
+
+@dataclass(frozen=True, kw_only=True)
 class LinkChange(Record):
     """What is different from ``topology.link`` in some cables; a key left out is as it is there.
 
@@ -986,12 +1110,20 @@ class LinkChange(Record):
     gap : Amount | Swept
         What every packet takes on the wire beyond its own bytes: preamble and inter-frame gap. (0B
         to 65.535KB)
+    queue : DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
+        The queue of the switches' ports at both ends (in a graph of all ports there);
+        ``topology.queue`` when left out.
     """
+
+    _nested: ClassVar[Mapping[str, tuple[str, bool]]] = {
+        "queue": ("queue", False),
+    }
 
     rate: Rate | Swept | None = None
     delay: Time | Swept | None = None
     loss: float | str | None = None
     gap: Amount | Swept | None = None
+    queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1002,8 +1134,6 @@ class Cable(Record):
     ----------
     between : Sequence[str]
         Its two ends.
-    queue : DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
-        The queue of the ports at its ends; as elsewhere when left out.
     rate : Rate | Swept
         The rate of each direction. (at least 10kbps)
     delay : Time | Swept
@@ -1013,6 +1143,9 @@ class Cable(Record):
     gap : Amount | Swept
         What every packet takes on the wire beyond its own bytes: preamble and inter-frame gap. (0B
         to 65.535KB)
+    queue : DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str
+        The queue of the switches' ports at both ends (in a graph of all ports there);
+        ``topology.queue`` when left out.
     """
 
     _nested: ClassVar[Mapping[str, tuple[str, bool]]] = {
@@ -1020,11 +1153,11 @@ class Cable(Record):
     }
 
     between: Sequence[str]
-    queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
     rate: Rate | Swept | None = None
     delay: Time | Swept | None = None
     loss: float | str | None = None
     gap: Amount | Swept | None = None
+    queue: DropTailQueue | RedQueue | CodelQueue | FqCodelQueue | DrrQueue | Table | str | None = None
 
     def __post_init__(self) -> None:
         freeze(self, ("between",))
@@ -1051,6 +1184,9 @@ class Hosts(Record):
         What they are; as ``host-kind`` says when left out.
     model : HostModel
         What their cards and cores take if they are modelled; left out: nothing.
+    random_processing : Time | Swept
+        The longest random time that each packet which they send takes before it is on the line, if
+        they are modelled; left out: none. (1ps to 1s)
     server : Server
         How they serve web clients if they are modelled; left out: at once, whoever comes.
     linux : LinuxHosts
@@ -1071,6 +1207,7 @@ class Hosts(Record):
     link: LinkChange | None = None
     kind: Literal["modelled", "linux", "namespaces"] | Swept | None = None
     model: HostModel | None = None
+    random_processing: Time | Swept | None = None
     server: Server | None = None
     linux: LinuxHosts | None = None
 
@@ -1231,6 +1368,36 @@ class LinuxHosts(Record):
 
     def __post_init__(self) -> None:
         freeze(self, ("setup",))
+
+
+@dataclass(frozen=True, kw_only=True)
+class View(Record):
+    """Hosts of groups by another name.
+
+    A view takes none: its hosts stay in their groups, and views may overlap.
+
+    Parameters
+    ----------
+    of : str | Sequence[str]
+        The groups, and views before this one, whose hosts it has, in this order.
+    skip : int | Swept
+        So many of the first hosts are left out. Default: ``0``.
+    every : int | Swept
+        Every so many of the others, from the first on; all of them when left out. (1 to 1000000)
+    count : int | Swept
+        How many of these; all of them when neither this nor ``share`` is given. (1 to 1000000)
+    share : float | str
+        The share of these, rounded to whole hosts.
+    """
+
+    of: str | Sequence[str]
+    skip: int | Swept | None = None
+    every: int | Swept | None = None
+    count: int | Swept | None = None
+    share: float | str | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, ("of",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2476,10 +2643,10 @@ class LinuxTransport(Record):
     min_rto : Time | Swept
         The shortest retransmission timeout. (1ps to 3600s)
     initial_rto : Time | Swept
-        The retransmission timeout before a round trip is measured; kernels know 1s alone. (1ps to
+        The retransmission timeout before a round trip is measured; kernels know 1s alone. (1us to
         3600s)
     max_rto : Time | Swept
-        The longest retransmission timeout; kernels know 120s alone. (1ps to 3600s)
+        The longest retransmission timeout; kernels know 120s alone. (1us to 3600s)
     delayed_ack : DelayedAck
         When a receiver acknowledges.
     ecn : bool | Swept
@@ -3660,19 +3827,20 @@ class Measure(Record):
 
     Parameters
     ----------
-    series : Sequence[Literal["goodput", "cwnd", "rtt", "link-cost", "queue", "arrivals", "core", "limit"] | Swept]
+    series : Sequence[Literal["goodput", "cwnd", "rtt", "ssthresh", "alpha", "link-cost", "queue", "arrivals", "marks", "core", "limit"] | Swept]
         The quantities recorded over time. Default: ``[]``.
     interval : Time | Swept
         The distance of two samples. (more than 0) Default: ``"10ms"``.
     intervals : Intervals
         The distance of two samples of single quantities, in place of ``interval``. Default: ``{}``.
     links : Sequence[str]
-        The links ("a>b") whose ports are recorded over time; all ports of switches when left out.
+        The links ("a>b") whose queues, arrivals and marks are recorded over time; all ports of
+        switches when left out.
     traffic : Sequence[str]
         The traffic whose flows are recorded over time; all when left out.
     capture : Sequence[str]
-        Kernel hosts ("a") and links ("a>b", as in the series of queues) whose packets are written
-        to files. Default: ``[]``.
+        Hosts ("a") and links ("a>b", as in the series of queues) whose packets are written to
+        files. Default: ``[]``.
     film : Film
         What links do over time, for the player of the topology. Default: ``{"points": "three",
         "steps": 200}``.
@@ -3683,7 +3851,7 @@ class Measure(Record):
         "film": ("film", False),
     }
 
-    series: Sequence[Literal["goodput", "cwnd", "rtt", "link-cost", "queue", "arrivals", "core", "limit"] | Swept] | None = None
+    series: Sequence[Literal["goodput", "cwnd", "rtt", "ssthresh", "alpha", "link-cost", "queue", "arrivals", "marks", "core", "limit"] | Swept] | None = None
     interval: Time | Swept | None = None
     intervals: Intervals | None = None
     links: Sequence[str] | None = None
@@ -3707,12 +3875,18 @@ class Intervals(Record):
         Of congestion windows. (more than 0)
     rtt : Time | Swept
         Of smoothed round-trip times. (more than 0)
+    ssthresh : Time | Swept
+        Of slow-start thresholds. (more than 0)
+    alpha : Time | Swept
+        Of averages of the share of marked data. (more than 0)
     link_cost : Time | Swept
         Of the costs that lanes see. (more than 0)
     queue : Time | Swept
         Of queue lengths. (more than 0)
     arrivals : Time | Swept
         Of rates at which frames are offered to ports. (more than 0)
+    marks : Time | Swept
+        Of frames that ports mark. (more than 0)
     core : Time | Swept
         Of how busy cores are. (more than 0)
     limit : Time | Swept
@@ -3722,9 +3896,12 @@ class Intervals(Record):
     goodput: Time | Swept | None = None
     cwnd: Time | Swept | None = None
     rtt: Time | Swept | None = None
+    ssthresh: Time | Swept | None = None
+    alpha: Time | Swept | None = None
     link_cost: Time | Swept | None = None
     queue: Time | Swept | None = None
     arrivals: Time | Swept | None = None
+    marks: Time | Swept | None = None
     core: Time | Swept | None = None
     limit: Time | Swept | None = None
 
@@ -3778,13 +3955,15 @@ class Scenario(Record):
         A folder, relative to the scenario's, that kernel hosts see as ``/files``.
     hosts : Mapping[str, Hosts]
         Groups of hosts by name; hosts without a group take part in "any host" alone.
+    views : Mapping[str, View]
+        Hosts of groups by other names, for traffic between parts of them.
     traffic : Sequence[FlowsTraffic | ReplayTraffic | CommandTraffic | PartitionAggregateTraffic | EventBuilderTraffic | HttpTraffic | str]
         What is sent.
     failure : Sequence[Failure]
         What goes down, and when. Default: ``[]``.
     policy : Sequence[Policy]
         The ways of sending to compare.
-    sweep : Mapping[str, Scalar | Sequence[Scalar]]
+    sweep : Mapping[str, Scalar | Sequence[Scalar] | Mapping[str, Mapping[str, Scalar]]]
         Values that are varied: every combination is run with every policy.
     claim : Sequence[Claim]
         What the results must show. Default: ``[]``.
@@ -3800,6 +3979,7 @@ class Scenario(Record):
     _nested: ClassVar[Mapping[str, tuple[str, bool]]] = {
         "topology": ("topology", False),
         "hosts": ("hosts", True),
+        "views": ("view", True),
         "traffic": ("traffic", False),
         "failure": ("failure", False),
         "policy": ("policy", False),
@@ -3821,10 +4001,11 @@ class Scenario(Record):
     kernel: str | None = None
     files: str | None = None
     hosts: Mapping[str, Hosts] | None = None
+    views: Mapping[str, View] | None = None
     traffic: Sequence[FlowsTraffic | ReplayTraffic | CommandTraffic | PartitionAggregateTraffic | EventBuilderTraffic | HttpTraffic | str]
     failure: Sequence[Failure] | None = None
     policy: Sequence[Policy]
-    sweep: Mapping[str, Scalar | Sequence[Scalar]] | None = None
+    sweep: Mapping[str, Scalar | Sequence[Scalar] | Mapping[str, Mapping[str, Scalar]]] | None = None
     claim: Sequence[Claim] | None = None
     quick: Quick | None = None
     kernel_hosts: KernelHosts | None = None
@@ -3839,12 +4020,14 @@ _DEFINITIONS: Mapping[str, Mapping[str | None, type[Record]]] = {
     "link": {None: Link},
     "queue": {"drop-tail": DropTailQueue, "red": RedQueue, "codel": CodelQueue, "fq-codel": FqCodelQueue, "drr": DrrQueue},
     "shared-buffer": {None: SharedBuffer},
+    "link-loss": {None: LinkLoss},
     "link-change": {None: LinkChange},
     "cable": {None: Cable},
     "hosts": {None: Hosts},
     "host-model": {None: HostModel},
     "server": {None: Server},
     "linux-hosts": {None: LinuxHosts},
+    "view": {None: View},
     "traffic": {"flows": FlowsTraffic, "replay": ReplayTraffic, "command": CommandTraffic, "partition-aggregate": PartitionAggregateTraffic, "event-builder": EventBuilderTraffic, "http": HttpTraffic, None: FlowsTraffic},
     "size-kind": {"fixed": FixedSize, "unlimited": UnlimitedSize, "uniform": UniformSize, "exponential": ExponentialSize, "pareto": ParetoSize, "cdf": CdfSize, "shared": SharedSize},
     "arrival": {"once": OnceArrival, "poisson": PoissonArrival, "periodic": PeriodicArrival, "load": LoadArrival, "closed-loop": ClosedLoopArrival},

@@ -27,6 +27,7 @@ mod source;
 pub mod synthetic;
 mod table;
 mod track;
+pub mod writing;
 
 pub use analysis::{Analysis, Arrivals, ConnectionRecord, FlowGroup, Longlived, Options, Packets, Report};
 pub use captures::Captures;

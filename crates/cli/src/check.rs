@@ -24,6 +24,7 @@ fn without_run(args: &CheckArgs) -> Result<(), Failure> {
     scenario.check_files()?;
     if !args.how.quiet {
         warn_of_phases(&experiment);
+        experiment.unmarked().iter().for_each(|warning| terminal::warn(&headway_report::warning(warning)));
     }
     let extent = experiment.extent(repeats);
     let estimate = experiment.estimate(repeats);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use headway_experiment::{Destination, Ended, Finished, Planned, Ran, Request, RunError, Source, interrupted, threads};
 use headway_report::Layout;
-use headway_results::Shard;
+use headway_results::{Shard, Warning};
 use serde_json::json;
 
 use crate::args::{RunArgs, RunOptions};
@@ -44,7 +44,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 /// Prints results as text or JSON.
 pub fn show(ran: &Finished, how: &RunOptions, options: &TableOptions) -> Result<(), Failure> {
     let tables = options.of(&ran.results.summary, &ran.path, &[])?;
-    for warning in &ran.manifest.warnings {
+    // those of the beginning have been printed then
+    let early = |at: usize| !how.quiet && ran.results.warnings.get(at).is_some_and(is_early);
+    for (_, warning) in ran.manifest.warnings.iter().enumerate().filter(|(at, _)| !early(*at)) {
         terminal::warn(warning);
     }
     if let Some(stored) = &ran.stored {
@@ -60,10 +62,14 @@ pub fn show(ran: &Finished, how: &RunOptions, options: &TableOptions) -> Result<
         let m = &ran.manifest;
         let title = title(&m.scenario, ran.extent, m.seed, m.quick, layout);
         let tables = tables.text(layout);
+        let waits = match headway_report::waits(m, layout) {
+            waits if waits.is_empty() => waits,
+            waits => format!("\n{waits}"),
+        };
         let claims = headway_report::claims(&ran.results.verdicts, &ran.left_out_claims, layout);
         let gap = if claims.is_empty() { "" } else { "\n" };
         let commands = commands(ran, layout);
-        terminal::data(&format!("{title}\n{tables}{commands}{gap}{claims}"))?;
+        terminal::data(&format!("{title}\n{tables}{waits}{commands}{gap}{claims}"))?;
     }
     warn_of_report(ran);
     if !how.quiet {
@@ -74,6 +80,11 @@ pub fn show(ran: &Finished, how: &RunOptions, options: &TableOptions) -> Result<
         terminal::say(&format!("results in {} after {}{report}", quoted(&ran.path), clock::span(ran.took)));
     }
     Ok(())
+}
+
+/// Whether it is printed before the first run.
+fn is_early(warning: &Warning) -> bool {
+    matches!(warning, Warning::Unmarked { .. })
 }
 
 /// Says why there is no report, if one was wanted: the results are complete without it.
@@ -212,6 +223,13 @@ fn run_source(
     if at_a_time < asked && !how.quiet {
         terminal::say(&format!("note: {at_a_time} of {asked} runs at a time, since memory is scarce"));
     }
+    if !how.quiet {
+        planned
+            .warnings()
+            .iter()
+            .filter(|own| is_early(own))
+            .for_each(|own| terminal::warn(&headway_report::warning(own)));
+    }
     let opened = planned.open(&mut |path| {
         if !how.quiet {
             let path = quoted(path);
@@ -284,6 +302,7 @@ fn to_json(ran: &Finished) -> serde_json::Value {
         "report": ran.report.as_ref().and_then(|report| Some(report.as_ref().ok()?.display().to_string())),
         "wall_s": m.wall_s,
         "warnings": m.warnings,
+        "waits": m.waits,
         "commands": ran.results.commands.iter().map(command_json).collect::<serde_json::Value>(),
         "claims": m.claims,
         "not_evaluated": ran.left_out_claims,

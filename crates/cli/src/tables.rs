@@ -196,6 +196,7 @@ pub fn show_folder(args: &ShowArgs) -> Result<(), Failure> {
             "quick": m.quick,
             "version": m.version,
             "warnings": m.warnings,
+            "waits": m.waits,
             "claims": m.claims,
             "not_evaluated": m.not_evaluated,
         });
@@ -213,7 +214,9 @@ pub fn show_folder(args: &ShowArgs) -> Result<(), Failure> {
         _ => String::new(),
     };
     let gap = if claims.is_empty() { "" } else { "\n" };
-    terminal::data(&format!("{title}\n{}{gap}{claims}", tables.text(layout)))
+    let waits = if all { headway_report::waits(m, layout) } else { String::new() };
+    let above = if waits.is_empty() { "" } else { "\n" };
+    terminal::data(&format!("{title}\n{}{above}{waits}{gap}{claims}", tables.text(layout)))
 }
 
 /// The first line of results.

@@ -60,6 +60,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "scenario",
             "emulation",
             "report",
+            "capture",
         ],
     ),
     ("capture", &["units", "input", "results"]),

@@ -56,10 +56,16 @@ impl<'a> Context<'a> {
             let help = "for kernel hosts, put linux = { subflows = … } into the transport";
             return Err(PlanError::new(&path, message).help(help));
         }
-        if self.scenario.measure.series.contains(&Series::LinkCost) && self.is_measured(&traffic.name) {
-            let message =
-                format!("the link cost of traffic `{}` cannot be recorded: kernels do not tell it", traffic.name);
-            return Err(PlanError::new(&["measure", "series"], message));
+        let untold = [
+            (Series::LinkCost, "the link cost"),
+            (Series::Ssthresh, "the slow-start threshold"),
+            (Series::Alpha, "the average of marks"),
+        ];
+        for (series, of) in untold {
+            if self.scenario.measure.series.contains(&series) && self.is_measured(&traffic.name) {
+                let message = format!("{of} of traffic `{}` cannot be recorded: kernels do not tell it", traffic.name);
+                return Err(PlanError::new(&["measure", "series"], message));
+            }
         }
         Ok(resolved)
     }

@@ -22,6 +22,7 @@ mod requirements;
 mod roster;
 mod start;
 
+pub use captures::{Captures, of_models as modelled_captures};
 pub use kernels::{Kernels, Where};
 pub use namespaces::left_out;
 pub use reports::KernelOutcome;

@@ -38,7 +38,9 @@ pub(super) fn check(
         let fault = PlanError::new(&["measure", "capture"], "packets of namespaces are not captured");
         return Err(fault.help("a command traffic can run tcpdump"));
     }
-    for (series, of) in [(Series::Queue, "queues"), (Series::Arrivals, "arrivals at ports")] {
+    let of_ports =
+        [(Series::Queue, "queues"), (Series::Arrivals, "arrivals at ports"), (Series::Marks, "marks at ports")];
+    for (series, of) in of_ports {
         if scenario.measure.series.contains(&series) {
             return Err(PlanError::new(&["measure", "series"], format!("{of} of namespaces are not sampled")));
         }

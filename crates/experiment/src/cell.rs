@@ -5,17 +5,22 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use headway_control::own::{self, Registry};
-use headway_emulation::{KernelOutcome, Kernels, LaunchPlan, Machine, Requirement, Started, Where, left_out};
+use headway_emulation::{
+    Captures, KernelOutcome, Kernels, LaunchPlan, Machine, Requirement, Started, Where, left_out, modelled_captures,
+};
 use headway_engine::Streams;
-use headway_fabric::{Choice, LinkId, NoPath, NodeId, Paths, flow_hash};
+use headway_fabric::{Choice, LinkId, NoPath, NodeId, NodeKind, Paths, flow_hash};
 use headway_kernel::{GuestError, Guests, Work};
 use headway_lab::LabError;
-use headway_results::{Counters, FlowRecord, Job, Outcome, Pauses, PortRecord, Sample};
+use headway_results::{Counters, FlowRecord, Job, Outcome, Pauses, PortRecord, PortWaits, Sample, Waited, Waits};
 use headway_scenario::ScenarioRecord;
-use headway_scenario::plan::{ModelPlan, Network, PlanError, RunSize, TrafficPlan, failures, in_step};
+use headway_scenario::plan::{
+    ModelPlan, Network, PlanError, RunSize, TrafficPlan, Unmarked, failures, in_step, unmarked,
+};
 use headway_transport::{Failure as Outage, FlowEnd, Interrupted, SampleKind, SampleOf, Simulation, Stopped, Traced};
 use headway_units::{Bytes, Span, Time};
 
+use crate::capturing::Capturing;
 use crate::error::KernelError;
 use crate::estimate::{Full, Watch};
 use crate::film::FilmPlan;
@@ -28,10 +33,18 @@ pub(crate) enum Failure {
     /// It was told to end.
     Interrupted,
     Kernels(KernelError),
+    /// A capture cannot be written.
+    Files(headway_results::Error),
     /// There is no memory left.
     Memory(Full),
     /// A policy of the program gave no answer, or a wrong one.
     Own(Option<String>, own::Failure),
+}
+
+impl From<headway_results::Error> for Failure {
+    fn from(error: headway_results::Error) -> Failure {
+        Failure::Files(error)
+    }
 }
 
 impl From<NoPath> for Failure {
@@ -77,6 +90,15 @@ impl From<Stopped> for Failure {
     }
 }
 
+/// What is kept of a run's segments beside its outcome.
+#[derive(Debug)]
+pub(crate) enum Watched<'a> {
+    /// The captures that the scenario asks for, in this folder.
+    Captured(&'a Path),
+    /// Segments that pass modelled senders.
+    Traced(&'a mut Vec<Traced>),
+}
+
 /// One policy at one sweep point, ready to run with any seed.
 #[derive(Debug, Clone)]
 pub(crate) struct CellPlan {
@@ -91,6 +113,12 @@ pub(crate) struct CellPlan {
     film: Option<FilmPlan>,
     /// The traffics whose flows run in step, if nothing is random.
     in_step: Vec<String>,
+    /// Flows that wait for marks, and ports on their way that give none.
+    unmarked: Option<Unmarked>,
+    /// What a full frame takes on the wire, as queues count it.
+    frame: Bytes,
+    /// Captures of modelled hosts and links.
+    captures: Captures,
 }
 
 impl CellPlan {
@@ -114,7 +142,11 @@ impl CellPlan {
         }
         let end = (Time::ZERO + scenario.duration).saturating_add(scenario.drain);
         let in_step = in_step(scenario, &network).unwrap_or_default().into_iter().map(str::to_owned).collect();
-        Ok(CellPlan { network, traffic, models, kernels, failures, end, film: None, in_step })
+        let unmarked = unmarked(scenario, &network, &traffic, &models);
+        let frame = Bytes::new(scenario.topology.mtu.get() + 18);
+        let captures = modelled_captures(scenario, &network)?;
+        let film = None;
+        Ok(CellPlan { network, traffic, models, kernels, failures, end, film, in_step, unmarked, frame, captures })
     }
 
     /// Has repeat 0 filmed like that. In namespaces, where nobody sees the links, there is no film.
@@ -144,6 +176,17 @@ impl CellPlan {
     /// The traffics whose flows run in step, if nothing is random ([`in_step`]).
     pub(crate) fn in_step(&self) -> &[String] {
         &self.in_step
+    }
+
+    /// Flows that wait for marks, and ports on their way that give none.
+    pub(crate) fn unmarked(&self) -> Option<&Unmarked> {
+        self.unmarked.as_ref()
+    }
+
+    /// Seconds that a full frame takes at the port called `name`.
+    pub(crate) fn frame_time(&self, name: &str) -> Option<f64> {
+        let link = *self.network.links_called(name).first()?;
+        Some(self.network.built.graph.link(link).wire.rate.transmission(self.frame).as_secs_f64())
     }
 
     /// How many hosts its network has.
@@ -182,6 +225,11 @@ impl CellPlan {
         self.kernels.as_ref().map_or_else(String::new, Kernels::setup)
     }
 
+    /// Whether modelled hosts or links are captured.
+    pub(crate) fn is_captured(&self) -> bool {
+        !self.captures.is_empty()
+    }
+
     /// Runs it. The random numbers depend on `seed`, the repeat and nothing else, so that policies and sweep points
     /// meet the same traffic. `machine` is for kernel hosts, which `abort` ends; `live` is told how far it is.
     pub(crate) fn run(
@@ -189,22 +237,90 @@ impl CellPlan {
         seed: u64,
         job: Job,
         machine: Option<&Machine>,
-        abort: &Arc<AtomicBool>,
-        live: &Live,
+        (abort, live): (&Arc<AtomicBool>, &Live),
+        captures: &Path,
     ) -> Result<Outcome, Failure> {
-        self.run_traced(seed, job, machine, (abort, live), None)
+        self.run_traced(seed, job, machine, (abort, live), Watched::Captured(captures))
     }
 
-    /// As [`CellPlan::run`]; segments that pass modelled senders go to `trace`.
+    /// As [`CellPlan::run`], or segments that pass modelled senders are traced instead.
     pub(crate) fn run_traced(
         &self,
         seed: u64,
         job: Job,
         machine: Option<&Machine>,
         (abort, live): (&Arc<AtomicBool>, &Live),
-        trace: Option<&mut Vec<Traced>>,
+        watched: Watched<'_>,
     ) -> Result<Outcome, Failure> {
         let streams = Streams::new(seed).part("repeat", u64::from(job.repeat));
+        let mut simulation = self.simulation(streams);
+        let traced = matches!(watched, Watched::Traced(_));
+        if traced {
+            simulation.trace();
+        }
+        let film = self.film.as_ref().filter(|_| job.repeat == 0 && !traced);
+        if let Some(film) = film {
+            simulation.film(film.steps, self.end);
+        }
+        let started = self.start(streams, machine)?;
+        if let Some(LaunchPlan::Guests(plan)) = started.as_ref().map(|started| &started.plan) {
+            let guests = Guests::boot(plan, abort)?;
+            let watched: Vec<LinkId> = guests.watched_links().collect();
+            simulation.attach(Box::new(guests));
+            for link in watched {
+                simulation.watch(link);
+            }
+        }
+        let capturing = match &watched {
+            Watched::Captured(folder) if self.is_captured() => {
+                Some(Capturing::begin(&self.captures, folder, &mut simulation)?)
+            }
+            _ => None,
+        };
+        let mut workload = self.traffic.of_models(streams, &|traffic| self.sends(traffic));
+        simulation.abort_own(abort);
+        let (running, mut watch) = (live.begin(self.end), Watch::new(live.clone()));
+        simulation.observe(Box::new(move |progress| {
+            running.note(&progress);
+            Ok(watch.look()?)
+        }));
+        simulation.run_application(self.end, &mut workload).map_err(|stopped| match Failure::from(stopped) {
+            Failure::Own(_, failure) => Failure::Own(self.flow_name(&simulation, failure.flow.id), failure),
+            other => other,
+        })?;
+        if let Watched::Traced(trace) = watched {
+            *trace = simulation.traced();
+        }
+        let cut = capturing.map_or(Ok(Vec::new()), Capturing::finish)?;
+        let mut joined = KernelOutcome::default();
+        let mut work = Work::default();
+        if let (Some(started), Some(kernels)) = (&started, &self.kernels) {
+            let outputs = match &started.plan {
+                LaunchPlan::Guests(_) => {
+                    let (outputs, did) = simulation.detach::<Guests>().finish(self.end)?;
+                    work = did;
+                    outputs
+                }
+                LaunchPlan::Namespaces(plan) => headway_lab::run(plan, abort)?,
+            };
+            let ideal = self.ideal(&simulation, started, streams)?;
+            let wants = |kind| self.models.measure.kinds.contains(&kind);
+            joined = KernelOutcome::new(kernels, &started.sent, &ideal, &outputs, &self.network, wants)
+                .map_err(|what| Failure::Kernels(KernelError::Report(what)))?;
+        }
+        let deadlock = self.deadlock(&mut simulation);
+        let seen = self.place() != Some(Where::Namespaces);
+        let ports = seen.then(|| self.ports(&mut simulation));
+        let waits = seen.then(|| self.waits(&mut simulation));
+        let film = film.and_then(|plan| simulation.filmed().map(|film| plan.film(film)));
+        let (mut ends, samples, totals) = simulation.finish();
+        ends.extend(workload.finish());
+        let outcome = self.outcome(job, ends, samples, totals, joined, &work);
+        Ok(Outcome { ports, cut, waits, deadlock, film, ..outcome })
+    }
+
+    /// Its network and hosts at the beginning.
+    fn simulation(&self, streams: Streams) -> Simulation {
         let mut graph = self.network.built.graph.clone();
         if let Some(metering) = &self.models.metering {
             metering.prepare(&mut graph);
@@ -236,59 +352,7 @@ impl CellPlan {
         if let Some(metering) = &self.models.metering {
             simulation.set_metering(metering.start());
         }
-        if trace.is_some() {
-            simulation.trace();
-        }
-        let film = self.film.as_ref().filter(|_| job.repeat == 0 && trace.is_none());
-        if let Some(film) = film {
-            simulation.film(film.steps, self.end);
-        }
-        let started = self.start(streams, machine)?;
-        if let Some(LaunchPlan::Guests(plan)) = started.as_ref().map(|started| &started.plan) {
-            let guests = Guests::boot(plan, abort)?;
-            let watched: Vec<LinkId> = guests.watched_links().collect();
-            simulation.attach(Box::new(guests));
-            for link in watched {
-                simulation.watch(link);
-            }
-        }
-        let mut workload = self.traffic.of_models(streams, &|traffic| self.sends(traffic));
-        simulation.abort_own(abort);
-        let (running, mut watch) = (live.begin(self.end), Watch::new(live.clone()));
-        simulation.observe(Box::new(move |progress| {
-            running.note(&progress);
-            Ok(watch.look()?)
-        }));
-        simulation.run_application(self.end, &mut workload).map_err(|stopped| match Failure::from(stopped) {
-            Failure::Own(_, failure) => Failure::Own(self.flow_name(&simulation, failure.flow.id), failure),
-            other => other,
-        })?;
-        if let Some(trace) = trace {
-            *trace = simulation.traced();
-        }
-        let mut joined = KernelOutcome::default();
-        let mut work = Work::default();
-        if let (Some(started), Some(kernels)) = (&started, &self.kernels) {
-            let outputs = match &started.plan {
-                LaunchPlan::Guests(_) => {
-                    let (outputs, did) = simulation.detach::<Guests>().finish(self.end)?;
-                    work = did;
-                    outputs
-                }
-                LaunchPlan::Namespaces(plan) => headway_lab::run(plan, abort)?,
-            };
-            let ideal = self.ideal(&simulation, started, streams)?;
-            let wants = |kind| self.models.measure.kinds.contains(&kind);
-            joined = KernelOutcome::new(kernels, &started.sent, &ideal, &outputs, &self.network, wants)
-                .map_err(|what| Failure::Kernels(KernelError::Report(what)))?;
-        }
-        let deadlock = self.deadlock(&mut simulation);
-        let ports = (self.place() != Some(Where::Namespaces)).then(|| self.ports(&mut simulation));
-        let film = film.and_then(|plan| simulation.filmed().map(|film| plan.film(film)));
-        let (mut ends, samples, totals) = simulation.finish();
-        ends.extend(workload.finish());
-        let outcome = self.outcome(job, ends, samples, totals, joined, &work);
-        Ok(Outcome { ports, deadlock, film, ..outcome })
+        simulation
     }
 
     /// The congestion controls and judges of the program that it runs with, in words.
@@ -404,6 +468,8 @@ impl CellPlan {
             flows,
             samples,
             ports: None,
+            cut: Vec::new(),
+            waits: None,
             commands: joined.commands,
             failed,
             counters,
@@ -426,6 +492,27 @@ impl CellPlan {
             }
         }
         ports
+    }
+
+    /// Where frames waited.
+    fn waits(&self, simulation: &mut Simulation) -> Waits {
+        let graph = &self.network.built.graph;
+        let mut waits = Waits::default();
+        let mut ports = Vec::new();
+        for (link, own) in (0..).map(LinkId).zip(graph.links()) {
+            let counters = simulation.port(link).0;
+            let waited = Waited { frames: counters.accepted.frames, time: counters.waited };
+            let host = graph.node(own.from).kind == NodeKind::Host;
+            *(if host { &mut waits.hosts } else { &mut waits.switches }) += waited;
+            if !waited.time.is_zero() {
+                ports.push((link, host, waited));
+            }
+        }
+        ports.sort_by_key(|&(link, _, waited)| (std::cmp::Reverse(waited.time), link));
+        ports.truncate(Waits::MOST);
+        let name = |(link, host, waited)| PortWaits { port: self.network.port_name(link).into(), host, waited };
+        waits.ports = ports.into_iter().map(name).collect();
+        waits
     }
 
     /// The first circle of paused ports, in words.
@@ -475,9 +562,12 @@ impl CellPlan {
             SampleKind::Goodput => ("goodput_bps", 1.0),
             SampleKind::Cwnd => ("cwnd_bytes", 1.0),
             SampleKind::Rtt => ("rtt_ns", 1e9),
+            SampleKind::Ssthresh => ("ssthresh_bytes", 1.0),
+            SampleKind::Alpha => ("alpha", 1.0),
             SampleKind::LinkCost => ("link_cost", 1.0),
             SampleKind::Queue => ("queue_bytes", 1.0),
             SampleKind::Arrivals => ("arrivals_bps", 1.0),
+            SampleKind::Marks => ("marks", 1.0),
             SampleKind::Core => ("core_share", 1.0),
             SampleKind::Limit => ("limit_bps", 1.0),
         };

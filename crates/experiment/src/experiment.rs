@@ -1,7 +1,7 @@
 //! A scenario that was checked and built: every policy at every sweep point.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -9,13 +9,13 @@ use headway_control::own::Registry;
 use headway_emulation::{GuestMachine, Machine, Where};
 use headway_kernel::image::Image;
 use headway_language::{Problems, Scalar};
-use headway_results::{Cell, Job, Outcome, SweepValue};
-use headway_scenario::plan::{Network, PlanError, TrafficPlan};
+use headway_results::{Cell, Job, Outcome, SweepValue, Warning};
+use headway_scenario::plan::{Network, PlanError, TrafficPlan, Unmarked};
 use headway_scenario::schema::{HttpRecord, TrafficRecord};
 use headway_scenario::{Document, ScenarioRecord};
 use headway_transport::Traced;
 
-use crate::cell::{CellPlan, Failure};
+use crate::cell::{CellPlan, Failure, Watched};
 use crate::claims::Claims;
 use crate::error::{RunError, Which};
 use crate::files::Tables;
@@ -158,6 +158,25 @@ impl Experiment {
         &self.cells
     }
 
+    /// Seconds that a full frame takes at the port called `name`, in cell number `cell`.
+    pub(crate) fn frame_time(&self, cell: u32, name: &str) -> Option<f64> {
+        self.plans.get(cell as usize)?.frame_time(name)
+    }
+
+    /// Flows that act on marks, and queues on their way that do not mark: a warning for each policy of which that is so.
+    pub fn unmarked(&self) -> Vec<Warning> {
+        let mut warnings: Vec<Warning> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for (cell, plan) in self.cells.iter().zip(&self.plans) {
+            let Some(Unmarked { traffics, port, more }) = plan.unmarked().cloned() else { continue };
+            if seen.insert(&cell.policy) {
+                let (policy, sweep) = (cell.policy.clone(), cell.sweep.clone());
+                warnings.push(Warning::Unmarked { policy, sweep, traffics, port, more });
+            }
+        }
+        warnings
+    }
+
     /// How many hosts the network has at most, at any point.
     pub fn hosts(&self) -> usize {
         self.plans.iter().map(CellPlan::hosts).max().unwrap_or(0)
@@ -193,6 +212,11 @@ impl Experiment {
         self.plans.iter().flat_map(CellPlan::own).collect::<BTreeSet<String>>().into_iter().collect()
     }
 
+    /// Whether hosts or links of models are captured.
+    pub(crate) fn captures_models(&self) -> bool {
+        self.plans.iter().any(CellPlan::is_captured)
+    }
+
     /// Whether any of it runs on kernel hosts.
     pub fn needs_kernel(&self) -> bool {
         self.plans.iter().any(|plan| plan.place() == Some(Where::Guests))
@@ -203,10 +227,16 @@ impl Experiment {
         self.plans.iter().any(|plan| plan.place() == Some(Where::Namespaces))
     }
 
-    pub(crate) fn run_job(&self, job: Job, options: &Options, machine: Option<&Machine>) -> Result<Outcome, RunError> {
+    fn run_job(
+        &self,
+        job: Job,
+        options: &Options,
+        machine: Option<&Machine>,
+        captures: &Path,
+    ) -> Result<Outcome, RunError> {
         let plan = &self.plans[job.cell as usize];
         let run = || {
-            plan.run(options.seed, job, machine, &options.abort, &self.live)
+            plan.run(options.seed, job, machine, (&options.abort, &self.live), captures)
                 .map_err(|failure| self.failed(job, failure))
         };
         let outcome = run()?;
@@ -235,6 +265,7 @@ impl Experiment {
             Failure::Interrupted => RunError::Aborted,
             Failure::Memory(error) => RunError::Memory(Box::new(self.which(job)), error.room),
             Failure::Own(flow, failure) => RunError::Own(Box::new(self.which(job)), flow, Box::new(failure)),
+            Failure::Files(error) => RunError::Results(error),
             Failure::Kernels(error) => RunError::Kernels(Box::new(self.which(job)), Box::new(error)),
         }
     }
@@ -248,7 +279,7 @@ impl Experiment {
         let kernel = options.kernel.as_ref()?;
         let all = &kernel.processors;
         let own = all.get(worker % all.len().max(1)).copied();
-        let captures = folder.join("captures").join(format!("{}-{}", job.cell, job.repeat));
+        let captures = captures(folder, job);
         let image = Arc::clone(&kernel.image);
         let processors = own.into_iter().collect();
         Some(Machine::Guests(GuestMachine { image, processors, threads: 1, captures: Some(captures) }))
@@ -264,7 +295,7 @@ impl Experiment {
     /// If the cell is not there, or a simulated run breaks an invariant: a bug.
     pub fn outcome(&self, job: Job, folder: &Path, options: &Options, worker: usize) -> Result<Outcome, RunError> {
         let machine = self.machine(job, folder, options, worker);
-        self.run_job(job, options, machine.as_ref())
+        self.run_job(job, options, machine.as_ref(), &captures(folder, job))
     }
 
     /// Runs `job`, whose hosts are modelled, and gives the segments that passed its senders, each with the name of its
@@ -279,10 +310,15 @@ impl Experiment {
         let plan = &self.plans[job.cell as usize];
         let mut rows = Vec::new();
         let never = Arc::new(AtomicBool::new(false));
-        plan.run_traced(seed, job, None, (&never, &self.live), Some(&mut rows))
+        plan.run_traced(seed, job, None, (&never, &self.live), Watched::Traced(&mut rows))
             .map_err(|error| self.failed(job, error))?;
         Ok(rows.into_iter().map(|row| (plan.host(row.host), row)).collect())
     }
+}
+
+/// Where captures of `job` are, of results in `folder`.
+fn captures(folder: &Path, job: Job) -> PathBuf {
+    folder.join("captures").join(format!("{}-{}", job.cell, job.repeat))
 }
 
 fn sweep_value(value: &Scalar) -> SweepValue {

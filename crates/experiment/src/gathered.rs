@@ -1,6 +1,6 @@
 //! Outcomes of runs gathered, in any order, into the results of all.
 
-use headway_results::{Metric, Outcome, Repeats, Summary, SummaryBuilder, Verdict, Warning};
+use headway_results::{LongestWait, Metric, Outcome, Repeats, Summary, SummaryBuilder, Verdict, Warning};
 use headway_scenario::ScenarioRecord;
 
 use crate::claims::Claims;
@@ -16,7 +16,8 @@ fn is_lossless(scenario: &ScenarioRecord) -> bool {
 
 /// Whether results of `scenario` have `metric`: in their summary, or taken from their flows, samples and counters.
 pub fn is_kept(metric: Metric, scenario: &ScenarioRecord) -> bool {
-    !metric.is_of_ports() || metric == Metric::Drops || is_lossless(scenario) && LOSSLESS.contains(&metric)
+    let seen = !metric.is_of_ports() && !metric.is_of_waits();
+    seen || metric == Metric::Drops || is_lossless(scenario) && LOSSLESS.contains(&metric)
 }
 
 /// The results of all runs.
@@ -28,6 +29,8 @@ pub struct Results {
     pub repeats: Repeats,
     /// The claims.
     pub verdicts: Vec<Verdict>,
+    /// By cell the queue where frames waited longest.
+    pub waits: Vec<LongestWait>,
     /// The commands, in order of cells and repeats.
     pub commands: Vec<Ended>,
     /// Warnings of flows that did not finish, which go before all others.
@@ -68,7 +71,10 @@ impl Gathered {
     pub fn results(self, experiment: &Experiment) -> Results {
         let (summary, repeats) = (self.builder.build(), self.builder.repeats());
         let unfinished = self.tally.unfinished(&summary, &experiment.cells);
-        let (commands, warnings) = self.tally.finish(&experiment.cells);
-        Results { summary, repeats, verdicts: self.claims.verdicts(), commands, unfinished, warnings }
+        let waits = self.tally.longest();
+        let host_queue = self.tally.host_queue(&experiment.cells, |cell, port| experiment.frame_time(cell, port));
+        let (commands, mut warnings) = self.tally.finish(&experiment.cells);
+        warnings.extend(host_queue);
+        Results { summary, repeats, verdicts: self.claims.verdicts(), waits, commands, unfinished, warnings }
     }
 }

@@ -25,6 +25,7 @@
 )]
 
 mod bundled;
+mod capturing;
 mod cell;
 mod claims;
 pub mod clock;

@@ -56,6 +56,8 @@ pub fn measured(folder: &Finished, metrics: &[Metric]) -> Result<Summary, NotMea
             flows: take(&mut flows, totals.job)?,
             samples: take(&mut samples, totals.job)?,
             ports: None,
+            cut: Vec::new(),
+            waits: None,
             commands: Vec::new(),
             failed: Vec::new(),
             counters: totals.counters,

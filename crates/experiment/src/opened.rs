@@ -363,6 +363,7 @@ impl Session {
         all.extend(files.outside.into_iter().map(|name| Warning::NotKept { name }));
         manifest.claims = results.verdicts.iter().map(Verdict::to_json).collect();
         manifest.not_evaluated.clone_from(&left_out_claims);
+        manifest.waits.clone_from(&results.waits);
         manifest.warnings = all.iter().map(headway_report::warning).collect();
         results.warnings = all;
         manifest.finished = Some(clock::now());

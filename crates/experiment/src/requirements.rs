@@ -47,15 +47,17 @@ impl Experiment {
             let message = "runs in namespaces cannot be given to workers: one at a time measures this machine";
             problems.push(problem(&["host-kind"], message.to_owned()));
         }
+        let mut captured = self.captures_models();
         if self.needs_kernel() {
-            let mut captured = false;
             for point in self.document.points() {
                 captured |= !self.document.scenario(&point)?.measure.capture.is_empty();
             }
-            if captured {
-                let message = "runs with `measure.capture` cannot be given to workers: captures would stay there";
-                problems.push(problem(&["measure", "capture"], message.to_owned()));
-            }
+        }
+        if captured {
+            let message = "runs with `measure.capture` cannot be given to workers: captures would stay there";
+            problems.push(problem(&["measure", "capture"], message.to_owned()));
+        }
+        if self.needs_kernel() {
             problems.extend(files.unknown().map(|name| {
                 let message = format!(
                     "runs that see the folder {name} cannot be given to workers: it is not below the scenario's folder, has \

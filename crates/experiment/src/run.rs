@@ -145,9 +145,12 @@ impl Planned {
         let mut experiment = Experiment::with_own(&document, &source.folder, &request.own)?;
         experiment.live = request.live.clone();
         let image = if joined.is_some() { None } else { find_image(&experiment)? };
-        let warnings = match &joined {
-            Some(joined) => joined.warnings.iter().cloned().map(Warning::Machine).collect(),
-            None => check_machine(&experiment, request.verify)?,
+        let warnings = if let Some(joined) = &joined {
+            joined.warnings.iter().cloned().map(Warning::Machine).collect()
+        } else {
+            let mut own = experiment.unmarked();
+            own.extend(check_machine(&experiment, request.verify)?);
+            own
         };
         let fitting = match &joined {
             Some(_) => threads(request.threads),
@@ -198,6 +201,11 @@ impl Planned {
     /// How many runs there are at a time: fewer than asked for where memory is scarce.
     pub fn threads(&self) -> usize {
         self.threads
+    }
+
+    /// What is known before it runs that is reason to look twice before trusting its results.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 
     /// What it takes, about.

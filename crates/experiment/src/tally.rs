@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use headway_results::{Cell, CommandRecord, Counters, FlowRecord, Job, Metric, Outcome, Output, Row, Summary, Warning};
+use headway_results::{
+    Cell, CommandRecord, Counters, CutCapture, FlowRecord, Job, LongestWait, Metric, Outcome, Output, Row, Summary,
+    Waits, Warning,
+};
 use headway_units::Time;
 
 /// The outcome of a command, and its run.
@@ -32,11 +35,25 @@ pub(crate) struct Tally {
     counters: Counters,
     /// Of the first run that had a circular wait: the run, when, and the ports.
     deadlock: Option<(Job, Time, String)>,
+    /// Captures that were cut: the first one of the first run that had any, and how many there are.
+    cut: Option<(Job, CutCapture)>,
+    cuts: usize,
+    /// Where frames waited, by cell.
+    waits: BTreeMap<u32, Waits>,
 }
 
 impl Tally {
     pub fn add(&mut self, outcome: &Outcome) {
         self.counters += outcome.counters;
+        self.cuts += outcome.cut.len();
+        if let Some(cut) = outcome.cut.first()
+            && self.cut.as_ref().is_none_or(|(job, _)| outcome.job < *job)
+        {
+            self.cut = Some((outcome.job, cut.clone()));
+        }
+        if let Some(waits) = &outcome.waits {
+            self.waits.entry(outcome.job.cell).or_default().add(waits);
+        }
         if let Some((at, ports)) = &outcome.deadlock
             && self.deadlock.as_ref().is_none_or(|(job, ..)| outcome.job < *job)
         {
@@ -84,6 +101,40 @@ impl Tally {
         warnings
     }
 
+    /// By cell the queue where frames waited longest.
+    pub fn longest(&self) -> Vec<LongestWait> {
+        self.waits.iter().filter_map(|(&cell, waits)| waits.longest(cell)).collect()
+    }
+
+    /// The warning about hosts' own queues, if these decide the answer in some cell; `frame_time` says how many seconds a
+    /// full frame takes at a port of a cell.
+    pub fn host_queue(&self, cells: &[Cell], frame_time: impl Fn(u32, &str) -> Option<f64>) -> Option<Warning> {
+        // bursts of a few packets, such as initial windows, wait for each other in any host
+        const FRAMES: f64 = 10.0;
+        const SHARE: f64 = 0.5;
+        let mut touched = Vec::new();
+        for (&cell, waits) in &self.waits {
+            let (Some(port), Some(longest)) = (waits.ports.iter().find(|port| port.host), waits.longest(cell)) else {
+                continue;
+            };
+            let long = frame_time(cell, &port.port).is_some_and(|frame| waits.hosts.mean() >= FRAMES * frame);
+            if long && longest.hosts_share >= SHARE {
+                touched.push((cell, port, longest.hosts_share, port.waited.mean()));
+            }
+        }
+        let &(cell, port, share, mean) = touched.iter().max_by(|(.., a), (.., b)| a.total_cmp(b))?;
+        let own = &cells[cell as usize];
+        Some(Warning::HostQueue {
+            touched: touched.len(),
+            cells: cells.len(),
+            policy: own.policy.clone(),
+            sweep: own.sweep.clone(),
+            port: port.port.to_string(),
+            mean,
+            share,
+        })
+    }
+
     pub fn finish(mut self, cells: &[Cell]) -> (Vec<Ended>, Vec<Warning>) {
         type Counted = (u64, fn(u64) -> Warning);
 
@@ -111,6 +162,12 @@ impl Tally {
             at,
             policy: cells[job.cell as usize].policy.clone(),
             ports,
+        }));
+        let more = self.cuts.saturating_sub(1);
+        warnings.extend(self.cut.take().map(|(_, cut)| Warning::CaptureCut {
+            name: cut.name.to_string(),
+            at: cut.at,
+            more,
         }));
         warnings.extend(of_commands(&self.commands));
         (self.commands, warnings)
@@ -247,7 +304,9 @@ fn is_stuck(flow: &FlowRecord, outcome: &Outcome) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use headway_results::{Estimate, SweepPoint};
+    use std::time::Duration;
+
+    use headway_results::{Estimate, PortWaits, SweepPoint, Waited};
     use headway_units::Span;
 
     use super::*;
@@ -280,6 +339,8 @@ mod tests {
             flows: Vec::new(),
             samples: Vec::new(),
             ports: None,
+            cut: Vec::new(),
+            waits: None,
             commands: Vec::new(),
             failed: Vec::new(),
             counters: Counters::default(),
@@ -292,6 +353,28 @@ mod tests {
         assert!(is_stuck(&flow(None, Some(51)), &outcome) && !is_stuck(&flow(Some(end), Some(51)), &outcome));
         outcome.deadlock = Some((end, "a>b, b>a".to_owned()));
         assert!(is_stuck(&flow(None, None), &outcome) && !is_stuck(&flow(Some(end), None), &outcome));
+    }
+
+    #[test]
+    fn hosts_own_queues_are_pointed_out_where_they_decide() {
+        let cells = ["tcp", "dctcp"].map(|policy| Cell { index: 0, policy: policy.into(), sweep: SweepPoint::new() });
+        let waited = |micros| Waited { frames: 100, time: Duration::from_micros(micros) };
+        let waits = |host, switch| {
+            let ports = vec![PortWaits { port: "h0>s".into(), host: true, waited: waited(host) }];
+            Waits { hosts: waited(host), switches: waited(switch), ports }
+        };
+        let frame = |_: u32, _: &str| Some(12e-6);
+        let told = |first: Waits, second: Waits| {
+            let tally = Tally { waits: BTreeMap::from([(0, first), (1, second)]), ..Tally::default() };
+            tally.host_queue(&cells, frame)
+        };
+        // 10 frames at 1 Gb/s are 120 us
+        assert_eq!(told(waits(11_900, 0), waits(20_000, 20_100)), None);
+        let warning = told(waits(12_100, 0), waits(210_000, 90_000)).expect("both");
+        let expected = "packets waited mostly in hosts' own queues in 2 of 2 cells, most with policy dctcp: 70 % of all \
+                        waiting, 2.10 ms a packet at h0>s; the answer may be about that queue (`topology.host-queue`), not \
+                        about the network";
+        assert_eq!(headway_report::warning(&warning), expected);
     }
 
     #[test]

@@ -60,6 +60,42 @@ fn a_total_is_shared_out_among_the_share_that_talks() {
     assert_eq!([&all, &half].map(|sets| sum(sets, "unfinished")), [Some(0.0); 2]);
 }
 
+/// A variant is a sweep point by its name, at which what it sets holds: ten times the rate makes flows several times as
+/// fast.
+#[test]
+fn variants_are_points_with_the_values_that_they_set() {
+    let text = include_str!("../../scenario/tests/valid/variants.toml");
+    let results = run(text, &["repeats=5", "topology.bottleneck={}", "sweep.size=50KB", "drain=1s"]);
+    let points: BTreeSet<String> = results.summary.rows.iter().map(|row| row.sweep.to_string()).collect();
+    let expected = ["fast", "fast-shallow", "slow"].map(|link| format!("size=50KB, link={link}"));
+    assert_eq!(points.into_iter().collect::<Vec<_>>(), expected);
+    let mean = |link: &str| {
+        let is_it = |row: &&headway_results::Row| {
+            row.policy == "plain"
+                && row.metric.to_string() == "fct.mean"
+                && row.sweep.get("link").is_some_and(|value| value.text == link)
+        };
+        results.summary.rows.iter().find(is_it).and_then(|row| row.estimate.value).expect("flows finished")
+    };
+    assert!(mean("slow") > 2.0 * mean("fast"), "{} {}", mean("slow"), mean("fast"));
+    assert!(results.verdicts.iter().all(|verdict| verdict.held), "{:?}", results.verdicts);
+}
+
+/// One packet in a hundred is lost in one direction. Queues are endless and no timer fires, so nothing else is sent again;
+/// acknowledgements add up, so that one of a hundred is not missed.
+#[test]
+fn losses_of_one_link_are_seen_by_those_who_send_over_it() {
+    let sets = [
+        "topology.queue.limit=none",
+        "topology.host-queue={kind=\"drop-tail\",limit=\"none\"}",
+        "policy.plain.transport={kind=\"tcp\",min-rto=\"10s\",initial-rto=\"10s\"}",
+    ];
+    let sum = |more: &[&str]| mean(&run(SMALL, &[&sets, more].concat()), "flows", "retransmissions").unwrap();
+    assert_eq!(sum(&[]), 0.0);
+    assert_eq!(sum(&["topology.losses=[{links=[\"right>left\"],every=100}]"]), 0.0);
+    assert!(sum(&["topology.losses=[{links=[\"left>right\"],every=100}]"]) >= 1.0);
+}
+
 #[test]
 fn traffic_for_other_kinds_of_hosts_is_left_out() {
     let flows = |sets: &[&str]| mean(&run(SMALL, sets), "flows", "flows");

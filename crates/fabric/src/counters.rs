@@ -1,6 +1,9 @@
 //! What is counted at a port.
 
 use std::ops::Add;
+use std::time::Duration;
+
+use headway_units::Span;
 
 /// A number of frames and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,6 +50,32 @@ pub struct PortCounters {
     pub policed: Tally,
     /// Frames marked CE here.
     pub marked: u64,
+    /// The time that frames waited until their transmission began, of all that were accepted together: what is known of it
+    /// so far. Random processing is in it. Of a frame that waits for a scheduler it is known when its turn comes, and of one that
+    /// is evicted never.
+    pub waited: Duration,
+}
+
+/// The sum of waiting times at a port. In units of 1,024 ps, rounded down for each frame: whole picoseconds would be beyond
+/// 64 bits after 213 days, which is 200 million frames that wait for 100 ms each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Waited(u64);
+
+impl Waited {
+    const SHIFT: u32 = 10;
+
+    /// Adds the time that a frame waited.
+    #[inline]
+    pub fn add(&mut self, span: Span) {
+        self.0 += span.picos() >> Self::SHIFT;
+    }
+
+    /// All of it.
+    pub fn total(self) -> Duration {
+        let picos = u128::from(self.0) << Self::SHIFT;
+        let nanos = picos / 1000;
+        Duration::new((nanos / 1_000_000_000) as u64, (nanos % 1_000_000_000) as u32)
+    }
 }
 
 impl PortCounters {
@@ -73,6 +102,7 @@ impl Add for PortCounters {
             severed: self.severed + other.severed,
             policed: self.policed + other.policed,
             marked: self.marked + other.marked,
+            waited: self.waited + other.waited,
         }
     }
 }

@@ -61,7 +61,11 @@ impl<B: Copy> Fabric<B> {
         }
         let ports = graph.links().iter().zip(slots).enumerate().map(|(i, (link, slot))| {
             let latency = graph.nodes()[link.to.0 as usize].latency;
-            Port::new(&link.wire, latency, slot, streams, i)
+            let mut port = Port::new(&link.wire, latency, slot, streams, i);
+            if let Some(loss) = link.periodic_loss {
+                port.lose_every(loss);
+            }
+            port
         });
         let ports = ports.collect();
         let shared = Shared { pool: Pool::new(), buffers, evicted: Vec::new(), pause_body: None, pauses_sent: 0 };

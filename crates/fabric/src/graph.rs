@@ -9,7 +9,7 @@ use headway_units::Span;
 use thiserror::Error;
 
 use crate::queue::{QueueSpec, SharedBufferSpec};
-use crate::wire::Wire;
+use crate::wire::{PeriodicLoss, Wire};
 
 /// Index of a node in [`Graph::nodes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,6 +71,8 @@ pub struct Link {
     pub to: NodeId,
     /// Rate, delay, loss and queue.
     pub wire: Wire,
+    /// Regular loss, in place of that of the wire.
+    pub periodic_loss: Option<PeriodicLoss>,
 }
 
 /// Why a node or a cable cannot be added.
@@ -195,8 +197,8 @@ impl Graph {
             return Err(GraphError::TooManyLinks);
         }
         let forth = LinkId(self.links.len() as u32);
-        self.links.push(Link { from: a, to: b, wire: wire_ab });
-        self.links.push(Link { from: b, to: a, wire: wire_ba });
+        self.links.push(Link { from: a, to: b, wire: wire_ab, periodic_loss: None });
+        self.links.push(Link { from: b, to: a, wire: wire_ba, periodic_loss: None });
         self.interfaces[a.index()].push(forth);
         self.interfaces[b.index()].push(forth.reverse());
         Ok((forth, forth.reverse()))
@@ -222,6 +224,24 @@ impl Graph {
     /// Gives the output port of `link` another queue.
     pub fn set_queue(&mut self, link: LinkId, queue: QueueSpec) {
         self.links[link.index()].wire.queue = queue;
+    }
+
+    /// Lets the wire of `link` damage frames with this probability, in place of its own.
+    ///
+    /// # Panics
+    /// If it is no probability.
+    pub fn set_loss(&mut self, link: LinkId, loss: f64) {
+        assert!((0.0..=1.0).contains(&loss), "a probability lies between 0 and 1");
+        self.links[link.index()].wire.loss = loss;
+    }
+
+    /// Lets the wire of `link` damage frames at regular distances.
+    ///
+    /// # Panics
+    /// If a distance or the first number is 0.
+    pub fn lose_every(&mut self, link: LinkId, loss: PeriodicLoss) {
+        assert!(loss.every > 0 && loss.first > 0, "frames are counted from 1");
+        self.links[link.index()].periodic_loss = Some(loss);
     }
 
     /// Lets a host forward what is not for it, from any of its interfaces to any other, as switches do.

@@ -37,4 +37,4 @@ pub use path::*;
 pub use queue::*;
 pub use routes::{Endpoint, Routes};
 pub use sampled::QueueSample;
-pub use wire::Wire;
+pub use wire::{PeriodicLoss, Wire};

@@ -11,12 +11,12 @@ use headway_engine::{Stream, Streams};
 use headway_units::{Bytes, Rate, Span, Time};
 
 use crate::bucket::Gate;
-use crate::counters::{PortCounters, Tally};
+use crate::counters::{PortCounters, Tally, Waited};
 use crate::packet::Packet;
 use crate::pool::{Cursor, FrameHandle, List, Pool, Slot};
 use crate::queue::{AnyScheduler, Backlog, BufferSlot, Discipline, DropTail, PortParameters, QueueSpec, Verdict};
 use crate::slow_path::SlowPath;
-use crate::wire::Wire;
+use crate::wire::{PeriodicLoss, Wire};
 
 /// Bytes of the smallest Ethernet frame.
 const SMALLEST_FRAME: u64 = 64;
@@ -24,8 +24,9 @@ const SMALLEST_FRAME: u64 = 64;
 /// What few wires have: random damage, failures, and limits on what comes in at their far end.
 #[derive(Debug, Default)]
 struct Impairment {
-    /// The probability of damage and what decides.
-    damage: Option<(f64, Stream)>,
+    damage: Option<Damage>,
+    /// Frames that were damaged.
+    lost: Tally,
     /// How many frames, from the front of the port's list, were cut off when the link went down.
     cut: u32,
     down: Tally,
@@ -36,17 +37,40 @@ struct Impairment {
     policed: Tally,
 }
 
+/// What decides about damage to frames.
+#[derive(Debug)]
+enum Damage {
+    /// The probability and its random numbers.
+    Random(f64, Stream),
+    /// One of `every` frames; the next one is frame number `next` from now, from 1.
+    Periodic { every: u32, next: u32 },
+}
+
+impl Damage {
+    /// Whether the frame that arrives now is damaged.
+    fn strikes(&mut self) -> bool {
+        match self {
+            Damage::Random(probability, stream) => stream.chance(*probability),
+            Damage::Periodic { every, next } => {
+                let struck = *next == 1;
+                *next = if struck { *every } else { *next - 1 };
+                struck
+            }
+        }
+    }
+}
+
 impl Impairment {
     /// Whether the frame that arrives now does not; if so, it is counted. A limit is not on frames of MAC control.
-    fn strikes(&mut self, now: Time, size: u64, is_control: impl FnOnce() -> bool, lost: &mut Tally) -> bool {
+    fn strikes(&mut self, now: Time, size: u64, is_control: impl FnOnce() -> bool) -> bool {
         if self.cut > 0 {
             self.cut -= 1;
             self.sever(size);
             return true;
         }
-        let struck = self.damage.as_mut().is_some_and(|(probability, stream)| stream.chance(*probability));
+        let struck = self.damage.as_mut().is_some_and(Damage::strikes);
         if struck {
-            lost.count(size);
+            self.lost.count(size);
         }
         struck || self.gate.get().is_some() && !is_control() && self.polices(now, size)
     }
@@ -110,10 +134,10 @@ pub(crate) struct Port<B> {
     fast_frames: u32,
     pub(crate) accepted: Tally,
     delivered: Tally,
+    pub(crate) waited: Waited,
     pub(crate) queue: Queue,
     rate: Rate,
     pub(crate) dropped: Tally,
-    lost: Tally,
     pub(crate) marked: u64,
     body: PhantomData<B>,
 }
@@ -168,11 +192,12 @@ impl<B: Copy> Port<B> {
             queue,
             accepted: Tally::default(),
             delivered: Tally::default(),
-            impairment: (wire.loss > 0.0)
-                .then(|| Box::new(Impairment { damage: Some((wire.loss, stream())), ..Impairment::default() })),
+            waited: Waited::default(),
+            impairment: (wire.loss > 0.0).then(|| {
+                Box::new(Impairment { damage: Some(Damage::Random(wire.loss, stream())), ..Impairment::default() })
+            }),
             rate: wire.rate,
             dropped: Tally::default(),
-            lost: Tally::default(),
             marked: 0,
             body: PhantomData,
         }
@@ -243,6 +268,7 @@ impl<B: Copy> Port<B> {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Time, frame: FrameHandle, bytes: u64, pool: &mut Pool<B>) -> Offered {
         self.queued_bytes += bytes;
+        self.waited.add(self.busy_until.since(now));
         self.busy_until = now.max(self.busy_until).saturating_add(self.transmission(bytes + u64::from(self.gap)));
         let arrival = self.busy_until.saturating_add(self.delay);
         pool.slot(&frame).arrival = arrival;
@@ -268,7 +294,7 @@ impl<B: Copy> Port<B> {
         }
         let intact = !self.impairment.as_mut().is_some_and(|impairment| {
             let is_control = || is_pause_frame(&self.queue, pool.slot(&frame).packet.hop);
-            impairment.strikes(arrival, size, is_control, &mut self.lost)
+            impairment.strikes(arrival, size, is_control)
         });
         if intact {
             self.delivered.count(size);
@@ -301,11 +327,12 @@ impl<B: Copy> Port<B> {
                 Queue::DropTail(_) => Tally::default(),
                 Queue::SlowPath(slow) => slow.evicted,
             },
-            lost: self.lost,
+            lost: self.lost(),
             down: self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.down),
             severed: self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.severed),
             policed: self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.policed),
             marked: self.marked,
+            waited: self.waited.total(),
         }
     }
 
@@ -325,6 +352,16 @@ impl<B: Copy> Port<B> {
             sum.count(u64::from(slot.packet.size));
             sum
         })
+    }
+
+    /// Frames that were damaged on the wire.
+    fn lost(&self) -> Tally {
+        self.impairment.as_ref().map_or_else(Tally::default, |impairment| impairment.lost)
+    }
+
+    /// One of so many frames is damaged, in place of random ones.
+    pub(crate) fn lose_every(&mut self, loss: PeriodicLoss) {
+        self.impairment.get_or_insert_default().damage = Some(Damage::Periodic { every: loss.every, next: loss.first });
     }
 
     /// What comes in at the far end may be limited from now on, with bursts.
@@ -377,7 +414,7 @@ impl<B: Copy> Port<B> {
     /// What the accounting must satisfy at any time.
     pub(crate) fn assert_conserved(&self, pool: &Pool<B>) {
         let PortCounters { evicted, severed, policed, .. } = self.counters();
-        let out = self.delivered + self.lost + policed + evicted + severed + self.in_flight(pool);
+        let out = self.delivered + self.lost() + policed + evicted + severed + self.in_flight(pool);
         assert_eq!(
             self.accepted, out,
             "what a port accepts is delivered, damaged, policed, evicted, cut off or on its way"
@@ -399,6 +436,6 @@ mod tests {
     #[test]
     fn what_every_frame_touches_is_in_two_cache_lines() {
         assert_eq!(size_of::<Port<[u32; 4]>>(), 192);
-        assert!(offset_of!(Port<[u32; 4]>, delivered) + size_of::<Tally>() <= 128);
+        assert!(offset_of!(Port<[u32; 4]>, waited) + size_of::<Waited>() <= 128);
     }
 }

@@ -240,6 +240,7 @@ impl<B: Copy> Port<B> {
         self.evict(already, shared);
         let Chosen { frame, marked, .. } = chosen?;
         self.marked += u64::from(marked);
+        self.waited.add(now.since(shared.pool.slot(&frame).arrival));
         Some(frame)
     }
 

@@ -131,6 +131,9 @@ fn check(graph: &Graph) -> Result<(), LabError> {
             let (from, to) = (&graph.node(link.from).name, &graph.node(link.to).name);
             return refuse(format!("`{from}` and `{to}` are hosts with no switch between, which namespaces need"));
         }
+        if link.periodic_loss.is_some() {
+            return refuse("cables of namespaces lose nothing, and one loses packets at regular distances".to_owned());
+        }
         if let Some(why) = shape::refusal(&link.wire) {
             return refuse(why);
         }

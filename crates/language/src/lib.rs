@@ -24,6 +24,7 @@ mod source;
 mod suggest;
 mod sweep;
 mod tree;
+mod variants;
 
 pub use limit::{Limit, Never, OrOff};
 pub use lists::{Map, Name, OneOrMany};
@@ -43,3 +44,4 @@ pub use show::{Shown, document as show_document, inline as show_inline};
 pub use source::{At, Source, Sources};
 pub use suggest::{help as suggest_help, nearest as suggest_nearest};
 pub use tree::{Entry, MAX_TEXT, Node, Syntax, Table, Value, parse};
+pub use variants::{Swept, Variants};

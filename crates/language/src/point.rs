@@ -57,11 +57,13 @@ impl From<&Scalar> for Value {
 pub struct SweepPoint {
     index: usize,
     values: Vec<(String, Scalar)>,
+    /// What variants among the values set.
+    linked: Vec<(String, Scalar)>,
 }
 
 impl SweepPoint {
-    pub(super) fn new(index: usize, values: Vec<(String, Scalar)>) -> SweepPoint {
-        SweepPoint { index, values }
+    pub(super) fn new(index: usize, values: Vec<(String, Scalar)>, linked: Vec<(String, Scalar)>) -> SweepPoint {
+        SweepPoint { index, values, linked }
     }
 
     /// Its place in the order of all points.
@@ -69,14 +71,14 @@ impl SweepPoint {
         self.index
     }
 
-    /// The names and their values here, in the order of the file.
+    /// The swept names and their values here, in the order of the file; the value of variants is the name of one.
     pub fn values(&self) -> &[(String, Scalar)] {
         &self.values
     }
 
-    /// The value of `name` here.
+    /// The value of `name` here, which is a swept name or one that a variant sets.
     pub fn get(&self, name: &str) -> Option<&Scalar> {
-        self.values.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+        self.values.iter().chain(&self.linked).find(|(known, _)| known == name).map(|(_, value)| value)
     }
 }
 

@@ -1,4 +1,5 @@
-//! `[sweep]`: names with the values they take in turn, and `"$name"` where the value goes.
+//! `[sweep]`: names with the values they take in turn, and `"$name"` where the value goes. Values that belong together
+//! are in `variants`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use super::read::{Field, Reader};
 use super::schema::{Definitions, Json};
 use super::show::Shown;
 use super::tree::{Entry, Node, Table, Value};
+use super::variants::Swept;
 
 impl Field for Scalar {
     fn read(node: &Node, reader: &mut Reader) -> Option<Scalar> {
@@ -164,11 +166,11 @@ impl Field for SweepValues {
 
 /// The names that are varied and their values. Cheap to clone: every sweep point shares it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Sweep(Arc<Map<SweepValues>>);
+pub struct Sweep(Arc<Map<Swept>>);
 
 impl Sweep {
     /// The names and their values in the order of the file; the last varies fastest.
-    pub fn names(&self) -> &Map<SweepValues> {
+    pub fn names(&self) -> &Map<Swept> {
         &self.0
     }
 
@@ -182,19 +184,24 @@ impl Sweep {
         self.0.is_empty()
     }
 
+    /// The swept name whose variants set `name`.
+    pub fn setter(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(_, swept)| swept.sets().any(|set| set == name)).map(|(setter, _)| setter)
+    }
+
     /// The `index`th point.
     pub fn point(&self, index: usize) -> SweepPoint {
         let names: Vec<_> = self.0.iter().collect();
         let mut rest = index;
-        let mut values: Vec<(String, Scalar)> = Vec::with_capacity(names.len());
+        let (mut values, mut linked) = (Vec::with_capacity(names.len()), Vec::new());
         for (name, all) in names.into_iter().rev() {
-            if let Some(value) = all.get(rest % all.len().max(1)) {
-                values.push((name.to_owned(), value));
-            }
+            let place = rest % all.len().max(1);
+            values.extend(all.get(place).map(|value| (name.to_owned(), value)));
+            linked.extend(all.linked(place).map(|(name, value)| (name.to_owned(), value.clone())));
             rest /= all.len().max(1);
         }
         values.reverse();
-        SweepPoint::new(index, values)
+        SweepPoint::new(index, values, linked)
     }
 
     /// The first point, and for each further value of each name the point that differs in it alone.
@@ -211,7 +218,17 @@ impl Sweep {
 
 impl Field for Sweep {
     fn read(node: &Node, reader: &mut Reader) -> Option<Sweep> {
-        Map::read(node, reader).map(|names| Sweep(Arc::new(names)))
+        let names = Map::<Swept>::read(node, reader)?;
+        let mut known: BTreeSet<&str> = names.names().collect();
+        let before = reader.problems();
+        for (name, swept) in names.iter() {
+            for set in swept.sets().filter(|set| !known.insert(set)) {
+                let message = format!("`{}.{name}` sets `{set}`, which has values already", reader.path());
+                let at = swept.get(0).map_or(node.at, |first| node.locate(&[name, &first.to_string(), set]));
+                reader.problem(at, message, "once more", Some("names of a sweep are all different".to_owned()));
+            }
+        }
+        (reader.problems() == before).then(|| Sweep(Arc::new(names)))
     }
 
     fn show(&self) -> Option<Shown> {
@@ -219,7 +236,7 @@ impl Field for Sweep {
     }
 
     fn schema(definitions: &mut Definitions) -> Json {
-        Map::<SweepValues>::schema(definitions)
+        Map::<Swept>::schema(definitions)
     }
 }
 
@@ -302,7 +319,8 @@ mod tests {
     fn the_star_varies_one_name_at_a_time() {
         let list = |count| SweepValues::Range { first: 1, last: count, step: 1 };
         let name = |text| super::super::lists::Name::new(text).unwrap();
-        let sweep = Sweep(Arc::new(Map::from_iter([(name("a"), list(2)), (name("b"), list(3))])));
+        let values = |text, count| (name(text), Swept::Values(list(count)));
+        let sweep = Sweep(Arc::new(Map::from_iter([values("a", 2), values("b", 3)])));
         let shown: Vec<String> = sweep.star().iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["a = 1, b = 1", "a = 2, b = 1", "a = 1, b = 2", "a = 1, b = 3"]);
     }

@@ -16,6 +16,7 @@ mod sizes;
 mod summary;
 mod table;
 mod text;
+mod waits;
 mod warnings;
 
 pub use beside::{beside, beside_json};
@@ -28,6 +29,7 @@ pub use sizes::BySize;
 pub use summary::{Choice, summary};
 pub use table::table;
 pub use text::{listing, wrapped};
+pub use waits::waits;
 pub use warnings::warning;
 
 /// How text is laid out.

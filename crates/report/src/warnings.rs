@@ -1,8 +1,9 @@
 //! Warnings as sentences.
 
-use headway_results::{Output, Warning};
+use headway_results::{Output, SweepPoint, Warning};
 
 use crate::summary::count;
+use crate::waits::time;
 use crate::{counted, harmless};
 
 /// `warning` as a sentence without a full stop.
@@ -76,10 +77,44 @@ pub fn warning(warning: &Warning) -> String {
             let most = Output::MAX_KEPT / 1_000_000;
             format!("a command of `{traffic}` wrote more than {most} MB, of which the rest is not kept")
         }
+        Warning::CaptureCut { name, at, more } => {
+            let more = if *more == 0 { String::new() } else { format!(", and {} more", counted(*more, "capture")) };
+            format!("the capture of {name} ends at {at}{more}: a file has 1 GB at most")
+        }
+        Warning::Unmarked { .. } | Warning::HostQueue { .. } => of_queues(warning),
         Warning::Machine(text) => text.clone(),
         Warning::NotKept { name } => {
             format!("the results do not hold {name}, which the scenario names; running scenario.toml again needs it")
         }
     };
     harmless(&text)
+}
+
+/// Warnings of queues.
+fn of_queues(warning: &Warning) -> String {
+    let at = |sweep: &SweepPoint| if sweep.is_empty() { String::new() } else { format!(" at {sweep}") };
+    match warning {
+        Warning::Unmarked { policy, sweep, traffics, port, more } => {
+            let names: Vec<String> = traffics.iter().map(|name| format!("`{name}`")).collect();
+            let (ports, verb) = match more {
+                0 => (format!("the queue of {port}"), "does"),
+                more => (format!("the queues of {port} and {}", counted(*more, "more port")), "do"),
+            };
+            format!(
+                "policy {policy}{}: flows of {} act on ECN marks, and {ports} on their way {verb} not mark: congestion \
+                 there is seen by losses alone (`mark` of the queue, or `ecn` of one that has it)",
+                at(sweep),
+                names.join(", ")
+            )
+        }
+        Warning::HostQueue { touched, cells, policy, sweep, port, mean, share } => format!(
+            "packets waited mostly in hosts' own queues in {touched} of {cells} cells, most with policy {policy}{}: {:.0} % of \
+             all waiting, {} a packet at {port}; the answer may be about that queue (`topology.host-queue`), not about the \
+             network",
+            at(sweep),
+            share * 100.0,
+            time(*mean)
+        ),
+        _ => unreachable!("the caller knows"),
+    }
 }

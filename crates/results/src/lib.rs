@@ -15,6 +15,7 @@
 //! Student's t, as in Jain, *The Art of Computer Systems Performance Analysis* (1991), §13.2, on the scale of the
 //! metric ([`Estimate`] has the sources); two independent samples as in Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
+mod base_unit;
 mod command;
 mod comparison;
 mod error;
@@ -34,6 +35,7 @@ mod summary;
 mod table;
 mod topologies;
 mod verdict;
+mod waits;
 mod warning;
 
 pub use comparison::{Difference, Differences, Filter, Judgement, Method, POLICY, Side, Unknown, differences};
@@ -44,8 +46,8 @@ pub use manifest::{FORMAT, Kernel, Machine, Manifest, RunTotals};
 pub use metric::{ALL_TRAFFIC, Metric, Percentile, Statistic, Subject, UnknownMetric};
 pub use read::{FlowReader, LinkReader, SeriesReader};
 pub use record::{
-    Cell, CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample, SweepPoint,
-    SweepValue,
+    Cell, CommandRecord, Counters, CutCapture, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample,
+    SweepPoint, SweepValue,
 };
 pub use repeats::Repeats;
 pub use shard::{NotAShard, Shard};
@@ -55,4 +57,5 @@ pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};
 pub use table::{Column, ParquetFile, RowWriter};
 pub use topologies::Topologies;
 pub use verdict::{Case, Printed, PublishedCell, Verdict};
+pub use waits::{LongestWait, PortWaits, Waited, Waits};
 pub use warning::Warning;

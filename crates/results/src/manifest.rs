@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::error::Error;
 use crate::record::{Cell, Counters, Job, Outcome};
 use crate::shard::Shard;
+use crate::waits::LongestWait;
 
 /// The layout of the folder and its files; raised when a reader of the old one would go wrong.
 pub const FORMAT: u32 = 1;
@@ -65,6 +66,9 @@ pub struct Manifest {
     /// Each run's totals in the order of the files; filled by [`crate::Folder::finish`].
     #[serde(default)]
     pub runs: Vec<RunTotals>,
+    /// By cell the queue where frames waited longest; of cells in which none waited, and in namespaces, nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<LongestWait>,
     /// The verdicts on the scenario's claims, in the caller's shape.
     #[serde(default)]
     pub claims: serde_json::Value,
@@ -192,6 +196,7 @@ impl Manifest {
             finished: None,
             wall_s: 0.0,
             warnings: Vec::new(),
+            waits: Vec::new(),
             runs: Vec::new(),
             claims: serde_json::Value::Null,
             not_evaluated: Vec::new(),

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::record::{FlowRecord, Outcome, PortRecord};
 use crate::stats::{self, Support};
+use crate::waits::{Waited, Waits};
 
 mod reaching;
 
@@ -176,6 +177,10 @@ pub enum Metric {
     WatchdogDrops,
     /// `deadlocks`: how often paused ports came to wait for each other in a circle.
     Deadlocks,
+    /// `wait.hosts`: how long a packet waited at a host's own port, on average over all, in seconds. None where nobody looked.
+    WaitHosts,
+    /// `wait.switches`: how long it waited at a switch's, on average over all and at each.
+    WaitSwitches,
     /// `flows`: how many there were.
     Flows,
     /// `unfinished`: how many of those with a size did not finish.
@@ -226,7 +231,7 @@ pub struct Subject<'a> {
     pub over: Option<Span>,
 }
 
-const NAMED: [(&str, Metric); 25] = [
+const NAMED: [(&str, Metric); 27] = [
     ("goodput.mean", Metric::GoodputMean),
     ("goodput.sd", Metric::GoodputDeviation),
     ("goodput.sum", Metric::GoodputSum),
@@ -242,6 +247,8 @@ const NAMED: [(&str, Metric); 25] = [
     ("headroom-drops", Metric::HeadroomDrops),
     ("watchdog-drops", Metric::WatchdogDrops),
     ("deadlocks", Metric::Deadlocks),
+    ("wait.hosts", Metric::WaitHosts),
+    ("wait.switches", Metric::WaitSwitches),
     ("flows", Metric::Flows),
     ("unfinished", Metric::Unfinished),
     ("retransmissions", Metric::Retransmissions),
@@ -304,6 +311,8 @@ impl Metric {
             Metric::Pauses => of_ports(outcome, subject, |all, port| all + u128::from(port.pauses.sent)),
             Metric::HeadroomDrops => of_ports(outcome, subject, |all, port| all + u128::from(port.pauses.drops)),
             Metric::Ingress => of_ports(outcome, subject, |all, port| all.max(u128::from(port.pauses.deepest))),
+            Metric::WaitHosts => waited(outcome, |waits| waits.hosts),
+            Metric::WaitSwitches => waited(outcome, |waits| waits.switches),
             Metric::Headroom => of_ports(outcome, subject, |all, port| all.max(u128::from(port.pauses.headroom))),
             Metric::Paused => {
                 let end = outcome.end.since(Time::ZERO).picos();
@@ -400,6 +409,8 @@ impl Metric {
             | Metric::HeadroomDrops
             | Metric::WatchdogDrops
             | Metric::Deadlocks
+            | Metric::WaitHosts
+            | Metric::WaitSwitches
             | Metric::Rate => {
                 unreachable!("taken from samples, ports, counters and ends above")
             }
@@ -408,7 +419,13 @@ impl Metric {
 
     /// Whether it is of the network in the whole run, whatever the traffic.
     pub fn is_of_network(self) -> bool {
-        self.is_of_ports() || matches!(self, Metric::CardDrops | Metric::WatchdogDrops | Metric::Deadlocks)
+        let counted = matches!(self, Metric::CardDrops | Metric::WatchdogDrops | Metric::Deadlocks);
+        self.is_of_ports() || self.is_of_waits() || counted
+    }
+
+    /// Whether it says how long packets waited.
+    pub fn is_of_waits(self) -> bool {
+        matches!(self, Metric::WaitHosts | Metric::WaitSwitches)
     }
 
     /// Whether it can be taken of one port.
@@ -435,7 +452,13 @@ impl Metric {
     /// The unit of the value: `s`, `bit/s`, `1/s`, `B`, `ratio` or `count`.
     pub fn unit(self) -> &'static str {
         match self {
-            Metric::Fct(_) | Metric::Stall(_) | Metric::SwitchMean | Metric::Reach(_) | Metric::Recovery(_) => "s",
+            Metric::Fct(_)
+            | Metric::Stall(_)
+            | Metric::SwitchMean
+            | Metric::Reach(_)
+            | Metric::Recovery(_)
+            | Metric::WaitHosts
+            | Metric::WaitSwitches => "s",
             Metric::GoodputMean
             | Metric::GoodputDeviation
             | Metric::GoodputSum
@@ -520,6 +543,11 @@ fn of_ports(outcome: &Outcome, subject: &Subject<'_>, fold: impl Fn(u128, &PortR
     let Some(ports) = &outcome.ports else { return Scalar::Missing };
     let own = ports.iter().filter(|one| subject.port.is_none_or(|port| *one.port == *port));
     Scalar::Value(own.fold(0, fold) as f64)
+}
+
+/// The mean of waits, if somebody looked.
+fn waited(outcome: &Outcome, of: impl Fn(&Waits) -> Waited) -> Scalar {
+    outcome.waits.as_ref().map_or(Scalar::Missing, |waits| Scalar::Value(of(waits).mean()))
 }
 
 /// The number of the flow of `traffic` whose samples have this entity, as text.

@@ -15,9 +15,12 @@ use snap::read::FrameDecoder;
 use snap::write::FrameEncoder;
 
 use crate::film::{Film, FilmedLink, LinkStep, NodeKind, Topology, TopologyLink, TopologyNode};
-use crate::record::{CommandRecord, Counters, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample};
+use crate::record::{
+    CommandRecord, Counters, CutCapture, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample,
+};
+use crate::waits::{PortWaits, Waited, Waits};
 
-pub(crate) const MAGIC: &[u8] = b"headway part 7\n";
+pub(crate) const MAGIC: &[u8] = b"headway part 8\n";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -32,6 +35,10 @@ struct Header {
     failed: Vec<Failed>,
     /// What ports have counted, if they have.
     ports: Option<Vec<PortRow>>,
+    /// Captures that were cut, and when.
+    cut: Vec<(String, u64)>,
+    /// Where frames waited, if somebody looked.
+    waits: Option<WaitsRow>,
     /// When a circular wait was found, and its ports.
     deadlock: Option<(u64, String)>,
     /// The network of its film, if it has one; the links follow behind the commands.
@@ -45,6 +52,9 @@ fn port_row(name: u32, port: &PortRecord) -> PortRow {
     let Pauses { sent, paused, deepest, headroom, drops } = port.pauses;
     (name, port.drops, [sent, paused.picos(), deepest, headroom, drops])
 }
+
+/// [`Waits`]: of hosts, of switches, and of ports by name, whether they are a host's.
+type WaitsRow = (Waited, Waited, Vec<(u32, bool, Waited)>);
 
 /// A [`FlowRecord`]; strings are places in the header's table.
 #[derive(Serialize, Deserialize)]
@@ -167,6 +177,11 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
         commands: outcome.commands.len() as u64,
         failed: outcome.failed.clone(),
         ports: outcome.ports.as_ref().map(|all| all.iter().map(|one| port_row(place(&one.port), one)).collect()),
+        cut: outcome.cut.iter().map(|cut| (cut.name.to_string(), cut.at.picos())).collect(),
+        waits: outcome.waits.as_ref().map(|own| {
+            let ports = own.ports.iter().map(|one| (place(&one.port), one.host, one.waited)).collect();
+            (own.hosts, own.switches, ports)
+        }),
         deadlock: outcome.deadlock.as_ref().map(|(at, ports)| (at.picos(), ports.clone())),
         film: outcome.film.as_ref().map(FilmWire::new),
     };
@@ -288,9 +303,16 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
         Ok(PortRecord { port: text(port)?, drops, pauses })
     };
     let ports = header.ports.as_ref().map(|all| all.iter().map(port).collect::<io::Result<_>>()).transpose()?;
-    let Header { job, counters, digest, failed, deadlock, .. } = header;
+    let waits = header.waits.take().map(|(hosts, switches, ports)| {
+        let port = |(name, host, waited)| Ok(PortWaits { port: text(name)?, host, waited });
+        let ports = ports.into_iter().map(port).collect::<io::Result<_>>()?;
+        Ok::<_, io::Error>(Waits { hosts, switches, ports })
+    });
+    let waits = waits.transpose()?;
+    let Header { job, counters, digest, failed, deadlock, cut, .. } = header;
+    let cut = cut.into_iter().map(|(name, at)| CutCapture { name: name.into(), at: Time::from_picos(at) }).collect();
     let deadlock = deadlock.map(|(at, ports)| (Time::from_picos(at), ports));
-    Ok(Outcome { job, flows, samples, ports, commands, failed, counters, deadlock, digest, end, film })
+    Ok(Outcome { job, flows, samples, ports, cut, waits, commands, failed, counters, deadlock, digest, end, film })
 }
 
 impl Outcome {
@@ -320,7 +342,8 @@ fn strings(outcome: &Outcome) -> BTreeMap<&str, u32> {
     let mut strings = BTreeMap::new();
     let of_commands = outcome.commands.iter().flat_map(|command| [&command.traffic, &command.host]);
     let of_ports = outcome.ports.iter().flatten().map(|one| &one.port);
-    for text in of_flows.chain(of_samples).chain(of_commands).chain(of_ports) {
+    let of_waits = outcome.waits.iter().flat_map(|own| &own.ports).map(|one| &one.port);
+    for text in of_flows.chain(of_samples).chain(of_commands).chain(of_ports).chain(of_waits) {
         let next = strings.len() as u32;
         strings.entry(&**text).or_insert(next);
     }
@@ -394,6 +417,12 @@ pub(crate) mod tests {
     }
 
     prop_compose! {
+        fn waited()(frames in any::<u64>(), seconds in any::<u64>(), nanos in 0..1_000_000_000u32) -> Waited {
+            Waited { frames, time: std::time::Duration::new(seconds, nanos) }
+        }
+    }
+
+    prop_compose! {
         fn failed()(traffic in text(), reason in text(), flows in any::<u64>()) -> Failed {
             Failed { traffic: traffic.to_string(), reason: reason.to_string(), flows }
         }
@@ -439,11 +468,17 @@ pub(crate) mod tests {
                 let pauses = Pauses { sent, paused: Span::from_picos(paused), deepest, headroom, drops: overflows };
                 PortRecord { port, drops, pauses }
             }), 0..3)),
+            waits in prop::option::of((waited(), waited(), vec((text(), any::<bool>(), waited()), 0..3)).prop_map(|(hosts, switches, ports)| {
+                let ports = ports.into_iter().map(|(port, host, waited)| PortWaits { port, host, waited }).collect();
+                Waits { hosts, switches, ports }
+            })),
         ) -> Outcome {
             let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3, card_drops: drops / 7, gap_frames: marks / 5, gap_bytes: marks / 7, down: drops / 5, headroom_drops: drops / 3, watchdog_drops: drops / 9, deadlocks: marks / 11, syns_dropped: drops / 13, syn_cookies: marks / 13, accept_overflows: drops / 17, refused: drops / 19 };
             let (commands, failed) = (Vec::new(), Vec::new());
             let deadlock = (marks % 2 == 1).then(|| (Time::from_picos(events), "a>b → b>a".to_owned()));
-            Outcome { job, flows, samples, ports, commands, failed, counters, deadlock, digest, end: Time::from_picos(end), film }
+            let cut = (drops % 3 == 1).then(|| CutCapture { name: "a>b".into(), at: Time::from_picos(marks) });
+            let cut = cut.into_iter().collect();
+            Outcome { job, flows, samples, ports, cut, waits, commands, failed, counters, deadlock, digest, end: Time::from_picos(end), film }
         }
     }
 
@@ -498,7 +533,22 @@ pub(crate) mod tests {
         let job = Job { cell: 1, repeat: 2 };
         let (counters, end) = (Counters::default(), Time::ZERO);
         let (flows, samples, ports, commands, failed) = Default::default();
-        Outcome { job, flows, samples, ports, commands, failed, counters, deadlock: None, digest: 0, end, film: None }
+        let (waits, cut) = (None, Vec::new());
+        Outcome {
+            job,
+            flows,
+            samples,
+            ports,
+            cut,
+            waits,
+            commands,
+            failed,
+            counters,
+            deadlock: None,
+            digest: 0,
+            end,
+            film: None,
+        }
     }
 
     #[test]

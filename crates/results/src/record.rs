@@ -8,6 +8,7 @@ use headway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::film::Film;
+use crate::waits::Waits;
 
 /// The value of one swept parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -188,7 +189,8 @@ pub struct Sample {
     pub time: Time,
     /// What it was taken of. A flow is `<traffic>/<id>`, see [`FlowRecord::entity`].
     pub entity: Arc<str>,
-    /// What was measured, the unit last: `goodput_bps`, `cwnd_bytes`, `rtt_ns`, `queue_bytes`, `arrivals_bps`, `link_cost`, `core_share`, `limit_bps`.
+    /// What was measured, the unit last: `goodput_bps`, `cwnd_bytes`, `rtt_ns`, `ssthresh_bytes`, `alpha`,
+    /// `queue_bytes`, `arrivals_bps`, `marks`, `link_cost`, `core_share`, `limit_bps`.
     pub metric: Arc<str>,
     /// The value in the unit of the metric's name.
     pub value: f64,
@@ -356,6 +358,15 @@ pub struct Pauses {
     pub drops: u64,
 }
 
+/// A capture that ends before its run, since its file has the most bytes that it may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutCapture {
+    /// The host or link, as the scenario names it.
+    pub name: Arc<str>,
+    /// When the first packet was seen that is not in it.
+    pub at: Time,
+}
+
 /// All that one run reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -367,6 +378,10 @@ pub struct Outcome {
     pub samples: Vec<Sample>,
     /// Ports whose queues dropped frames, in the order of the network's links; `None` if nobody counted, as in namespaces.
     pub ports: Option<Vec<PortRecord>>,
+    /// Captures that have not all of their packets.
+    pub cut: Vec<CutCapture>,
+    /// Where frames waited; `None` if nobody looked, as in namespaces.
+    pub waits: Option<Waits>,
     /// What became of programs, in the order of the scenario's traffic and then of hosts.
     pub commands: Vec<CommandRecord>,
     /// Flows that could not be sent, in order of traffic and reason.

@@ -17,6 +17,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
+use crate::base_unit::in_base_units;
 use crate::error::Error;
 use crate::file;
 use crate::film::Film;
@@ -38,6 +39,8 @@ enum Values {
     U32(Vec<i32>),
     U8(Vec<i32>),
     F64(Vec<f64>),
+    /// With nulls, as [`Values::MaybeU64`].
+    MaybeF64(Vec<i16>, Vec<f64>),
 }
 
 /// A column of a [`ParquetFile`]: its name, which ends in the unit, and the kind of its values.
@@ -76,15 +79,19 @@ impl Column {
         Column { name: name.into(), values: Values::F64(Vec::new()) }
     }
 
+    fn maybe_f64(name: impl Into<String>) -> Column {
+        Column { name: name.into(), values: Values::MaybeF64(Vec::new(), Vec::new()) }
+    }
+
     fn schema(&self) -> Result<Type> {
         let (physical, logical) = match self.values {
             Values::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
             Values::U64(_) | Values::MaybeU64(..) => (Physical::INT64, Some(LogicalType::integer(64, false))),
             Values::U32(_) => (Physical::INT32, Some(LogicalType::integer(32, false))),
             Values::U8(_) => (Physical::INT32, Some(LogicalType::integer(8, false))),
-            Values::F64(_) => (Physical::DOUBLE, None),
+            Values::F64(_) | Values::MaybeF64(..) => (Physical::DOUBLE, None),
         };
-        let nullable = matches!(self.values, Values::MaybeU64(..));
+        let nullable = matches!(self.values, Values::MaybeU64(..) | Values::MaybeF64(..));
         Type::primitive_type_builder(&self.name, physical)
             .with_repetition(if nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED })
             .with_logical_type(logical)
@@ -114,6 +121,11 @@ impl Column {
             }
             Values::F64(values) => {
                 column.typed::<DoubleType>().write_batch(values, None, None)?;
+                values.clear();
+            }
+            Values::MaybeF64(levels, values) => {
+                column.typed::<DoubleType>().write_batch(values, Some(levels), None)?;
+                levels.clear();
                 values.clear();
             }
         }
@@ -195,6 +207,16 @@ impl RowWriter<'_> {
         match self.next() {
             Values::F64(values) => values.push(value),
             _ => unreachable!("not a column of f64"),
+        }
+    }
+
+    fn maybe_f64(&mut self, value: Option<f64>) {
+        match self.next() {
+            Values::MaybeF64(levels, values) => {
+                levels.push(i16::from(value.is_some()));
+                values.extend(value);
+            }
+            _ => unreachable!("not a column of f64 with nulls"),
         }
     }
 
@@ -295,6 +317,8 @@ struct CellColumns {
 enum CellValue {
     Text(ByteArray),
     Number(f64),
+    /// Of the text before it.
+    Base(Option<f64>),
 }
 
 impl CellColumns {
@@ -304,6 +328,7 @@ impl CellColumns {
             match value {
                 CellValue::Text(text) => row.text(text),
                 CellValue::Number(number) => row.f64(*number),
+                CellValue::Base(number) => row.maybe_f64(*number),
             }
         }
         row.u32(repeat);
@@ -315,7 +340,8 @@ pub(crate) fn numbers(cells: &[Cell], place: usize) -> Option<Vec<f64>> {
     cells.iter().map(|cell| cell.sweep.iter().nth(place).and_then(|(_, value)| value.number)).collect()
 }
 
-/// `policy`, one `sweep_<name>` for each parameter, `repeat`: what all tables start with.
+/// `policy`, one `sweep_<name>` for each parameter, `repeat`: what all tables start with. Behind texts of which some are
+/// quantities stands `sweep_<name>_si`, with their numbers.
 fn cell_columns(cells: &[Cell]) -> (Vec<Column>, Vec<CellColumns>) {
     let mut columns = vec![Column::text("policy")];
     let policy = |cell: &Cell| CellColumns { policy: bytes(&cell.policy), sweep: Vec::new() };
@@ -329,10 +355,16 @@ fn cell_columns(cells: &[Cell]) -> (Vec<Column>, Vec<CellColumns>) {
                 of_cell.sweep.push(CellValue::Number(number));
             }
         } else {
-            columns.push(Column::text(name));
-            for (of_cell, cell) in of_cells.iter_mut().zip(cells) {
-                let text = cell.sweep.iter().nth(place).map_or("", |(_, value)| &value.text);
+            let texts: Vec<&str> =
+                cells.iter().map(|cell| cell.sweep.iter().nth(place).map_or("", |(_, value)| &value.text)).collect();
+            columns.push(Column::text(&name));
+            for (of_cell, text) in of_cells.iter_mut().zip(&texts) {
                 of_cell.sweep.push(CellValue::Text(bytes(text)));
+            }
+            let Some(numbers) = in_base_units(&texts) else { continue };
+            columns.push(Column::maybe_f64(name + "_si"));
+            for (of_cell, number) in of_cells.iter_mut().zip(numbers) {
+                of_cell.sweep.push(CellValue::Base(number));
             }
         }
     }

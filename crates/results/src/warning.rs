@@ -107,6 +107,45 @@ pub enum Warning {
         /// The traffic.
         traffic: String,
     },
+    /// Flows act on ECN marks, and queues on their way do not mark.
+    Unmarked {
+        /// The policy.
+        policy: String,
+        /// The first sweep point of the policy at which it is so.
+        sweep: SweepPoint,
+        /// The traffics.
+        traffics: Vec<String>,
+        /// One of the ports.
+        port: String,
+        /// How many more were found.
+        more: usize,
+    },
+    /// Frames waited mostly in hosts' own queues, and for long.
+    HostQueue {
+        /// Cells in which it was so.
+        touched: usize,
+        /// Cells in all.
+        cells: usize,
+        /// The policy of the worst of them.
+        policy: String,
+        /// Its sweep point.
+        sweep: SweepPoint,
+        /// The host's port where frames waited longest there.
+        port: String,
+        /// How long a frame waited at that port on average, in seconds.
+        mean: f64,
+        /// The part of hosts' own queues of all waiting there.
+        share: f64,
+    },
+    /// A capture has not all packets of its run: its file may have no more bytes.
+    CaptureCut {
+        /// The host or link.
+        name: String,
+        /// When it ends, in the first run in which it does.
+        at: Time,
+        /// In how many more runs and captures.
+        more: usize,
+    },
     /// Of the machine that hosts are namespaces of, in words.
     Machine(String),
     /// A file that the scenario names is not kept with the results.

@@ -23,6 +23,7 @@ fn fits(value: &Value, schema: &Value, root: &Value) -> bool {
         "exclusiveMinimum" => value.as_f64().is_none_or(|number| number > wanted.as_f64().unwrap()),
         "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= wanted.as_u64().unwrap()),
         "maxItems" => value.as_array().is_none_or(|items| items.len() as u64 <= wanted.as_u64().unwrap()),
+        "minProperties" => value.as_object().is_none_or(|table| table.len() as u64 >= wanted.as_u64().unwrap()),
         "items" => value.as_array().is_none_or(|items| items.iter().all(|item| fits(item, wanted, root))),
         "required" => value
             .as_object()

@@ -5,7 +5,7 @@ use headway_scenario::schema::{FlowsRecord, HostKind, Pairs, Protocol, SizeKind}
 use headway_scenario::{Amount, Document, Overrides, Quantity, QueueLimit, Scalar, ScenarioRecord};
 use headway_units::{Bytes, Rate, Span};
 
-const ALL: [(&str, &str); 14] = [
+const ALL: [(&str, &str); 15] = [
     ("lanes.toml", include_str!("valid/lanes.toml")),
     ("dumbbell.toml", include_str!("valid/dumbbell.toml")),
     ("graph.toml", include_str!("valid/graph.toml")),
@@ -20,7 +20,10 @@ const ALL: [(&str, &str); 14] = [
     ("pacing.toml", include_str!("valid/pacing.toml")),
     ("relay.toml", include_str!("valid/relay.toml")),
     ("roce.toml", include_str!("valid/roce.toml")),
+    ("variants.toml", VARIANTS),
 ];
+
+const VARIANTS: &str = include_str!("valid/variants.toml");
 
 fn flows(scenario: &ScenarioRecord, index: usize) -> &FlowsRecord {
     scenario.traffic[index].flows().expect("it is of flows")
@@ -109,6 +112,72 @@ fn the_sweep_is_the_cross_product_with_the_last_name_fastest() {
     let scenario = document.scenario(&points[32]).unwrap();
     assert_eq!(flows(&scenario, 1).senders, Some(10));
     assert_eq!(points[32].get("alpha"), Some(&Scalar::Float(2.0)));
+}
+
+fn points(document: &Document) -> Vec<String> {
+    document.points().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn variants_set_several_names_and_vary_as_one() {
+    let document = parse(VARIANTS, &[]);
+    let expected = [
+        "size = 10KB, link = slow",
+        "size = 10KB, link = fast",
+        "size = 10KB, link = fast-shallow",
+        "size = 50KB, link = slow",
+        "size = 50KB, link = fast",
+        "size = 50KB, link = fast-shallow",
+    ];
+    assert_eq!(points(&document), expected);
+    let fast = &document.points()[1];
+    assert_eq!(fast.get("buffer"), Some(&Scalar::Text("300KB".into())));
+    let scenario = document.scenario(fast).unwrap();
+    assert_eq!(scenario.topology.link.rate, Rate::from_gbps(10));
+}
+
+#[test]
+fn changes_choose_variants_in_their_order_and_change_what_they_set() {
+    let chosen = |sets: &[&str]| points(&parse(VARIANTS, &[&["sweep.size=10KB", "claim=[]"], sets].concat()));
+    assert_eq!(chosen(&["sweep.link=fast"]), ["size = 10KB, link = fast"]);
+    let back = ["size = 10KB, link = fast-shallow", "size = 10KB, link = slow"];
+    assert_eq!(chosen(&["sweep.link=fast", "sweep.link=[\"fast-shallow\", \"slow\"]"]), back, "the last one counts");
+    let own = "sweep.link={other={rate=\"5Gbps\",buffer=\"9KB\",window=2}}";
+    assert_eq!(chosen(&["sweep.link=fast", own]), ["size = 10KB, link = other"]);
+    let sets = ["claim=[]", "sweep.link=fast", "sweep.link.fast.rate=5Gbps"];
+    for sets in [[sets[0], sets[1], sets[2]], [sets[0], sets[2], sets[1]]] {
+        let document = parse(VARIANTS, &sets);
+        let scenario = document.scenario(&document.points()[0]).unwrap();
+        assert_eq!(scenario.topology.link.rate, Rate::from_gbps(5), "{sets:?}");
+    }
+}
+
+#[test]
+fn a_quick_run_chooses_variants_and_keeps_the_claims_about_them() {
+    let quick = |sets: &[&str]| {
+        let sets = sets.iter().map(|&set| set.to_owned()).collect();
+        Document::parse_with(VARIANTS, "x.toml", &Overrides { sets, quick: true, ..Overrides::default() })
+            .unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let document = quick(&["sweep.size=50KB"]);
+    assert_eq!(points(&document), ["size = 50KB, link = fast", "size = 50KB, link = slow"]);
+    assert_eq!(document.left_out_claims(), ["Few are unfinished behind shallow buffers"]);
+    assert_eq!(points(&quick(&["sweep.size=50KB", "sweep.link=slow"])), ["size = 50KB, link = slow"]);
+}
+
+#[test]
+fn a_policy_that_is_left_out_takes_what_it_alone_used_out_of_variants() {
+    let overrides = |name: &str| Overrides { policies: vec![name.to_owned()], ..Overrides::default() };
+    let document = Document::parse_with(VARIANTS, "x.toml", &overrides("plain")).unwrap();
+    assert_eq!(document.points().len(), 6);
+    assert_eq!(document.points()[0].get("window"), None);
+    assert_eq!(document.left_out_claims().len(), 0, "they are about the names that still vary");
+    let only = VARIANTS.replace("\"$rate\"", "\"1Gbps\"").replace("\"$buffer\"", "\"30KB\"");
+    let only = only.replace("rate = \"1Gbps\", buffer = \"30KB\", window", "window");
+    let only = only.replace("rate = \"10Gbps\", buffer = \"300KB\", window", "window");
+    let only = only.replace("rate = \"10Gbps\", buffer = \"30KB\", window", "window");
+    let document = Document::parse_with(&only, "x.toml", &overrides("plain")).unwrap_or_else(|p| panic!("{p}"));
+    assert_eq!(points(&document), ["size = 10KB", "size = 50KB"], "nothing is left of the variants");
 }
 
 #[test]

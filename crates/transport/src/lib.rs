@@ -41,6 +41,7 @@ mod slots;
 mod socket;
 mod sockets;
 mod starting;
+mod tap;
 mod tcp;
 mod timer;
 mod trace;
@@ -67,6 +68,7 @@ pub use server::{Exchange, ServerCost, ServerCounters, ServerModel};
 pub use simulation::{Observe, Progress, Simulation, Stopped};
 pub use socket::{End, Socket, SocketEvent};
 pub use sockets::{Sockets, Troubles};
+pub use tap::{Tap, TapPlace, TappedSegment, TappedSubflow};
 pub use tcp::profile::{
     AddressPairs, DelayedAck, HistoryPlan, IdleRestart, LanePlan, LinuxRecovery, Multipath, Offload, Pacing, Profile,
     Recovery, Reduction, RtoRule, Scheduler,

@@ -16,6 +16,10 @@ pub enum SampleKind {
     Cwnd,
     /// Smoothed round-trip time of a subflow, seconds.
     Rtt,
+    /// Slow-start threshold of a subflow, bytes; nothing while there is none.
+    Ssthresh,
+    /// A control's average of the share of marked data (α of RFC 8257 §3.3), of those that have one.
+    Alpha,
     /// Link cost of a subflow's lane, without dimension.
     LinkCost,
     /// Bytes waiting at a port.
@@ -23,6 +27,8 @@ pub enum SampleKind {
     /// Rate at which frames are offered to a port, whether its queue takes them or not, since the last sample: bit/s on
     /// the wire, preamble and inter-frame gap included.
     Arrivals,
+    /// Frames that a port has marked (CE) since the last sample.
+    Marks,
     /// Share of the time since the last sample that a core of a host with a model worked.
     Core,
     /// The limit on a port, bit/s; the line's rate where there is none now.
@@ -33,9 +39,21 @@ impl SampleKind {
     /// Whether it is a quantity of flows, and not of ports or cores.
     pub fn is_of_flows(self) -> bool {
         match self {
-            SampleKind::Goodput | SampleKind::Cwnd | SampleKind::Rtt | SampleKind::LinkCost => true,
-            SampleKind::Queue | SampleKind::Arrivals | SampleKind::Core | SampleKind::Limit => false,
+            SampleKind::Goodput
+            | SampleKind::Cwnd
+            | SampleKind::Rtt
+            | SampleKind::Ssthresh
+            | SampleKind::Alpha
+            | SampleKind::LinkCost => true,
+            SampleKind::Queue | SampleKind::Arrivals | SampleKind::Marks | SampleKind::Core | SampleKind::Limit => {
+                false
+            }
         }
+    }
+
+    /// Whether it is a quantity of the ports in [`Measure::links`].
+    pub fn is_of_links(self) -> bool {
+        matches!(self, SampleKind::Queue | SampleKind::Arrivals | SampleKind::Marks)
     }
 }
 
@@ -50,7 +68,7 @@ pub struct Measure {
     pub intervals: Vec<(SampleKind, Span)>,
     /// Kinds of traffic whose flows are sampled.
     pub traffics: Vec<u16>,
-    /// Ports whose queues and arrivals are sampled.
+    /// Ports whose queues, arrivals and marks are sampled.
     pub links: Vec<LinkId>,
 }
 

@@ -9,6 +9,7 @@ use crate::host::{Hosts, arriving};
 use crate::priority::Priorities;
 use crate::sack_pool::{Piggyback, SackPool};
 use crate::segment::{Frame, Segment};
+use crate::tap::{TapPlace, Taps};
 use crate::trace::Trace;
 
 /// The network as endpoints use it.
@@ -35,9 +36,11 @@ pub(crate) struct Network {
     pub discarded: u64,
     /// What passes senders, if that is asked for.
     pub trace: Option<Box<Trace>>,
+    /// Taps at interfaces and links, if there are any.
+    pub taps: Option<Box<Taps>>,
     /// The acknowledgement that data segments of a two-way connection carry while they are sent, and whether one did.
     pub riding: Option<(Piggyback, bool)>,
-    /// Frames may need more than the fabric: there are hosts with a model, cards, priorities, echoes, or a trace.
+    /// Frames may need more than the fabric: there are hosts with a model, cards, priorities, echoes, taps, or a trace.
     pub slow_path: bool,
 }
 
@@ -57,6 +60,7 @@ impl Network {
             delivered: 0,
             discarded: 0,
             trace: None,
+            taps: None,
             riding: None,
             slow_path: false,
         }
@@ -81,6 +85,19 @@ impl Network {
     fn note_traced(&mut self, now: Time, to: Endpoint, out: bool, frame: &Frame) {
         if let Some(trace) = &mut self.trace {
             trace.note(now, to, out, frame, self.extras.peek(frame.body.extra));
+        }
+    }
+
+    /// Shows the taps a frame on its way to `to` that has passed `link`, or has arrived over it at an interface.
+    #[cold]
+    pub fn tap(&mut self, now: Time, place: TapPlace, to: Endpoint, frame: &Frame) {
+        let Some(taps) = &mut self.taps else { return };
+        let wanted = match place {
+            TapPlace::Sent(interface) | TapPlace::Received(interface) => taps.has(interface),
+            TapPlace::Passed(_) => true,
+        };
+        if wanted {
+            taps.see(now, place, to, frame, &self.extras);
         }
     }
 
@@ -111,6 +128,9 @@ impl Network {
         frame.tag |= self.extras.echo(to);
         frame.tos |= self.priorities.of(to);
         self.note(now, to, true, frame);
+        if self.taps.is_some() {
+            self.tap(now, TapPlace::Sent(self.first_link(frame)), to, frame);
+        }
         self.hosts.any() && self.hand_to_core(now, to, *frame) || self.cards.any() && self.hand_to_card(now, to, *frame)
     }
 

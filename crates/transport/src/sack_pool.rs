@@ -69,6 +69,11 @@ impl SackPool {
         }
     }
 
+    /// The acknowledgement that a data segment carries, which stays.
+    pub fn peek_riding(&self, index: u32) -> Option<Piggyback> {
+        (index != NO_EXTRA && index >= RIDING).then(|| self.riding[(index & !RIDING) as usize])
+    }
+
     /// The acknowledgement that a data segment carries.
     pub fn take_riding(&mut self, index: u32) -> Option<Piggyback> {
         (index != NO_EXTRA).then(|| {

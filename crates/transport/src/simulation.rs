@@ -28,6 +28,7 @@ use crate::server::Servers;
 use crate::socket::{Owner, Socket, SocketEvent};
 use crate::sockets::Sockets;
 use crate::starting::Starting;
+use crate::tap::TapPlace;
 use crate::tcp::Tcp;
 use crate::tcp::profile::Profile;
 use crate::trace::Traced;
@@ -47,6 +48,7 @@ mod relays;
 mod sampling;
 mod servers;
 mod starting;
+mod tapping;
 
 use observing::Observer;
 pub use observing::{Observe, Progress};
@@ -70,6 +72,8 @@ pub struct Simulation {
     rounds: Vec<Round>,
     /// Bytes on the wire that had been offered to each of the measured links at the last sample.
     offered: Vec<u64>,
+    /// Frames that each of them had marked at the last sample.
+    marked: Vec<u64>,
     samples: Vec<Sample>,
     /// The next samples have their events.
     sampling: bool,
@@ -144,6 +148,7 @@ impl Simulation {
             carriers,
             rounds: measure.rounds(),
             offered: vec![0; measure.links.len()],
+            marked: vec![0; measure.links.len()],
             measure,
             samples: Vec::new(),
             sampling: false,
@@ -337,8 +342,14 @@ impl Simulation {
             && external.watched[link as usize]
         {
             let packet = self.env.net.fabric.arriving(LinkId(link));
-            if Tenant::of(self.env.net.fabric.routes.end(packet.hop)) == Tenant::External {
-                external.hosts.passes(now, LinkId(link), packet.body.number, packet.tos);
+            let end = self.env.net.fabric.routes.end(packet.hop);
+            match Tenant::of(end) {
+                Tenant::External => external.hosts.passes(now, LinkId(link), packet.body.number, packet.tos),
+                Tenant::Tcp | Tenant::TwoWayTcp => {
+                    let packet = *packet;
+                    self.env.net.tap(now, TapPlace::Passed(LinkId(link)), Endpoint(number(end)), &packet);
+                }
+                _ => {}
             }
         }
         match self.env.net.fabric.arrival(&mut self.env.net.queue, now, link) {
@@ -349,6 +360,9 @@ impl Simulation {
                     return self.deliver(now, link, end, &frame);
                 }
                 if self.env.net.slow_path {
+                    if self.env.net.taps.is_some() {
+                        self.env.net.tap(now, TapPlace::Received(LinkId(link).reverse()), end, &frame);
+                    }
                     if let Some(interface) = self.env.net.hosts.interface(link) {
                         self.on_card(now, interface, end, frame);
                         return;
@@ -384,6 +398,9 @@ impl Simulation {
     /// A frame of a two-way connection has arrived.
     fn deliver_two_way(&mut self, now: Time, link: u32, number: u32, frame: &Frame) {
         let end = Endpoint(number);
+        if self.env.net.taps.is_some() {
+            self.env.net.tap(now, TapPlace::Received(LinkId(link).reverse()), end, frame);
+        }
         if let Some(interface) = self.env.net.hosts.interface(link) {
             return self.on_card(now, interface, end, *frame);
         }

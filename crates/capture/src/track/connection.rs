@@ -385,7 +385,8 @@ impl Connection {
                 other.next = segment.acknowledgement;
             }
         } else {
-            self.syn = if self.syn == 0 { now } else { self.syn };
+            // 0 is none; a simulated capture begins at that time
+            self.syn = if self.syn == 0 { now.max(1) } else { self.syn };
         }
         if retransmitted {
             self.state |= RETRANSMITTED;

@@ -62,6 +62,10 @@ impl CongestionControl for D2tcp {
         self.dctcp.on_undo(now, window);
     }
 
+    fn marked_share(&self) -> Option<f64> {
+        Some(self.dctcp.alpha())
+    }
+
     fn parameters() -> &'static [Parameter] {
         Dctcp::parameters()
     }

@@ -105,6 +105,10 @@ impl CongestionControl for Dctcp {
         window.cwnd = window.cwnd.max(self.before);
     }
 
+    fn marked_share(&self) -> Option<f64> {
+        Some(self.alpha())
+    }
+
     fn parameters() -> &'static [Parameter] {
         const ALL: &[Parameter] = &[
             Parameter {

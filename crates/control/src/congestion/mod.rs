@@ -400,6 +400,11 @@ pub trait CongestionControl: Default {
         None
     }
 
+    /// The moving average of the share of marked data, if the control keeps one (α of RFC 8257 §3.3).
+    fn marked_share(&self) -> Option<f64> {
+        None
+    }
+
     /// What can be set.
     fn parameters() -> &'static [Parameter] {
         &[]
@@ -608,6 +613,11 @@ macro_rules! controls {
             #[inline]
             pub fn pacing(&self) -> Option<Rate> {
                 match self { $(AnyController::$control(c) => c.pacing(),)+ AnyController::Own(own) => own.pacing() }
+            }
+
+            /// See [`CongestionControl::marked_share`]; an own control has none.
+            pub fn marked_share(&self) -> Option<f64> {
+                match self { $(AnyController::$control(c) => c.marked_share(),)+ AnyController::Own(_) => None }
             }
 
             fn set_unchecked(&mut self, name: &str, value: f64) {

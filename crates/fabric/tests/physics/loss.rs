@@ -3,10 +3,10 @@
 //! A count of n independent events of probability p has mean np and variance np(1 − p); all bounds are four standard
 //! deviations (missed once in 16,000 seeds).
 
-use headway_fabric::{Limit, QueueSpec, Wire};
+use headway_fabric::{Limit, PeriodicLoss, QueueSpec, Wire};
 use headway_units::{Rate, Span, Time};
 
-use super::open_loop::{Fate, Offer, plain, run};
+use super::open_loop::{Fate, Offer, chain, plain, run, run_on};
 
 const N: u64 = 200_000;
 
@@ -53,6 +53,22 @@ fn losses_are_independent() {
         N,
         (1.0 - p) * (1.0 - q),
     );
+}
+
+/// Of a hundred frames one is lost, always the same one, whatever the seed; each direction counts for itself.
+#[test]
+fn regular_losses_are_where_they_are_asked_for() {
+    for (every, first) in [(100, 100), (100, 1), (7, 30)] {
+        let (mut graph, route) = chain(&[lossy(0.0), lossy(0.0)]);
+        graph.lose_every(route[1], PeriodicLoss { every, first });
+        let fates = run_on(&graph, &route, 5, offers().take(1_000), |_, _| {}).fates;
+        let lost: Vec<u32> =
+            (1..).zip(&fates).filter(|(_, fate)| **fate == Fate::Discarded).map(|(number, _)| number).collect();
+        let expected: Vec<u32> = (first..=1_000).step_by(every as usize).collect();
+        assert_eq!(lost, expected);
+        let back = run_on(&graph, &[route[0]], 5, offers().take(1_000), |_, _| {});
+        assert_eq!(back.totals.lost.frames, 0, "the other link loses nothing");
+    }
 }
 
 /// Two runs of one seed lose the same frames; another seed loses others.

@@ -87,8 +87,19 @@ pub fn run_with(
     buffer: Option<SharedBufferSpec>,
     seed: u64,
     offers: impl IntoIterator<Item = Offer>,
-    mut watch: impl FnMut(Time, &Fabric<u32>),
+    watch: impl FnMut(Time, &Fabric<u32>),
 ) -> Chain {
+    let (mut graph, route) = chain(links);
+    if let Some(buffer) = buffer {
+        for switch in graph.switches().collect::<Vec<_>>() {
+            graph.share_buffer(switch, buffer);
+        }
+    }
+    run_on(&graph, &route, seed, offers, watch)
+}
+
+/// The chain of `links` and its route.
+pub fn chain(links: &[(Wire, Span)]) -> (Graph, Vec<LinkId>) {
     let mut graph = Graph::new();
     let mut at = graph.add_host("source", Span::ZERO).unwrap();
     let mut route = Vec::new();
@@ -99,19 +110,25 @@ pub fn run_with(
         route.push(graph.connect(at, next, wire, wire).unwrap().0);
         at = next;
     }
-    if let Some(buffer) = buffer {
-        for switch in graph.switches().collect::<Vec<_>>() {
-            graph.share_buffer(switch, buffer);
-        }
-    }
-    let mut fabric: Fabric<u32> = Fabric::new(&graph, Streams::new(seed));
+    (graph, route)
+}
+
+/// The same on a `graph`, along `route`.
+pub fn run_on(
+    graph: &Graph,
+    route: &[LinkId],
+    seed: u64,
+    offers: impl IntoIterator<Item = Offer>,
+    mut watch: impl FnMut(Time, &Fabric<u32>),
+) -> Chain {
+    let mut fabric: Fabric<u32> = Fabric::new(graph, Streams::new(seed));
     let mut starts: Vec<u32> = Vec::new();
     let mut queue = EventQueue::new();
     let mut fates = Vec::new();
     for offer in offers {
         advance(&mut fabric, &mut queue, offer.at, &mut fates, &mut watch);
         while starts.len() <= offer.flow as usize {
-            starts.push(fabric.routes.insert(&route, Endpoint(starts.len() as u32)));
+            starts.push(fabric.routes.insert(route, Endpoint(starts.len() as u32)));
         }
         let hop = starts[offer.flow as usize];
         let frame = Packet { hop, size: offer.size, tos: offer.tos, tag: 0, body: fates.len() as u32 };

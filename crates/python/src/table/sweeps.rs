@@ -1,6 +1,7 @@
 //! Columns of swept values: as text where the file has numbers, as numbers where it has text with a unit.
 //!
-//! In files, `sweep_NAME` is a number if all of its values are numbers without a unit, else text (docs/results.md).
+//! In files, `sweep_NAME` is a number if all of its values are numbers without a unit, else text, with `sweep_NAME_si` in
+//! base units behind it (docs/results.md).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +32,10 @@ pub fn extend(table: Table, cells: &[Cell]) -> Result<Table, String> {
     for (place, field) in table.schema.fields().iter().enumerate() {
         fields.push(Arc::clone(field));
         let Some(name) = field.name().strip_prefix(PREFIX) else { continue };
+        // `sweep_NAME_si`, which the file has itself.
+        if cells.first().is_none_or(|cell| cell.sweep.get(name).is_none()) {
+            continue;
+        }
         let Some(extra) = extra(name, field.data_type(), cells) else { continue };
         let (suffix, kind) = match &extra {
             Extra::Texts(_) => ("text", DataType::Utf8),

@@ -4,9 +4,12 @@ const SERIES = {
   goodput_bps: "Goodput",
   cwnd_bytes: "Congestion window",
   rtt_ns: "RTT, smoothed",
+  ssthresh_bytes: "Slow-start threshold",
+  alpha: "Average share of marks (α)",
   link_cost: "Cost of the link",
   queue_bytes: "Queue",
   arrivals_bps: "Arrivals",
+  marks: "Frames marked",
   core_share: "Core at work",
   limit_bps: "Rate limit",
 };

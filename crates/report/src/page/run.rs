@@ -69,6 +69,7 @@ impl RunBuilder {
         let grid = Grid::new(&manifest.cells, facts.most_points);
         let mut traffics = Traffics::default();
         let mut notes = facts.notes;
+        notes.extend(crate::waits::sentences(manifest));
         let verdicts: Option<Vec<Verdict>> = match manifest.claims.as_array() {
             Some(claims) => claims.iter().map(Verdict::from_json).collect(),
             None => Some(Vec::new()),

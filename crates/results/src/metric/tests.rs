@@ -40,6 +40,8 @@ fn outcome(flows: Vec<FlowRecord>) -> Outcome {
         flows,
         samples: Vec::new(),
         ports: Some(Vec::new()),
+        cut: Vec::new(),
+        waits: None,
         commands: Vec::new(),
         failed: Vec::new(),
         deadlock: None,
@@ -465,6 +467,7 @@ fn other_names_are_refused_with_the_nearest() {
     ] {
         assert!(text.parse::<Metric>().is_err(), "{text}");
     }
+    assert!(Metric::WaitHosts.is_of_network() && Metric::WaitSwitches.unit() == "s");
     let error = "fct.men".parse::<Metric>().unwrap_err();
     assert_eq!(error.suggestion.as_deref(), Some("fct.mean"));
     assert_eq!(
@@ -473,7 +476,7 @@ fn other_names_are_refused_with_the_nearest() {
          stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, \
          recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sd, goodput.sum, fairness, \
          throughput, throughput.sd, drops, card-drops, pauses, paused, ingress.max, headroom.max, headroom-drops, \
-         watchdog-drops, deadlocks, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, undelivered, resets, rate"
+         watchdog-drops, deadlocks, wait.hosts, wait.switches, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, undelivered, resets, rate"
     );
     assert_eq!("temperature".parse::<Metric>().unwrap_err().suggestion, None);
     for (text, such) in [("reach.50", "reach"), ("reach.", "reach"), ("recovery.450mbps", "recovery")] {
@@ -522,4 +525,14 @@ proptest! {
         prop_assert!(!Metric::Fct(Statistic::Mean).display(value).is_empty());
         prop_assert!(!Metric::Switched.display(value).is_empty());
     }
+}
+
+#[test]
+fn waits_are_means_over_packets() {
+    let mut outcome = outcome(Vec::new());
+    assert_eq!(Metric::WaitHosts.evaluate(&outcome, "", None), None, "nobody looked");
+    let waited = |frames, micros| Waited { frames, time: std::time::Duration::from_micros(micros) };
+    outcome.waits = Some(Waits { hosts: waited(4, 10), switches: waited(8, 100), ports: Vec::new() });
+    assert_eq!(Metric::WaitHosts.evaluate(&outcome, "", None), Some(2.5e-6));
+    assert_eq!(Metric::WaitSwitches.evaluate(&outcome, "", None), Some(12.5e-6));
 }

@@ -45,6 +45,8 @@ fn outcome(cell: u32, repeat: u32, fcts: &[Option<u64>]) -> Outcome {
         flows,
         samples: Vec::new(),
         ports: Some(Vec::new()),
+        cut: Vec::new(),
+        waits: None,
         commands: Vec::new(),
         failed: Vec::new(),
         deadlock: None,

@@ -60,6 +60,8 @@ fn outcome(cell: u32, flows: Vec<FlowRecord>, samples: Vec<Sample>) -> Outcome {
         flows,
         samples,
         ports: Some(Vec::new()),
+        cut: Vec::new(),
+        waits: None,
         commands,
         failed,
         deadlock: None,
@@ -183,4 +185,26 @@ fn a_full_disk_is_an_error() {
         table.finish()
     });
     assert!(written.is_err());
+}
+
+/// Readers that know nothing of units draw `sweep_delay_si`, in s.
+#[test]
+fn swept_quantities_are_numbers_beside_their_texts() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("flows.parquet");
+    let cell = |index: u32, delay: &str| {
+        let sweep = SweepPoint::new().with("delay", delay).with("queue", "red");
+        Cell { index, policy: "tcp".into(), sweep }
+    };
+    let cells = [cell(0, "5us"), cell(1, "none"), cell(2, "1ms")];
+    let mut table = FlowTable::new(std::fs::File::create(&path).unwrap(), &cells).unwrap();
+    for cell in 0..3 {
+        table.add(&outcome(cell, vec![flow(1)], Vec::new())).unwrap();
+    }
+    table.finish().unwrap();
+    let rows = rows(&path);
+    let column = |name: &str| rows.iter().map(|row| field(row, name).clone()).collect::<Vec<_>>();
+    assert_eq!(column("sweep_delay"), [text("5us"), text("none"), text("1ms")]);
+    assert_eq!(column("sweep_delay_si"), [Field::Double(5e-6), Field::Null, Field::Double(1e-3)]);
+    assert!(rows[0].get_column_iter().all(|(name, _)| name != "sweep_queue_si"), "words have no numbers");
 }

@@ -134,12 +134,29 @@ fn published(claim: &ClaimRecord, index: &str, checker: &mut Checker) {
     }
 }
 
+/// Whether `name` is swept; notes if not.
+fn is_swept(scenario: &ScenarioRecord, path: &[&str], name: &str, checker: &mut Checker) -> bool {
+    let sweep = &scenario.sweep;
+    if let Some(setter) = sweep.setter(name) {
+        let variant = sweep.names().get(setter).and_then(|swept| swept.get(0)).map(|first| first.to_string());
+        let help = format!("name a variant: {setter} = \"{}\"", variant.unwrap_or_default());
+        checker.problem(
+            path,
+            format!("`{name}` is set by the variants of `{setter}`"),
+            "not swept itself",
+            Some(&help),
+        );
+        return false;
+    }
+    checker.known(path, name, "sweep", sweep.names().names())
+}
+
 /// A claim that no sweep point meets would be passed over in silence.
 fn points(scenario: &ScenarioRecord, claim: &ClaimRecord, index: &str, checker: &mut Checker) {
     let sweep = scenario.sweep.names();
     for (name, wanted) in claim.at.iter() {
         let path = ["claim", index, "at", name];
-        if !checker.known(&path, name, "sweep", sweep.names()) {
+        if !is_swept(scenario, &path, name, checker) {
             continue;
         }
         let Some(values) = sweep.get(name) else { continue };
@@ -179,8 +196,7 @@ fn operand(scenario: &ScenarioRecord, operand: &OperandRecord, path: &[&str], ch
     let sweep = scenario.sweep.names();
     for (name, value) in operand.at.iter() {
         let path = [path, &["at", name]].concat();
-        if checker.known(&path, name, "sweep", sweep.names()) && sweep.get(name).is_some_and(|all| !all.contains(value))
-        {
+        if is_swept(scenario, &path, name, checker) && sweep.get(name).is_some_and(|all| !all.contains(value)) {
             let message = format!("`sweep.{name}` does not take the value {value}");
             checker.problem(&path, message, "not in the sweep", Some("results are there only at points of the sweep"));
         }

@@ -48,7 +48,7 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
             }
             TrafficKind::Replay(own) => {
                 if let Some(hosts) = &own.hosts {
-                    checker.known(&["traffic", &index, "hosts"], hosts, "host group", scenario.hosts.names());
+                    checker.known(&["traffic", &index, "hosts"], hosts, "host group", scenario.groups_and_views());
                 }
                 times(scenario, name, (own.start, own.stop), &index, checker);
             }
@@ -155,8 +155,12 @@ fn command(scenario: &ScenarioRecord, name: &str, command: &CommandRecord, index
 
 fn endpoints(scenario: &ScenarioRecord, name: &str, traffic: &FlowsRecord, index: &str, checker: &mut Checker) {
     let path = |key: &'static str| ["traffic", index, key];
-    let groups = || scenario.hosts.names();
+    let groups = || scenario.groups_and_views();
     let count = |name: &str| {
+        if scenario.views.get(name).is_some() {
+            // Its hosts are counted where the network is known.
+            return u32::MAX;
+        }
         let members = |group: &HostsRecord| group.members.as_ref().map_or(0, |members| members.len() as u32);
         scenario.hosts.get(name).map_or(0, |group| group.count.unwrap_or_else(|| members(group)))
     };

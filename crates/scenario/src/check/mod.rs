@@ -19,6 +19,7 @@ mod quick;
 mod relay;
 mod roce;
 mod tree;
+mod views;
 
 pub(crate) use datagrams::IP_AND_UDP;
 
@@ -31,6 +32,7 @@ pub(crate) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
         checker.problem(&["about"], "`about` must be one line".to_owned(), "", None);
     }
     network::check(scenario, checker);
+    views::check(scenario, checker);
     flows::check(scenario, checker);
     pacing::check(scenario, checker);
     lossless::check(scenario, checker);

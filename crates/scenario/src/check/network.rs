@@ -6,6 +6,7 @@ use headway_fabric::Graph;
 
 use crate::checker::Checker;
 use crate::schema::{GraphRecord, HostKind, HostsRecord, Place, ScenarioRecord, ShapeRecord};
+use crate::topology::loss;
 use headway_language::Name;
 
 /// A network has at most this many hosts.
@@ -21,8 +22,14 @@ pub(super) fn check(scenario: &ScenarioRecord, checker: &mut Checker) {
     if topology.link.loss.get() >= 1.0 {
         checker.problem(&["topology", "link", "loss"], "`topology.link.loss` loses everything".to_owned(), "", None);
     }
+    loss::check(&topology.losses, checker);
     let before = checker.problems();
     topology.shape.kind().check(&topology.link, checker);
+    for (key, change) in topology.shape.kind().changes() {
+        if let Some(own) = change.and_then(|change| change.queue.as_ref()) {
+            own.check(&["topology", key, "queue"], checker);
+        }
+    }
     // A wrong shape has no extent worth comparing with.
     if checker.problems() > before {
         return;
@@ -60,6 +67,9 @@ fn groups(scenario: &ScenarioRecord, capacity: u128, checker: &mut Checker) {
         if group.link.is_some() && group.at == Place::Inside {
             let message = format!("`hosts.{name}.link` is for hosts at the top");
             checker.problem(&own("link"), message, "", Some("cables inside are described in [topology]"));
+        }
+        if let Some(own) = group.link.as_ref().and_then(|link| link.queue.as_ref()) {
+            own.check(&["hosts", name, "link", "queue"], checker);
         }
         if group.every.is_some() && (group.at == Place::Top || group.members.is_some()) {
             let message = format!("`hosts.{name}.every` is for groups that take the topology's hosts by number");

@@ -1,5 +1,6 @@
 //! A scenario file with its overrides and its sweep, and the scenarios it stands for.
 
+mod chosen;
 mod narrowing;
 mod overrides;
 mod show;
@@ -14,6 +15,7 @@ use crate::checker::Checker;
 use crate::plan::error::PlanError;
 use crate::schema::{Change, QuickRecord, ScenarioRecord};
 use crate::stack::resolve;
+use chosen::Chosen;
 use headway_language::{
     At, Field, MAX_TEXT, Node, PointProblems, Problem, Problems, Reader, Source, Sources, Sweep, SweepPoint, Value,
     apply_set, parse, substitute,
@@ -101,9 +103,12 @@ impl Document {
         // Before anything is changed, so that claims are known to be about what is not run.
         let written = tree.child("sweep").and_then(|sweep| Sweep::read(sweep, &mut Reader::new(Arc::clone(&sources))));
         let places: Vec<At> = own.iter().map(|change| tree.locate(&change.at)).collect();
+        let mut chosen = Chosen::default();
         for source in 1..=own.len() + overrides.sets.len() {
-            apply_set(&mut tree, &sources, source, &mut reader);
+            let set = &sources.0[source].text;
+            chosen.change(set, &mut tree, |tree| apply_set(tree, &sources, source, &mut reader));
         }
+        chosen.apply(&mut tree, &mut reader);
         variants::relocate(&mut tree, &places);
         if !own.is_empty()
             && let Value::Table(root) = &mut tree.value

@@ -1,11 +1,12 @@
 //! Overrides: changes to a scenario file, and how they are written into its tree.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use headway_language::{At, Entry, Node, Reader, Sources, Value, suggest_help};
 
 use super::narrowing::{drop_points, drop_rows};
-use super::sweep::used_names;
+use super::sweep::{set_by, used_names};
 use crate::schema::HostKind;
 
 /// Changes to the text of a scenario.
@@ -123,7 +124,9 @@ pub(super) fn apply(
     }
     let taken_out = if reader.problems() == 0 { keep_policies(tree, &overrides.policies) } else { Vec::new() };
     let after = used_names(tree);
-    let gone: Vec<&str> = used_before.iter().filter(|name| !after.contains(*name)).map(String::as_str).collect();
+    let unused: BTreeSet<&str> = used_before.iter().filter(|name| !after.contains(*name)).map(String::as_str).collect();
+    let gone = gone(tree, &unused, &after);
+    let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
     drop_names(tree, &gone);
     drop_points(tree, &gone);
     (taken_out, drop_rows(tree, &gone))
@@ -177,7 +180,24 @@ fn keep_policies(tree: &mut Node, wanted: &[String]) -> Vec<String> {
     taken_out
 }
 
-/// Takes the names `gone` out of the sweeps.
+/// The names of the sweep that are no longer varied: `unused` ones, but variants as long as something is left of what they
+/// set.
+fn gone(tree: &Node, unused: &BTreeSet<&str>, used: &BTreeSet<String>) -> Vec<String> {
+    let mut gone: BTreeSet<&str> = unused.clone();
+    if let Some(Node { value: Value::Table(sweep), .. }) = tree.child("sweep") {
+        for entry in sweep.entries.iter().filter(|entry| matches!(entry.node.value, Value::Table(_))) {
+            let set_nothing = set_by(&entry.node).iter().all(|name| unused.contains(name.key.as_str()));
+            if set_nothing && !used.contains(&entry.key) {
+                gone.insert(&entry.key);
+            } else {
+                gone.remove(entry.key.as_str());
+            }
+        }
+    }
+    gone.into_iter().map(str::to_owned).collect()
+}
+
+/// Takes the names `gone` out of the sweeps, and out of variants.
 fn drop_names(tree: &mut Node, gone: &[&str]) {
     let Value::Table(root) = &mut tree.value else { return };
     // What a reproduction runs on kernel hosts was said of the policies that the file has.
@@ -188,8 +208,15 @@ fn drop_names(tree: &mut Node, gone: &[&str]) {
             "quick" => table.node.child_mut("sweep"),
             _ => None,
         };
-        if let Some(Node { value: Value::Table(sweep), .. }) = sweep {
-            sweep.entries.retain(|entry| !gone.contains(&entry.key.as_str()));
+        let Some(Node { value: Value::Table(sweep), .. }) = sweep else { continue };
+        sweep.entries.retain(|entry| !gone.contains(&entry.key.as_str()));
+        for entry in &mut sweep.entries {
+            let Value::Table(variants) = &mut entry.node.value else { continue };
+            for variant in &mut variants.entries {
+                if let Value::Table(names) = &mut variant.node.value {
+                    names.entries.retain(|name| !gone.contains(&name.key.as_str()));
+                }
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use headway_language::{At, Field, Node, Reader, Sweep, Table, Value, suggest_help, used};
+use headway_language::{At, Entry, Field, Node, Reader, Sweep, Table, Value, suggest_help, used};
 
 /// There are at most this many combinations of sweep points and policies.
 const MAX_CELLS: usize = 100_000;
@@ -50,9 +50,42 @@ pub(super) fn read_sweep(tree: &mut Node, reader: &mut Reader) -> Option<Sweep> 
     Some(sweep)
 }
 
+/// The entries of `variants` that the first of them sets; all others set the same names.
+pub(super) fn set_by(variants: &Node) -> &[Entry] {
+    let Value::Table(variants) = &variants.value else { return &[] };
+    match variants.entries.first().map(|first| &first.node.value) {
+        Some(Value::Table(names)) => &names.entries,
+        _ => &[],
+    }
+}
+
+/// A name that can be written as `"$name"`.
+struct Known<'a> {
+    name: &'a str,
+    /// The swept name whose variants set it.
+    setter: Option<&'a str>,
+    at: At,
+    unused: bool,
+}
+
+/// The names of the sweep whose values are in `table`, and those that its variants set.
+fn known<'a>(table: &'a Table) -> Vec<Known<'a>> {
+    let mut all = Vec::new();
+    for entry in &table.entries {
+        let set = set_by(&entry.node);
+        // Variants are there for what they set; their own name is shown, and may be used or not.
+        let unused = !matches!(entry.node.value, Value::Table(_));
+        all.push(Known { name: &entry.key, setter: None, at: entry.key_at, unused });
+        let inner =
+            |inner: &'a Entry| Known { name: &inner.key, setter: Some(&entry.key), at: inner.key_at, unused: true };
+        all.extend(set.iter().map(inner));
+    }
+    all
+}
+
 /// Notes names of the sweep that nothing uses, and uses of names that the sweep, whose values are in `table`, has not.
 fn check_names(tree: &Node, table: &Table, reader: &mut Reader) {
-    let mut unused: Vec<bool> = vec![true; table.entries.len()];
+    let mut known = known(table);
     used(tree, &mut Vec::new(), &mut |name, node, path| {
         if is_fixed(path) {
             let message = format!("`{}` cannot vary with the sweep", path.join("."));
@@ -62,22 +95,25 @@ fn check_names(tree: &Node, table: &Table, reader: &mut Reader) {
                     .to_owned();
             reader.problem(node.at, message, "write the value itself", Some(help));
         }
-        if let Some(index) = table.entries.iter().position(|entry| entry.key == name) {
+        if let Some(known) = known.iter_mut().find(|known| known.name == name) {
             // A claim's row is looked up at each point; it is not what varies.
-            unused[index] &= path.first().is_some_and(|key| key == "claim");
+            known.unused &= path.first().is_some_and(|key| key == "claim");
             return;
         }
-        let help = if table.entries.is_empty() {
+        let help = if known.is_empty() {
             format!("give it values: [sweep] with {name} = [1, 2, 5]")
         } else {
-            suggest_help(name, table.entries.iter().map(|entry| entry.key.as_str()), "names in [sweep]")
+            suggest_help(name, known.iter().map(|known| known.name), "names in [sweep]")
         };
         reader.problem(node.at, format!("`${name}` is not in [sweep]"), "no such name", Some(help));
     });
-    for (entry, _) in table.entries.iter().zip(unused).filter(|(_, unused)| *unused) {
-        let message = format!("`sweep.{0}` is varied, but nothing uses `\"${0}\"`", entry.key);
+    for Known { name, setter, at, .. } in known.iter().filter(|known| known.unused) {
+        let message = match setter {
+            None => format!("`sweep.{name}` is varied, but nothing uses `\"${name}\"`"),
+            Some(setter) => format!("`sweep.{setter}` sets `{name}`, but nothing uses `\"${name}\"`"),
+        };
         let help = "write the name where the value goes, or take it out".to_owned();
-        reader.problem(entry.key_at, message, "never used", Some(help));
+        reader.problem(*at, message, "never used", Some(help));
     }
 }
 

@@ -37,9 +37,12 @@ fn kind(series: Series) -> SampleKind {
         Series::Goodput => SampleKind::Goodput,
         Series::Cwnd => SampleKind::Cwnd,
         Series::Rtt => SampleKind::Rtt,
+        Series::Ssthresh => SampleKind::Ssthresh,
+        Series::Alpha => SampleKind::Alpha,
         Series::LinkCost => SampleKind::LinkCost,
         Series::Queue => SampleKind::Queue,
         Series::Arrivals => SampleKind::Arrivals,
+        Series::Marks => SampleKind::Marks,
         Series::Core => SampleKind::Core,
         Series::Limit => SampleKind::Limit,
     }
@@ -61,9 +64,12 @@ fn check_intervals(scenario: &ScenarioRecord) -> Result<(), PlanError> {
         Series::Goodput,
         Series::Cwnd,
         Series::Rtt,
+        Series::Ssthresh,
+        Series::Alpha,
         Series::LinkCost,
         Series::Queue,
         Series::Arrivals,
+        Series::Marks,
         Series::Core,
         Series::Limit,
     ];
@@ -82,13 +88,13 @@ fn check_intervals(scenario: &ScenarioRecord) -> Result<(), PlanError> {
 
 /// The ports that are looked at: those that the file names, or all of switches.
 fn links(record: &MeasureRecord, network: &Network) -> Result<Vec<LinkId>, PlanError> {
-    let wanted = record.series.contains(&Series::Queue) || record.series.contains(&Series::Arrivals);
+    let wanted = record.series.iter().any(|&series| kind(series).is_of_links());
     let Some(names) = &record.links else {
         return Ok(if wanted { network.switch_ports() } else { Vec::new() });
     };
     if !wanted {
         let fault = PlanError::new(&["measure", "links"], "links are named, but nothing of them is recorded");
-        return Err(fault.help("add \"queue\" or \"arrivals\" to `measure.series`, or take `links` out"));
+        return Err(fault.help("add \"queue\", \"arrivals\" or \"marks\" to `measure.series`, or take `links` out"));
     }
     let mut chosen = Vec::new();
     for (index, name) in names.iter().enumerate() {

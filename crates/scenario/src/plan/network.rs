@@ -1,5 +1,6 @@
 //! Topologies and host groups.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use headway_fabric::topology::Built;
@@ -8,7 +9,7 @@ use headway_units::Span;
 
 use super::error::PlanError;
 use crate::schema::{Place, ScenarioRecord, TopologyRecord};
-use crate::topology::wire;
+use crate::topology::{loss, wire};
 
 /// The hosts of a group.
 pub type Hosts = Vec<NodeId>;
@@ -19,6 +20,7 @@ pub struct Network {
     /// The graph, and the hosts of the topology in order.
     pub built: Built,
     groups: Vec<(String, Hosts)>,
+    views: Vec<(String, Hosts)>,
     names: Vec<Arc<str>>,
     /// Per link the part of the network that it belongs to: links of one part are joined by nodes that forward.
     parts: Vec<u32>,
@@ -43,10 +45,12 @@ impl Network {
             let hosts: Hosts = if let Some(members) = &group.members {
                 members.iter().filter_map(|member| built.graph.find(member)).collect()
             } else if group.at == Place::Top {
-                let link = group.link.as_ref().map_or_else(|| topology.link.clone(), |own| own.over(&topology.link));
+                let own = group.link.as_ref();
+                let link = own.map_or_else(|| topology.link.clone(), |own| own.over(&topology.link));
+                let queue = own.and_then(|own| own.queue.as_ref()).unwrap_or(&topology.queue);
                 (0..count)
                     .map(|i| {
-                        let (up, down) = (wire(&link, &topology.queue), wire(&link, &topology.host_queue));
+                        let (up, down) = (wire(&link, queue), wire(&link, &topology.host_queue));
                         built.attach_top_host(format!("{name}{i}"), Span::ZERO, up, down)
                     })
                     .collect::<Result<_, _>>()
@@ -82,6 +86,8 @@ impl Network {
         if built.graph.links().iter().any(|link| link.wire.loss >= 1.0) {
             return Err(PlanError::new(&["topology"], "a cable of this topology loses everything"));
         }
+        let views = views(scenario, &groups)?;
+        loss::apply(&topology.losses, &mut built.graph, links_called, suggest_link)?;
         check_queues(topology)?;
         share_buffers(topology, &mut built.graph)?;
         let frame = topology.mtu.get() + 18;
@@ -94,7 +100,7 @@ impl Network {
         }
         let names = built.graph.nodes().iter().map(|node| Arc::from(node.name.as_str())).collect();
         let parts = parts(&built.graph);
-        Ok(Network { built, groups, names, parts })
+        Ok(Network { built, groups, views, names, parts })
     }
 
     /// The parts that a host's interfaces are in.
@@ -112,9 +118,9 @@ impl Network {
         self.groups.iter().map(|(name, hosts)| (name.as_str(), hosts.as_slice()))
     }
 
-    /// The hosts of the group called `name`.
+    /// The hosts of the group or view called `name`.
     pub fn group(&self, name: &str) -> &[NodeId] {
-        self.groups.iter().find(|(known, _)| known == name).map_or(&[], |(_, hosts)| hosts)
+        self.groups.iter().chain(&self.views).find(|(known, _)| known == name).map_or(&[], |(_, hosts)| hosts)
     }
 
     /// The name of a host or switch.
@@ -130,17 +136,12 @@ impl Network {
 
     /// The links that are called `name` (`from>to`): none, one, or parallel ones.
     pub fn links_called(&self, name: &str) -> Vec<LinkId> {
-        let Some((from, to)) = name.split_once('>') else { return Vec::new() };
-        let called = |link: &headway_fabric::Link| *self.name(link.from) == *from && *self.name(link.to) == *to;
-        let links = self.built.graph.links().iter().enumerate();
-        links.filter(|(_, link)| called(link)).map(|(index, _)| LinkId(index as u32)).collect()
+        links_called(&self.built.graph, name)
     }
 
     /// A remedy for `name`, which no link is called.
     pub fn suggest_link(&self, name: &str) -> String {
-        let links = (0..self.built.graph.links().len() as u32).map(LinkId);
-        let names: Vec<String> = links.map(|link| self.port_name(link)).collect();
-        headway_language::suggest_help(name, names.iter().map(String::as_str), "links")
+        suggest_link(&self.built.graph, name)
     }
 
     /// The ports of switches.
@@ -149,6 +150,41 @@ impl Network {
         let at_switch = |(_, link): &(usize, &headway_fabric::Link)| graph.node(link.from).kind == NodeKind::Switch;
         graph.links().iter().enumerate().filter(at_switch).map(|(i, _)| LinkId(i as u32)).collect()
     }
+}
+
+/// The hosts of each view, in the order of their groups, each once.
+fn views(scenario: &ScenarioRecord, groups: &[(String, Hosts)]) -> Result<Vec<(String, Hosts)>, PlanError> {
+    let mut views: Vec<(String, Hosts)> = Vec::new();
+    for (name, view) in scenario.views.iter() {
+        let mut seen = BTreeSet::new();
+        let mut all = Hosts::new();
+        for group in view.of.iter() {
+            let of = groups.iter().chain(&views).find(|(known, _)| known == group.as_str());
+            all.extend(of.into_iter().flat_map(|(_, hosts)| hosts).filter(|host| seen.insert(**host)));
+        }
+        let count = all.len();
+        let Some(hosts) = view.choose(all) else {
+            let message = format!("`views.{name}` finds too few hosts: its groups have {count}");
+            return Err(PlanError::new(&["views", name], message).help("skip fewer, or take fewer"));
+        };
+        views.push((name.to_owned(), hosts));
+    }
+    Ok(views)
+}
+
+/// The links of `graph` that are called `name`.
+fn links_called(graph: &Graph, name: &str) -> Vec<LinkId> {
+    let ends = name.split_once('>').and_then(|(from, to)| Some((graph.find(from)?, graph.find(to)?)));
+    let Some((from, to)) = ends else { return Vec::new() };
+    graph.interfaces(from).iter().copied().filter(|&link| graph.link(link).to == to).collect()
+}
+
+/// A remedy for `name`, which no link of `graph` is called.
+fn suggest_link(graph: &Graph, name: &str) -> String {
+    let called = |node: NodeId| graph.node(node).name.as_str();
+    let names: Vec<String> =
+        graph.links().iter().map(|link| format!("{}>{}", called(link.from), called(link.to))).collect();
+    headway_language::suggest_help(name, names.iter().map(String::as_str), "links")
 }
 
 /// A port that cannot take a full frame never delivers data.
@@ -220,6 +256,87 @@ fn parts(graph: &Graph) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::Document;
+
+    fn network(text: &str) -> Result<Network, PlanError> {
+        let document = Document::parse(text, "test.toml", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let scenario = document.scenario(&document.points()[0]).unwrap_or_else(|problems| panic!("{problems}"));
+        Network::build(&scenario)
+    }
+
+    const TIERS: &str = r#"
+name = "tiers"
+about = "x"
+duration = "1s"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 1
+hosts-per-leaf = 1
+link = { rate = "1Gbps", loss = "1%" }
+queue = { kind = "drop-tail", limit = "100pkt" }
+uplink = { queue = { kind = "drop-tail", limit = "30pkt", mark = "7pkt" } }
+losses = [{ links = ["leaf0>spine0"], every = 10 }, { links = ["spine0>leaf0"], share = 0 }]
+[hosts]
+all = { count = 2 }
+[[traffic]]
+name = "t"
+from = "all"
+to = "all"
+size = "1KB"
+arrival = "once"
+[[policy]]
+name = "p"
+transport = "tcp"
+"#;
+
+    #[test]
+    fn a_tier_has_a_queue_of_its_own() {
+        let network = network(TIERS).unwrap_or_else(|fault| panic!("{}", fault.message));
+        let limit = |name: &str| {
+            let link = network.links_called(name)[0];
+            network.built.graph.link(link).wire.queue.limit()
+        };
+        for name in ["leaf0>spine0", "spine0>leaf1"] {
+            assert_eq!(limit(name), Some(Limit::Packets(30)), "{name}");
+        }
+        assert_eq!(limit("leaf0>leaf0-host0"), Some(Limit::Packets(100)));
+    }
+
+    #[test]
+    fn views_have_hosts_of_several_groups_and_overlap() {
+        let text = TIERS.replace("hosts-per-leaf = 1", "hosts-per-leaf = 4").replace(
+            "all = { count = 2 }",
+            "all = { count = 4 }\nmore = { count = 4 }\n[views]\nboth = { of = [\"more\", \"all\"] }\nsome = { of = \"both\", skip = 1, every = 3 }",
+        );
+        let built =
+            network(&text.replace("from = \"all\"", "from = \"both\"").replace("to = \"all\"", "to = \"both\""));
+        let built = built.unwrap_or_else(|fault| panic!("{}", fault.message));
+        let names =
+            |group: &str| built.group(group).iter().map(|&host| built.name(host).to_string()).collect::<Vec<_>>();
+        assert_eq!(names("both").len(), 8);
+        assert_eq!(names("some"), ["leaf1-host1", "leaf0-host0", "leaf0-host3"]);
+        assert_eq!(built.groups().count(), 2, "views are no groups");
+    }
+
+    #[test]
+    fn links_lose_in_one_direction_what_is_said_of_it() {
+        let built = network(TIERS).unwrap_or_else(|fault| panic!("{}", fault.message));
+        let loss = |name: &str| {
+            let link = built.built.graph.link(built.links_called(name)[0]);
+            (link.wire.loss, link.periodic_loss.map(|loss| (loss.every, loss.first)))
+        };
+        assert_eq!(loss("leaf0>spine0"), (0.0, Some((10, 10))));
+        assert_eq!(loss("spine0>leaf0"), (0.0, None));
+        assert_eq!(loss("leaf1>spine0"), (0.01, None), "as its cable");
+        for (from, to, message) in [
+            ("spine0>leaf0", "spine0>leaf9", "there is no link `spine0>leaf9`"),
+            ("spine0>leaf0", "leaf0>spine0", "`leaf0>spine0` is named twice"),
+        ] {
+            let fault = network(&TIERS.replace(from, to)).unwrap_err();
+            assert_eq!(fault.message, message);
+            assert_eq!(fault.path, ["topology", "losses", "1", "links", "0"]);
+        }
+    }
 
     /// Every third of nine hosts, then what is left in order.
     #[test]

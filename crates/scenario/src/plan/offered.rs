@@ -84,6 +84,17 @@ struct Between {
 }
 
 impl TrafficPlan {
+    /// Who sends to whom: the place of the traffic among all, senders, receivers.
+    pub(super) fn groups(&self) -> Vec<(u16, &[NodeId], &[NodeId])> {
+        let at_once = |_: &[NodeId], _: &[NodeId], _: f64| Span::ZERO;
+        let flows = self.flows.iter().flat_map(|one| one.offers(&at_once));
+        let trees = self.trees.iter().flat_map(|one| one.offers(&at_once));
+        let events = self.event_builders.iter().flat_map(|one| one.offers(&at_once));
+        let webs = self.webs.iter().flat_map(|one| one.offers(&at_once));
+        let all = flows.chain(trees).chain(events).chain(webs);
+        all.map(|one| (one.traffic, one.sources, one.destinations)).collect()
+    }
+
     /// What its traffic is expected to send on `network` in a run.
     fn offered(&self, network: &Network, paths: &mut Paths) -> Vec<(Offered<'_>, Between)> {
         let paths = std::cell::RefCell::new(paths);
@@ -143,15 +154,17 @@ impl RunSize {
                 None => (f64::from(profile.mss), 1.0 + ACKNOWLEDGEMENTS, capacity),
             };
             let seconds = end.since(own.start).as_secs_f64();
+            // servers whose work takes time answer no more
+            let answered = [own.sources, own.destinations].map(|hosts| answers(models, hosts) * seconds + own.at_once);
+            let asked = if own.waits { own.flows.min(answered[0]).min(answered[1]) } else { own.flows };
             let carried = capacity * seconds;
-            let sent = own.bytes.map_or(carried, |bytes| (own.flows * bytes).min(carried));
+            let sent = own.bytes.map_or(carried, |bytes| (asked * bytes).min(carried));
             let done = own.bytes.map_or(0.0, |bytes| sent / bytes);
             // Little: those in a system are those that come in a second times the seconds that each is there
-            let busy = own.flows / own.stop.since(own.start).as_secs_f64().max(1e-12);
-            let alive = own.bytes.map_or(own.flows, |bytes| (busy * way.takes(bytes)).min(own.flows));
+            let busy = asked / own.stop.since(own.start).as_secs_f64().max(1e-12);
+            let alive = own.bytes.map_or(asked, |bytes| (busy * way.takes(bytes)).min(asked));
             // in a closed loop nothing is left behind, and what is not there yet keeps the next ones from starting
-            let (flows, left) =
-                if own.waits { (own.flows.min(done + alive), 0.0) } else { (own.flows, own.flows - done) };
+            let (flows, left) = if own.waits { (asked.min(done + alive), 0.0) } else { (asked, asked - done) };
             let mean = (alive + left).min(flows);
             let subflows = if meshed { 2.0 } else { 1.0 };
             size.flows += flows;
@@ -167,6 +180,17 @@ impl RunSize {
     }
 }
 
+/// Requests a second that `hosts` answer, if all of them are servers whose work takes time; otherwise without end.
+fn answers(models: &ModelPlan, hosts: &[NodeId]) -> f64 {
+    let of = |host: &NodeId| {
+        // work takes time where a host does
+        models.hosts.iter().find(|(own, _)| own == host)?;
+        let (_, server) = models.servers.iter().find(|(own, _)| own == host)?;
+        Some(f64::from(server.workers) / server.cost.request.as_secs_f64())
+    };
+    hosts.iter().map(|host| of(host).unwrap_or(f64::INFINITY)).sum()
+}
+
 /// Samples of series that are taken until `end`, where so many flows of each traffic are open on average.
 fn samples(models: &ModelPlan, open: &[(u16, f64)], end: Time) -> f64 {
     let measure = &models.measure;
@@ -175,13 +199,36 @@ fn samples(models: &ModelPlan, open: &[(u16, f64)], end: Time) -> f64 {
         let interval = measure.interval_of(kind).as_secs_f64();
         let looked_at = match kind {
             kind if kind.is_of_flows() => flows,
-            SampleKind::Queue | SampleKind::Arrivals => measure.links.len() as f64,
+            kind if kind.is_of_links() => measure.links.len() as f64,
             // of cores and of limits there are few
             _ => (models.hosts.len() + models.metering.iter().len()) as f64,
         };
         if interval > 0.0 { end.as_secs_f64() / interval * looked_at } else { 0.0 }
     };
     measure.kinds.iter().map(each).sum()
+}
+
+/// The paths of some pairs of the two groups, over their first interfaces.
+pub(super) fn pairs_of(
+    (sources, destinations): (&[NodeId], &[NodeId]),
+    graph: &Graph,
+    paths: &mut Paths,
+) -> Vec<Vec<LinkId>> {
+    let (mut path, mut found) = (Vec::new(), Vec::new());
+    for nth in 0..PAIRS {
+        let [one, other] = [(sources, 1), (destinations, 2)].map(|(hosts, salt)| {
+            let drawn = if hosts.len() <= PAIRS { nth / salt } else { splitmix64((nth * 2 + salt) as u64) as usize };
+            hosts.get(drawn % hosts.len().max(1)).copied()
+        });
+        let (Some(one), Some(other)) = (one, other) else { break };
+        let (Some(&from), Some(&to)) = (graph.interfaces(one).first(), graph.interfaces(other).first()) else {
+            continue;
+        };
+        if one != other && paths.path(from, to, Choice::Ecmp(splitmix64(nth as u64)), &mut path).is_ok() {
+            found.push(path.clone());
+        }
+    }
+    found
 }
 
 impl Between {
@@ -193,21 +240,7 @@ impl Between {
     /// Looks at the paths of some pairs of the two groups; `None` if they have none.
     fn look(groups: (&[NodeId], &[NodeId]), graph: &Graph, paths: &mut Paths) -> Option<Between> {
         let (sources, destinations) = groups;
-        let (mut path, mut found) = (Vec::new(), Vec::new());
-        for nth in 0..PAIRS {
-            let [one, other] = [(sources, 1), (destinations, 2)].map(|(hosts, salt)| {
-                let drawn =
-                    if hosts.len() <= PAIRS { nth / salt } else { splitmix64((nth * 2 + salt) as u64) as usize };
-                hosts.get(drawn % hosts.len().max(1)).copied()
-            });
-            let (Some(one), Some(other)) = (one, other) else { return None };
-            let (Some(&from), Some(&to)) = (graph.interfaces(one).first(), graph.interfaces(other).first()) else {
-                continue;
-            };
-            if one != other && paths.path(from, to, Choice::Ecmp(splitmix64(nth as u64)), &mut path).is_ok() {
-                found.push(path.clone());
-            }
-        }
+        let found = pairs_of(groups, graph, paths);
         if found.is_empty() {
             return None;
         }

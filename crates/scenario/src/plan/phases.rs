@@ -35,7 +35,7 @@ pub fn in_step<'s>(scenario: &'s ScenarioRecord, network: &Network) -> Option<Ve
     for traffic in &scenario.traffic {
         let TrafficKind::Flows(own) = &traffic.kind else { return None };
         let hosts = |group: Option<&str>| match group {
-            Some(name) => network.groups().find(|(own, _)| *own == name).map_or(0, |(_, hosts)| hosts.len()),
+            Some(name) => network.group(name).len(),
             None => graph.hosts().count(),
         };
         let sources = own.senders.map_or_else(|| hosts(own.from.as_deref()), |senders| senders as usize);

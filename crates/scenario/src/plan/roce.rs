@@ -7,6 +7,7 @@ use headway_transport::{self as transport, Profile, Roce};
 use headway_units::Span;
 
 use super::error::PlanError;
+use super::marking;
 use super::network::Network;
 use crate::schema::{DcqcnRecord, PolicyRecord, Protocol, Retransmission, RoceRecord, ScenarioRecord, TrafficRecord};
 
@@ -67,7 +68,7 @@ fn check_marks(
     let class = lossless.map(|own| &own.classes[usize::from(own.class_of[usize::from(traffic.priority)])]);
     let by_class = class.is_some_and(|class| class.marks.is_some());
     let graph = &network.built.graph;
-    if roce.control.is_none() || by_class || graph.links().iter().any(|link| marks(&link.wire.queue)) {
+    if roce.control.is_none() || by_class || graph.links().iter().any(|link| marking::marks(&link.wire.queue)) {
         return Ok(());
     }
     let message = format!("traffic `{}` has DCQCN, and no queue marks its packets", traffic.name);
@@ -76,17 +77,6 @@ fn check_marks(
         None => "give `topology.queue` a `mark`, or take RED with `ecn`, or control = \"none\"",
     };
     Err(PlanError::new(at, message).help(help))
-}
-
-/// Whether a queue marks at all.
-fn marks(queue: &QueueSpec) -> bool {
-    match queue {
-        QueueSpec::DropTail { mark, .. } => mark.is_some(),
-        QueueSpec::Red(own) => own.ecn,
-        QueueSpec::Codel(own) => own.law.ecn || own.law.mark.is_some(),
-        QueueSpec::FqCodel(own) => own.law.ecn || own.law.mark.is_some(),
-        QueueSpec::Drr(_) | QueueSpec::Limited(_) => false,
-    }
 }
 
 fn profile(scenario: &ScenarioRecord, record: &RoceRecord, at: &[&str]) -> Result<Roce, PlanError> {

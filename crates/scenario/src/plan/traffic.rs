@@ -74,12 +74,29 @@ impl FlowsPlan {
             let message = format!("traffic `{name}` has nobody to send: every host is in `{}`", record.to);
             return Err(fault("to", message).help("name the group that sends with `from`"));
         }
+        if !within
+            && let Some(host) =
+                sources.iter().collect::<BTreeSet<_>>().intersection(&destinations.iter().collect()).next()
+        {
+            let message =
+                format!("traffic `{name}` goes between hosts of which `{}` is on both sides", network.name(**host));
+            return Err(
+                fault("to", message).help("hosts of one group send to each other if it is in both `from` and `to`")
+            );
+        }
         for (key, count, hosts) in
             [("senders", record.senders, &mut sources), ("receivers", record.receivers, &mut destinations)]
         {
             let Some(count) = count else { continue };
             if within {
                 let message = format!("`traffic.{name}.{key}` needs senders and receivers in groups of their own");
+                return Err(fault(key, message));
+            }
+            // of groups that is checked before
+            if record.from.iter().chain([&record.to]).any(|group| scenario.views.get(group).is_some())
+                && count as usize > hosts.len()
+            {
+                let message = format!("`traffic.{name}.{key}` is more than the {} hosts there", hosts.len());
                 return Err(fault(key, message));
             }
             hosts.truncate(count as usize);

@@ -118,7 +118,9 @@ impl Web {
             let takes = round(&self.servers, clients, page).saturating_add(group.cost).saturating_add(self.http.think);
             let each = stop.since(start).picos() as f64 / takes.picos().max(1) as f64;
             let most = group.requests.map_or(f64::INFINITY, |most| most as f64 * group.clients as f64);
-            let flows = (sessions * each.max(1.0)).min(most);
+            // a client is one program: its own work on a request is one after the other
+            let own = stop.since(start).picos() as f64 / group.cost.picos() as f64 * group.clients as f64;
+            let flows = (sessions * each.max(1.0)).min(most).min(own.max(sessions));
             let (clients, servers) = (&clients[..], &self.servers[..]);
             let request = self.http.request.get() as f64;
             [(clients, servers, request), (servers, clients, page)].map(|(sources, destinations, bytes)| Offered {

@@ -11,7 +11,7 @@ use crate::limits::LONGEST;
 record! {
     /// Controlled delay: drops when packets have waited too long for too long.
     pub struct CodelRecord {
-        /// How much fits: bytes ("128KB"), packets ("100pkt"), or "none" for no limit.
+        /// How much may wait, the packet being transmitted not included: bytes ("128KB"), packets ("100pkt"), or "none" for no limit.
         pub limit: QueueLimit = QueueLimit::AtMost(Amount::Packets(1000)),
         /// The standing delay that is acceptable.
         #[range(Span::from_nanos(1)..=LONGEST)]

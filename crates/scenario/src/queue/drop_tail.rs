@@ -9,7 +9,7 @@ use crate::checker::Checker;
 record! {
     /// First in, first out; a packet that does not fit is dropped.
     pub struct DropTailRecord {
-        /// How much fits: bytes ("128KB"), packets ("100pkt"), or "none" for no limit.
+        /// How much fits, the packet being transmitted included: bytes ("128KB"), packets ("100pkt"), or "none" for no limit.
         pub limit: QueueLimit,
         /// Packets that find more than this are marked (ECN); none when left out.
         pub mark: Option<Amount>,

@@ -9,7 +9,8 @@ use super::kind::{QueueKind, most};
 record! {
     /// A queue for every flow, which take turns; when the buffer is full the longest loses.
     pub struct DrrRecord {
-        /// How much fits in all queues together: bytes ("128KB"), packets ("100pkt"), or "none" for no limit.
+        /// How much may wait in all queues together, the packet being transmitted not included: bytes ("128KB"), packets
+        /// ("100pkt"), or "none" for no limit.
         pub limit: QueueLimit,
         /// Queues that flows are spread over.
         #[range(1..=65_536)]

@@ -12,7 +12,8 @@ use crate::limits::LONGEST;
 record! {
     /// A queue for every flow, which take turns and have CoDel each.
     pub struct FqCodelRecord {
-        /// How much fits in all queues together: bytes ("128KB"), packets ("100pkt"), or "none" for no limit.
+        /// How much may wait in all queues together, the packet being transmitted not included: bytes ("128KB"), packets
+        /// ("100pkt"), or "none" for no limit.
         pub limit: QueueLimit = QueueLimit::AtMost(Amount::Packets(10_240)),
         /// Bytes that fit in all queues together, whatever `limit` is.
         pub memory: Bytes = Bytes::new(32 << 20),

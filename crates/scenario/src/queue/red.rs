@@ -10,7 +10,7 @@ use crate::checker::Checker;
 record! {
     /// Random early detection: drops or marks by chance as the average queue grows.
     pub struct RedRecord {
-        /// How much fits: bytes ("128KB"), packets ("100pkt"), or "none" for no limit.
+        /// How much fits, the packet being transmitted included: bytes ("128KB"), packets ("100pkt"), or "none" for no limit.
         pub limit: QueueLimit,
         /// Up to this average nothing is dropped or marked.
         pub min: Amount = Amount::Packets(5),

@@ -14,6 +14,7 @@ mod replay;
 mod roce;
 mod traffic;
 mod transport;
+mod view;
 
 pub use crate::queue::{
     CodelRecord, DropTailRecord, DrrRecord, FqCodelRecord, QueueRecord, RedRecord, SharedBufferRecord,
@@ -24,8 +25,8 @@ pub use crate::size::{
 };
 pub use crate::topology::{
     BcubeRecord, CableRecord, DualHomedFatTreeRecord, DualHomedPodRecord, DumbbellRecord, FatTreeRecord, GraphRecord,
-    LinkChangeRecord, LinkRecord, MultiHomedFatTreeRecord, ParallelPathsRecord, ShapeRecord, TopologyRecord,
-    TreeRecord, TwoTierRecord, Vl2Record,
+    LinkChangeRecord, LinkLossRecord, LinkRecord, MultiHomedFatTreeRecord, ParallelPathsRecord, ShapeRecord,
+    TopologyRecord, TreeRecord, TwoTierRecord, Vl2Record,
 };
 pub use claim::{Against, BetweenRecord, ClaimRecord, Comparison, NearRecord, NumberRecord, OperandRecord, Published};
 pub use datagram::DatagramsRecord;
@@ -49,10 +50,11 @@ pub use transport::{
     DelayedAckRecord, IdleRestart, LinuxTransportRecord, Pacing, ReceiveWindow, Recovery, Reduces, Reduction, RtoRule,
     Stack, TransportRecord, WindowRecord,
 };
+pub use view::ViewRecord;
 
 use headway_units::Span;
 
-use headway_language::{Map, Name, Sweep, above, record, words};
+use headway_language::{Map, Name, Sweep, above, all_defaults, record, words};
 
 record! {
     /// A scenario: what is simulated, what is compared, what is measured and what must hold.
@@ -84,6 +86,8 @@ record! {
         pub files: Option<String>,
         /// Groups of hosts by name; hosts without a group take part in "any host" alone.
         pub hosts: Map<HostsRecord> = Map::new(),
+        /// Hosts of groups by other names, for traffic between parts of them.
+        pub views: Map<ViewRecord> = Map::new(),
         /// What is sent.
         pub traffic: Vec<TrafficRecord>,
         /// What goes down, and when.
@@ -112,12 +116,18 @@ words! {
         "cwnd" => Cwnd,
         /// Smoothed round-trip times.
         "rtt" => Rtt,
+        /// Slow-start thresholds, once there is one.
+        "ssthresh" => Ssthresh,
+        /// Averages of the share of marked data, of controls that have one: DCTCP, D2TCP.
+        "alpha" => Alpha,
         /// The costs that lanes see in their links.
         "link-cost" => LinkCost,
         /// Queue lengths at switches.
         "queue" => Queue,
         /// Rates at which frames are offered to ports of switches.
         "arrivals" => Arrivals,
+        /// Frames that ports of switches mark (ECN).
+        "marks" => Marks,
         /// How busy the cores of hosts with a model are.
         "core" => Core,
         /// Limits on ports.
@@ -135,11 +145,11 @@ record! {
         pub interval: Span = Span::from_millis(10),
         /// The distance of two samples of single quantities, in place of `interval`.
         pub intervals: IntervalsRecord = IntervalsRecord::default(),
-        /// The links ("a>b") whose ports are recorded over time; all ports of switches when left out.
+        /// The links ("a>b") whose queues, arrivals and marks are recorded over time; all ports of switches when left out.
         pub links: Option<Vec<String>>,
         /// The traffic whose flows are recorded over time; all when left out.
         pub traffic: Option<Vec<Name>>,
-        /// Kernel hosts ("a") and links ("a>b", as in the series of queues) whose packets are written to files.
+        /// Hosts ("a") and links ("a>b", as in the series of queues) whose packets are written to files.
         pub capture: Vec<String> = Vec::new(),
         /// What links do over time, for the player of the topology.
         pub film: FilmRecord = FilmRecord::default(),
@@ -216,6 +226,12 @@ record! {
         /// Of smoothed round-trip times.
         #[range(above(Span::ZERO))]
         pub rtt: Option<Span>,
+        /// Of slow-start thresholds.
+        #[range(above(Span::ZERO))]
+        pub ssthresh: Option<Span>,
+        /// Of averages of the share of marked data.
+        #[range(above(Span::ZERO))]
+        pub alpha: Option<Span>,
         /// Of the costs that lanes see.
         #[range(above(Span::ZERO))]
         pub link_cost: Option<Span>,
@@ -225,6 +241,9 @@ record! {
         /// Of rates at which frames are offered to ports.
         #[range(above(Span::ZERO))]
         pub arrivals: Option<Span>,
+        /// Of frames that ports mark.
+        #[range(above(Span::ZERO))]
+        pub marks: Option<Span>,
         /// Of how busy cores are.
         #[range(above(Span::ZERO))]
         pub core: Option<Span>,
@@ -236,8 +255,7 @@ record! {
 
 impl Default for IntervalsRecord {
     fn default() -> IntervalsRecord {
-        let (goodput, cwnd, rtt, link_cost) = (None, None, None, None);
-        IntervalsRecord { goodput, cwnd, rtt, link_cost, queue: None, arrivals: None, core: None, limit: None }
+        all_defaults()
     }
 }
 
@@ -248,9 +266,12 @@ impl IntervalsRecord {
             Series::Goodput => self.goodput,
             Series::Cwnd => self.cwnd,
             Series::Rtt => self.rtt,
+            Series::Ssthresh => self.ssthresh,
+            Series::Alpha => self.alpha,
             Series::LinkCost => self.link_cost,
             Series::Queue => self.queue,
             Series::Arrivals => self.arrivals,
+            Series::Marks => self.marks,
             Series::Core => self.core,
             Series::Limit => self.limit,
         }
@@ -261,5 +282,25 @@ impl MeasureRecord {
     /// The time between two samples of `series`.
     pub fn interval_of(&self, series: Series) -> Span {
         self.intervals.of(series).unwrap_or(self.interval)
+    }
+}
+
+impl ScenarioRecord {
+    /// The group called `name`, or of a view the first one whose hosts it has.
+    pub fn group(&self, name: &str) -> Option<&HostsRecord> {
+        let mut name = name;
+        // A view is of views before it, so this ends.
+        for _ in 0..=self.views.len() {
+            match self.views.get(name) {
+                Some(view) => name = view.of.first()?,
+                None => return self.hosts.get(name),
+            }
+        }
+        None
+    }
+
+    /// The names of groups and of views.
+    pub(crate) fn groups_and_views(&self) -> impl Iterator<Item = &str> + Clone {
+        self.hosts.names().chain(self.views.names())
     }
 }

@@ -47,7 +47,7 @@ impl TrafficRecord {
             TrafficKind::EventBuilder(own) => Some(&*own.builders),
             TrafficKind::Http(http) => Some(&*http.to),
         };
-        let group = group.and_then(|group| scenario.hosts.get(group));
+        let group = group.and_then(|group| scenario.group(group));
         group.and_then(|group| group.kind).unwrap_or(scenario.host_kind)
     }
 

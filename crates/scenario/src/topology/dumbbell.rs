@@ -22,6 +22,10 @@ record! {
 }
 
 impl Shape for DumbbellRecord {
+    fn changes(&self) -> Vec<(&'static str, Option<&LinkChangeRecord>)> {
+        vec![("bottleneck", Some(&self.bottleneck))]
+    }
+
     fn extent(&self) -> Extent {
         let (hosts, cables) =
             (u128::from(self.left) + u128::from(self.right), 1 + u128::from(self.left) + u128::from(self.right));

@@ -45,6 +45,14 @@ impl Shape for FatTreeRecord {
         even("k", self.k, checker);
     }
 
+    fn changes(&self) -> Vec<(&'static str, Option<&LinkChangeRecord>)> {
+        vec![
+            ("host-link", self.host_link.as_ref()),
+            ("edge-link", self.edge_link.as_ref()),
+            ("core-link", self.core_link.as_ref()),
+        ]
+    }
+
     fn extent(&self) -> Extent {
         let k = u128::from(self.k);
         let hosts = k * (k / 2) * u128::from(self.hosts_per_edge());

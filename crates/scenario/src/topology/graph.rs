@@ -10,7 +10,6 @@ use headway_units::Span;
 use super::link::{LinkChangeRecord, LinkRecord};
 use super::shape::{BuildError, Extent, Shape, Wires, wire};
 use crate::checker::Checker;
-use crate::queue::QueueRecord;
 
 record! {
     /// Switches, hosts and cables one by one.
@@ -29,8 +28,6 @@ record! {
     pub struct CableRecord {
         /// Its two ends.
         pub between: [Name; 2],
-        /// The queue of the ports at its ends; as elsewhere when left out.
-        pub queue: Option<QueueRecord>,
     }
     with /// What is different from `topology.link`.
     link: LinkChangeRecord
@@ -49,7 +46,7 @@ impl Shape for GraphRecord {
         }
         for (index, cable) in self.cables.iter().enumerate() {
             let index = index.to_string();
-            if let Some(own) = &cable.queue {
+            if let Some(own) = &cable.link.queue {
                 own.check(&["topology", "cables", &index, "queue"], checker);
             }
             for (end, name) in cable.between.iter().enumerate() {
@@ -95,7 +92,7 @@ fn by_hand(record: &GraphRecord, wires: &Wires) -> Result<Built, GraphError> {
                 NodeKind::Host => wires.host_queue,
                 NodeKind::Switch => wires.queue,
             };
-            wire(&link, cable.queue.as_ref().unwrap_or(default))
+            wire(&link, cable.link.queue.as_ref().unwrap_or(default))
         });
         graph.connect(ends[0], ends[1], from_a, from_b)?;
     }

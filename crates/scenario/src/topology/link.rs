@@ -4,6 +4,7 @@ use headway_language::{Ratio, record};
 use headway_units::{Bytes, Rate, Span};
 
 use crate::limits::LONGEST;
+use crate::queue::QueueRecord;
 
 record! {
     /// A cable: both directions alike.
@@ -36,6 +37,8 @@ record! {
         /// What every packet takes on the wire beyond its own bytes: preamble and inter-frame gap.
         #[range(Bytes::ZERO..=Bytes::new(65_535))]
         pub gap: Option<Bytes>,
+        /// The queue of the switches' ports at both ends (in a graph of all ports there); `topology.queue` when left out.
+        pub queue: Option<QueueRecord>,
     }
 }
 

@@ -8,6 +8,7 @@ mod dumbbell;
 mod fat_tree;
 mod graph;
 mod link;
+pub(crate) mod loss;
 mod multi_homed_fat_tree;
 mod parallel_paths;
 mod shape;
@@ -22,6 +23,7 @@ pub use dumbbell::DumbbellRecord;
 pub use fat_tree::FatTreeRecord;
 pub use graph::{CableRecord, GraphRecord};
 pub use link::{LinkChangeRecord, LinkRecord};
+pub use loss::LinkLossRecord;
 pub use multi_homed_fat_tree::MultiHomedFatTreeRecord;
 pub use parallel_paths::ParallelPathsRecord;
 pub(crate) use shape::wire;
@@ -53,6 +55,8 @@ record! {
         }),
         /// The buffer that all ports of a switch share, beside the limits of their queues; each has its own when left out.
         pub shared_buffer: Option<SharedBufferRecord>,
+        /// What single links lose, each one direction of a cable, in place of `loss` of their cables.
+        pub losses: Vec<LinkLossRecord> = Vec::new(),
         /// The time a packet takes through a switch before it is queued.
         #[range(Span::ZERO..=LONGEST)]
         pub switch_latency: Span = Span::ZERO,

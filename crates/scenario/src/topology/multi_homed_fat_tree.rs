@@ -38,6 +38,14 @@ impl Shape for MultiHomedFatTreeRecord {
         even("k", self.k, checker);
     }
 
+    fn changes(&self) -> Vec<(&'static str, Option<&LinkChangeRecord>)> {
+        vec![
+            ("host-link", self.host_link.as_ref()),
+            ("edge-link", self.edge_link.as_ref()),
+            ("core-link", self.core_link.as_ref()),
+        ]
+    }
+
     fn extent(&self) -> Extent {
         let (k, each) = (u128::from(self.k), u128::from(self.hosts_per_edge()));
         let (hosts, cables) = (k * (k / 2) * each, k * (k / 2) * (k / 2) * (each + 1) + k * (k / 2));

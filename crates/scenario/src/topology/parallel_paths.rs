@@ -25,6 +25,10 @@ record! {
 }
 
 impl Shape for ParallelPathsRecord {
+    fn changes(&self) -> Vec<(&'static str, Option<&LinkChangeRecord>)> {
+        vec![("middle", self.middle.as_ref())]
+    }
+
     fn extent(&self) -> Extent {
         let hosts = u128::from(self.left) + u128::from(self.right);
         let (hosts, cables) = (hosts, u128::from(self.paths) * (hosts + 1));

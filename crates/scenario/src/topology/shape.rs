@@ -15,6 +15,11 @@ pub(crate) trait Shape {
     /// Notes mistakes beyond those of single keys; `link` is every cable that has no key of its own.
     fn check(&self, _link: &LinkRecord, _checker: &mut Checker) {}
 
+    /// Cables that differ from `topology.link`, by their keys.
+    fn changes(&self) -> Vec<(&'static str, Option<&LinkChangeRecord>)> {
+        Vec::new()
+    }
+
     /// Its size, without building it.
     fn extent(&self) -> Extent;
 
@@ -104,7 +109,8 @@ impl Wires<'_> {
 
     /// Out of a switch.
     pub fn switch(&self, change: Option<&LinkChangeRecord>) -> Wire {
-        wire(&self.changed(change), self.queue)
+        let own = change.and_then(|change| change.queue.as_ref());
+        wire(&self.changed(change), own.unwrap_or(self.queue))
     }
 
     /// Between switches, the rate divided by `factor`.

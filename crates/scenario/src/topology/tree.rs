@@ -29,6 +29,14 @@ record! {
 }
 
 impl Shape for TreeRecord {
+    fn changes(&self) -> Vec<(&'static str, Option<&LinkChangeRecord>)> {
+        vec![
+            ("host-link", self.host_link.as_ref()),
+            ("edge-link", self.edge_link.as_ref()),
+            ("core-link", self.core_link.as_ref()),
+        ]
+    }
+
     fn extent(&self) -> Extent {
         let edges = u128::from(self.aggregations) * u128::from(self.edges_per_aggregation);
         let hosts = edges * u128::from(self.hosts_per_edge);

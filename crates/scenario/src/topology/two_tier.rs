@@ -25,6 +25,10 @@ record! {
 }
 
 impl Shape for TwoTierRecord {
+    fn changes(&self) -> Vec<(&'static str, Option<&LinkChangeRecord>)> {
+        vec![("uplink", self.uplink.as_ref())]
+    }
+
     fn extent(&self) -> Extent {
         let hosts = u128::from(self.leaves) * u128::from(self.hosts_per_leaf);
         let (hosts, cables) = (hosts, hosts + u128::from(self.leaves) * u128::from(self.spines));

@@ -35,6 +35,14 @@ impl Shape for Vl2Record {
         even("intermediate-ports", self.intermediate_ports, checker);
     }
 
+    fn changes(&self) -> Vec<(&'static str, Option<&LinkChangeRecord>)> {
+        vec![
+            ("host-link", self.host_link.as_ref()),
+            ("edge-link", self.edge_link.as_ref()),
+            ("core-link", self.core_link.as_ref()),
+        ]
+    }
+
     fn extent(&self) -> Extent {
         let both = u128::from(self.aggregation_ports) * u128::from(self.intermediate_ports);
         let hosts = both / 4 * u128::from(self.hosts_per_tor);

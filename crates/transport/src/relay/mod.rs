@@ -422,14 +422,8 @@ impl Relays {
             push(SampleKind::Goodput, SampleOf::Flow(id, traffic), bits / measure.interval.as_secs_f64());
         }
         for (nth, own) in session.segments.iter().enumerate() {
-            let Some((cwnd, srtt)) = own.as_ref().and_then(|own| tcp.window_of(own.connection)) else { continue };
-            let of = SampleOf::Subflow(id, traffic, nth as u16);
-            if measure.wants(SampleKind::Cwnd) {
-                push(SampleKind::Cwnd, of, cwnd as f64);
-            }
-            if let Some(srtt) = srtt.filter(|_| measure.wants(SampleKind::Rtt)) {
-                push(SampleKind::Rtt, of, srtt.as_secs_f64());
-            }
+            let Some(own) = own else { continue };
+            tcp.sample_window(own.connection, SampleOf::Subflow(id, traffic, nth as u16), measure, push);
         }
     }
 }

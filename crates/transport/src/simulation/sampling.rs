@@ -73,6 +73,12 @@ impl Simulation {
                 push(SampleKind::Arrivals, SampleOf::Link(link), bits / seconds);
             }
         }
+        if round.wants(SampleKind::Marks) {
+            for (&link, before) in self.measure.links.iter().zip(&mut self.marked) {
+                let marked = self.env.net.fabric.counters(link).marked;
+                push(SampleKind::Marks, SampleOf::Link(link), (marked - std::mem::replace(before, marked)) as f64);
+            }
+        }
         if round.wants(SampleKind::Core) {
             self.env.net.hosts.worked(now, |host, core, span| {
                 push(SampleKind::Core, SampleOf::Core(host, core), span.as_secs_f64() / seconds);

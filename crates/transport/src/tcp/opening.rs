@@ -14,6 +14,7 @@ use crate::ideal::ideal;
 use crate::own::own_flow;
 use crate::ports::SERVICE;
 use crate::slots::put;
+use crate::tap::Opened;
 use crate::timer::Timer;
 
 impl Tcp {
@@ -109,6 +110,10 @@ impl Tcp {
         if let Some(trace) = &mut env.net.trace {
             trace.open(place, start.source);
         }
+        if let Some(taps) = &mut env.net.taps {
+            let first = self.connections[connection as usize].subflows.as_slice()[0];
+            taps.open(Opened { place, first, nth, ends: (from, to) }, profile);
+        }
         self.senders[place as usize].open(now, profile, &mut env.net);
         Ok(())
     }
@@ -178,6 +183,9 @@ impl Tcp {
         let start = &env.flows[c.flow].start;
         if let Some(trace) = &mut env.net.trace {
             trace.open(place, start.destination);
+        }
+        if let Some(taps) = &mut env.net.taps {
+            taps.open_back(place, first);
         }
         if env.net.hosts.any() {
             let (from, to) = (paths[1][0], paths[0][0]);

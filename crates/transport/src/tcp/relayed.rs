@@ -6,10 +6,12 @@ use headway_units::{Bytes, Span, Time};
 use super::Tcp;
 use super::connection::SynAnswer;
 use super::profile::Profile;
-use super::sender::{Phase, SenderCounters};
+use super::sampling::sample_sender;
+use super::sender::SenderCounters;
 use crate::environment::Environment;
 use crate::flows::FlowStart;
 use crate::ideal::ideal;
+use crate::measure::{Round, SampleKind, SampleOf};
 use crate::ports::SERVICE;
 use crate::socket::{Owner, Socket, SocketEvent};
 
@@ -104,10 +106,15 @@ impl Tcp {
         ideal(&env.graph, &path, size, (profile.mss, profile.overhead))
     }
 
-    /// Window and round-trip estimate of the opener's direction, once it is open.
-    pub fn window_of(&self, connection: u32) -> Option<(u64, Option<Span>)> {
-        let sender = &self.senders[self.subflow_of(connection) as usize];
-        (sender.phase == Phase::Established).then(|| (sender.allowed(), sender.rtt.srtt()))
+    /// Gives `push` what `round` wants of the opener's direction, once it is open, but for goodput.
+    pub fn sample_window(
+        &self,
+        connection: u32,
+        of: SampleOf,
+        round: &Round,
+        push: &mut impl FnMut(SampleKind, SampleOf, f64),
+    ) {
+        sample_sender(&self.senders[self.subflow_of(connection) as usize], of, round, push);
     }
 
     /// Bytes of the opener's direction that have arrived, in order or not.

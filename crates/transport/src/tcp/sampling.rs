@@ -1,7 +1,7 @@
 //! Samples of a flow's connections.
 
 use super::Tcp;
-use super::sender::Phase;
+use super::sender::{Phase, Sender};
 use crate::flows::Flow;
 use crate::measure::{Round, SampleKind, SampleOf};
 
@@ -43,12 +43,7 @@ impl Tcp {
                 if sender.phase != Phase::Established {
                     continue;
                 }
-                if round.wants(SampleKind::Cwnd) {
-                    push(SampleKind::Cwnd, of, sender.allowed() as f64);
-                }
-                if let Some(srtt) = sender.rtt.srtt().filter(|_| round.wants(SampleKind::Rtt)) {
-                    push(SampleKind::Rtt, of, srtt.as_secs_f64());
-                }
+                sample_sender(sender, of, round, push);
                 if let Some(laned) = c.lanes.as_ref().filter(|_| round.wants(SampleKind::LinkCost))
                     && let Some(cost) = laned.index[i].and_then(|index| laned.lanes.link_cost(index))
                 {
@@ -56,5 +51,29 @@ impl Tcp {
                 }
             }
         }
+    }
+}
+
+/// Gives `push` what `round` wants of a subflow's sender, once it is open.
+pub(super) fn sample_sender(
+    sender: &Sender,
+    of: SampleOf,
+    round: &Round,
+    push: &mut impl FnMut(SampleKind, SampleOf, f64),
+) {
+    if sender.phase != Phase::Established {
+        return;
+    }
+    if round.wants(SampleKind::Cwnd) {
+        push(SampleKind::Cwnd, of, sender.allowed() as f64);
+    }
+    if let Some(srtt) = sender.rtt.srtt().filter(|_| round.wants(SampleKind::Rtt)) {
+        push(SampleKind::Rtt, of, srtt.as_secs_f64());
+    }
+    if let Some(ssthresh) = sender.ssthresh().filter(|_| round.wants(SampleKind::Ssthresh)) {
+        push(SampleKind::Ssthresh, of, ssthresh as f64);
+    }
+    if let Some(share) = sender.marked_share().filter(|_| round.wants(SampleKind::Alpha)) {
+        push(SampleKind::Alpha, of, share);
     }
 }

@@ -293,6 +293,16 @@ impl Sender {
         }
     }
 
+    /// The slow-start threshold, once there is one.
+    pub fn ssthresh(&self) -> Option<u64> {
+        (self.window.ssthresh < u64::MAX).then_some(self.window.ssthresh)
+    }
+
+    /// The control's average of the share of marked data, if it keeps one.
+    pub fn marked_share(&self) -> Option<f64> {
+        self.control.marked_share()
+    }
+
     /// The window as siblings see it: ssthresh while in fast recovery (RFC 6356 §3). `None` if it takes no part.
     pub fn sibling(&self, own: bool) -> Option<Sibling> {
         let cwnd = match (self.permit, self.repair) {

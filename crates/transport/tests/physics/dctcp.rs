@@ -93,6 +93,34 @@ fn the_queue_swings_as_the_model_says() {
     }
 }
 
+/// The series of α is eq. 6's, and those of marks add up to what the port counted. One flow's α moves by a 16th of a round
+/// trip's share: within 15 %, as whole segments have it (above).
+#[test]
+fn the_series_of_alpha_and_of_marks_are_the_models() {
+    let k = 40;
+    let full = transmission(RATE, FULL);
+    let net = dumbbell(&[wire(ACCESS, Span::ZERO)], marking(wire(RATE, full * (PIPE - 1) / 2), Limit::Packets(k)));
+    let control = AnyController::by_name("dctcp").expect("a known control");
+    let interval = full * PIPE;
+    let mut setup = Setup::new(&net.net, Profile { control, ecn: true, ..profile() })
+        .sample(interval, &[SampleKind::Alpha, SampleKind::Marks])
+        .flow(net.pairs[0], None, Span::ZERO);
+    setup.measure.links = vec![net.bottleneck];
+    let outcome = setup.run(interval * (SPAN.picos() / interval.picos()));
+    let alphas = outcome.series(SampleKind::Alpha, SampleOf::Subflow(0, 0, 0), WARMUP);
+    let mean = alphas.iter().map(|&(_, alpha)| alpha).sum::<f64>() / alphas.len() as f64;
+    let (_, alpha, _) = theory(1.0, k.into());
+    assert_near("α", mean, alpha, 0.15);
+    let marks = outcome.series(SampleKind::Marks, SampleOf::Link(net.bottleneck), Span::ZERO);
+    let sum: f64 = marks.iter().map(|&(_, marks)| marks).sum();
+    assert!(sum > 100.0, "{sum}");
+    let counted = outcome.port(net.bottleneck).marked as f64;
+    assert!(
+        counted - sum <= marks.last().map_or(0.0, |&(_, last)| last) + 20.0 && sum <= counted,
+        "{sum} of {counted}"
+    );
+}
+
 /// The approximation of eq. 8 is within 10 % of the exact one here, and so is α's.
 #[test]
 fn the_approximations_hold() {

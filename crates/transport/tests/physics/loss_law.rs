@@ -4,7 +4,8 @@
 //! A window's mean over n losses has a relative standard error of about 0.55/√n: successive teeth share half their
 //! height (1.4 % at the 1,500 losses of most runs here).
 
-use headway_transport::{DelayedAck, Profile, Recovery, SampleKind};
+use headway_fabric::PeriodicLoss;
+use headway_transport::{DelayedAck, Profile, Recovery, SampleKind, SampleOf};
 use headway_units::{Rate, Span};
 
 use crate::common::{MSS, Setup, assert_near, delayed, line, lossy, profile, wire};
@@ -57,6 +58,34 @@ fn the_constant_is_that_of_the_literature() {
     // Values of the published formula at p = 1e-2, 1e-4; b = 1, 2.
     for (p, b, expected) in [(1e-2, 1.0, 11.23), (1e-4, 1.0, 122.36), (1e-2, 2.0, 7.94), (1e-4, 2.0, 86.52)] {
         assert_near("Padhye et al.", padhye(p, b), expected, 1e-3);
+    }
+}
+
+/// One loss in n packets, the saw-tooth of textbooks: the window grows from W/2 to W by 1 a round trip, which takes
+/// n = 3W²/8 packets, so W = √(8n/3), its mean is √(3n/2) and ssthresh W/2 (Mathis et al., doi:10.1145/263932.264023, §2).
+/// Tolerance 3 %: a round trip of repair in W/2 (1 to 2 %), and whole segments (1 of 82).
+#[test]
+fn regular_losses_give_the_saw_tooth_of_the_textbook() {
+    for every in [10_000, 20_000] {
+        for recovery in RECOVERIES {
+            let mut line = line(&[wire(Rate::from_gbps(100), ROUND_TRIP / 2)]);
+            line.net.graph.lose_every(line.links[0], PeriodicLoss { every, first: every });
+            let n = f64::from(every);
+            let period = (2.0 * n / 3.0).sqrt().round() as u64;
+            let warmup = ROUND_TRIP * (10 * period);
+            let outcome = Setup::new(&line.net, Profile { recovery, ..profile() })
+                .flow((line.source, line.sink), None, Span::ZERO)
+                .sample(ROUND_TRIP, &[SampleKind::Goodput, SampleKind::Ssthresh])
+                .run(warmup + ROUND_TRIP * (20 * period));
+            let mean = outcome.goodput(0, warmup) * ROUND_TRIP.as_secs_f64() / 8.0 / f64::from(MSS);
+            assert_near(&format!("{recovery:?}, mean window at 1/{every}"), mean, (1.5 * n).sqrt(), 0.03);
+            let thresholds = outcome.series(SampleKind::Ssthresh, SampleOf::Subflow(0, 0, 0), warmup);
+            assert!(thresholds.len() as u64 >= 19 * period, "one for each round trip");
+            for (time, threshold) in thresholds {
+                let segments = threshold / f64::from(MSS);
+                assert_near(&format!("{recovery:?}, ssthresh at {time} s"), segments, (2.0 * n / 3.0).sqrt(), 0.03);
+            }
+        }
     }
 }
 
