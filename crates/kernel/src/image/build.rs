@@ -83,7 +83,7 @@ pub fn build(
         name: options.name.clone().unwrap_or_else(|| default_name(&recipe)),
         sha256: recipe.sha256(),
         own_sha256: own.sha256(),
-        files: gather(&machine, own, &options.programs)?,
+        files: gather(&machine, own, &options.programs, stop)?,
         recipe: &recipe,
         force: options.force,
     };

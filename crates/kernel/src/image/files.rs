@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use headway_agent::protocol::SYSTEM;
 
@@ -105,10 +106,11 @@ pub struct Files {
     pub programs: Vec<Program>,
 }
 
-/// Gathers them from this machine.
-pub fn gather(machine: &Machine, own: Own<'_>, add: &[String]) -> Result<Files, ImageError> {
+/// Gathers them from this machine, until `stop` is set.
+pub fn gather(machine: &Machine, own: Own<'_>, add: &[String], stop: &AtomicBool) -> Result<Files, ImageError> {
     let mut gathering = Gathering {
         machine,
+        stop,
         first: Archive::default(),
         system: Archive::default(),
         seen: BTreeSet::new(),
@@ -148,6 +150,7 @@ pub fn gather(machine: &Machine, own: Own<'_>, add: &[String]) -> Result<Files, 
 
 struct Gathering<'a> {
     machine: &'a Machine,
+    stop: &'a AtomicBool,
     first: Archive,
     system: Archive,
     /// What was looked at, by its path on this machine.
@@ -242,6 +245,9 @@ impl Gathering<'_> {
 
     /// A file, and what it needs to run.
     fn file(&mut self, path: &Path, inside: &str) -> Result<(), ImageError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(ImageError::Interrupted);
+        }
         if !self.seen.insert(path.to_owned()) {
             return Ok(());
         }
@@ -443,7 +449,7 @@ mod tests {
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
         let add = [script.display().to_string()];
         let own = Own { agent: b"agent", daemons: &[("headway-test", b"daemon")] };
-        let files = gather(&machine, own, &add).unwrap();
+        let files = gather(&machine, own, &add, &AtomicBool::new(false)).unwrap();
         let programs: Vec<&str> = files.programs.iter().map(|program| program.path.as_str()).collect();
         assert_eq!(
             programs,
@@ -468,9 +474,10 @@ mod tests {
         }
         // What takes memory of every guest.
         assert!(files.first.bytes().len() < 4_000_000);
-        let again = gather(&machine, own, &add).unwrap();
+        let again = gather(&machine, own, &add, &AtomicBool::new(false)).unwrap();
         assert_eq!((files.first.bytes(), files.system.bytes()), (again.first.bytes(), again.system.bytes()));
-        let unknown = gather(&machine, own, &["no-such-program".to_owned()]);
+        let unknown = gather(&machine, own, &["no-such-program".to_owned()], &AtomicBool::new(false));
         assert!(matches!(unknown, Err(ImageError::Program { name, .. }) if name == "no-such-program"));
+        assert!(matches!(gather(&machine, own, &add, &AtomicBool::new(true)), Err(ImageError::Interrupted)));
     }
 }
