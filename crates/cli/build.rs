@@ -1,11 +1,26 @@
-//! Lists the scenarios `fidelity/*.toml` for `src/bundled.rs`.
+//! Lists the scenarios `fidelity/*.toml` for `src/bundled.rs`, and packs what kernel hosts did there, a megabyte of text.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 fn main() {
     bundle("fidelity", "fidelity.rs");
+    pack("fidelity/kernel.jsonl", "kernel.jsonl.gz");
+}
+
+/// Writes `source` to `file`, compressed.
+fn pack(source: &str, file: &str) {
+    let path = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by Cargo")).join("../..").join(source);
+    let text = fs::read(&path).expect("it is part of the sources");
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let packed = encoder.write_all(&text).and_then(|()| encoder.finish()).expect("memory takes everything");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by Cargo")).join(file);
+    fs::write(out, packed).expect("the build folder can be written");
 }
 
 /// Writes the list of the scenarios in `folder` to `file`.

@@ -1,12 +1,20 @@
 //! The scenarios that come with the command.
 
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
 pub use headway_experiment::{BUNDLED as ALL, Bundled};
 
 /// The scenarios of the folder `fidelity`, by name.
 pub const FIDELITY: &[Bundled] = include!(concat!(env!("OUT_DIR"), "/fidelity.rs"));
 
-/// What kernel hosts did at the points of these scenarios.
-pub const FIDELITY_KERNELS: &str = include_str!("../../../fidelity/kernel.jsonl");
+/// What kernel hosts did at the points of these scenarios, `fidelity/kernel.jsonl`.
+pub fn fidelity_kernels() -> String {
+    let packed: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernel.jsonl.gz"));
+    let mut text = String::new();
+    GzDecoder::new(packed).read_to_string(&mut text).expect("the build script packed it");
+    text
+}
 
 /// The model's errors there.
 pub const FIDELITY_BASELINE: &str = include_str!("../../../fidelity/baseline.csv");

@@ -37,7 +37,7 @@ impl Kernels {
     /// Those in `folder`, or those that come with the command if there is no such folder.
     pub fn load(folder: &Path) -> Result<Kernels, Failure> {
         let mut all = BTreeMap::new();
-        for (number, line) in text(folder, KERNELS, bundled::FIDELITY_KERNELS)?.lines().enumerate() {
+        for (number, line) in text(folder, KERNELS, bundled::fidelity_kernels)?.lines().enumerate() {
             let record: Record = serde_json::from_str(line)
                 .map_err(|error| Failure::usage(format!("{KERNELS}, line {}: {error}", number + 1)))?;
             all.insert(record.point.clone(), record);
@@ -63,7 +63,7 @@ pub struct Baseline(BTreeMap<(String, String, String), f64>);
 
 impl Baseline {
     pub fn load(folder: &Path) -> Result<Baseline, Failure> {
-        let text = text(folder, BASELINE, bundled::FIDELITY_BASELINE)?;
+        let text = text(folder, BASELINE, || bundled::FIDELITY_BASELINE.to_owned())?;
         let mut all = BTreeMap::new();
         for (number, line) in text.lines().enumerate().skip(1) {
             let wrong = || Failure::usage(format!("{BASELINE}, line {}: not as it was written", number + 1));
@@ -111,9 +111,9 @@ impl Baseline {
     }
 }
 
-fn text(folder: &Path, name: &str, bundled: &str) -> Result<String, Failure> {
+fn text(folder: &Path, name: &str, bundled: impl FnOnce() -> String) -> Result<String, Failure> {
     if !folder.is_dir() {
-        return Ok(bundled.to_owned());
+        return Ok(bundled());
     }
     let path = folder.join(name);
     match headway_input::read_text(&path, LARGEST) {

@@ -1,13 +1,16 @@
 //! Headway's own programs for kernel hosts, which are part of this program.
 
-use std::sync::OnceLock;
+use std::io::Read as _;
+use std::sync::{LazyLock, OnceLock};
+
+use flate2::read::GzDecoder;
 
 use super::error::ImageError;
 use super::hash;
 
-/// The agent, `/init` of every guest. Empty if it could not be built, as all of them are then.
+/// The agent, `/init` of every guest, compressed by gzip. Empty if it could not be built, as all of them are then.
 static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/headway-agent"));
-/// Daemons by their names, as `build.rs` lists them; they are in `/bin` of every guest.
+/// Daemons by their names, as `build.rs` lists them, each compressed; they are in `/bin` of every guest.
 static DAEMONS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/daemons.rs"));
 /// Why they could not be built.
 static PROBLEM: &str = include_str!(concat!(env!("OUT_DIR"), "/problem"));
@@ -40,13 +43,27 @@ pub fn own() -> Result<Own<'static>, ImageError> {
     if AGENT.is_empty() {
         return Err(ImageError::NoPrograms { why: PROBLEM.to_owned() });
     }
-    Ok(Own { agent: AGENT, daemons: DAEMONS })
+    Ok(*UNPACKED)
 }
 
 /// [`Own::sha256`] of those, as images made by this version of Headway have it.
 pub fn sha256() -> &'static str {
     static SHA256: OnceLock<String> = OnceLock::new();
-    SHA256.get_or_init(|| Own { agent: AGENT, daemons: DAEMONS }.sha256())
+    SHA256.get_or_init(|| UNPACKED.sha256())
+}
+
+/// The programs as they were built.
+static UNPACKED: LazyLock<Own<'static>> = LazyLock::new(|| {
+    let daemons: Vec<(&str, &[u8])> = DAEMONS.iter().map(|(name, packed)| (*name, &*unpack(packed).leak())).collect();
+    Own { agent: unpack(AGENT).leak(), daemons: daemons.leak() }
+});
+
+fn unpack(packed: &[u8]) -> Vec<u8> {
+    let mut file = Vec::new();
+    if !packed.is_empty() {
+        GzDecoder::new(packed).read_to_end(&mut file).expect("the build script packed it");
+    }
+    file
 }
 
 #[cfg(test)]

@@ -4,15 +4,17 @@
 //! and `\u0026`, so nothing in it can end the element or begin another, and so are U+2028 and U+2029, which end lines in
 //! scripts of old browsers. The scripts set it as text, never as HTML.
 
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 
+use flate2::read::GzDecoder;
 use serde::Serialize;
 
 use super::model::Page;
 
 const TEMPLATE: &str = include_str!("../../assets/page.html");
 const STYLE: &str = include_str!("../../assets/style.css");
-const CHARTS: &str = include_str!("../../assets/echarts/echarts.min.js");
+/// The charts' library, compressed.
+const CHARTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/echarts.min.js.gz"));
 
 /// The scripts, in the order of `assets/README.md`: each uses those before it.
 const APP: [&str; 13] = [
@@ -113,6 +115,13 @@ fn in_html(text: &str) -> String {
     html
 }
 
+/// The charts' library.
+fn charts() -> String {
+    let mut text = String::new();
+    GzDecoder::new(CHARTS).read_to_string(&mut text).expect("the build script packed it");
+    text
+}
+
 /// The whole file.
 ///
 /// # Panics
@@ -123,7 +132,7 @@ pub fn html(page: &Page) -> String {
         ("{{title}}", in_html(&page.title)),
         ("{{style}}", STYLE.to_owned()),
         ("{{data}}", json(page)),
-        ("{{echarts}}", CHARTS.to_owned()),
+        ("{{echarts}}", charts()),
         ("{{app}}", APP.join("\n")),
     ];
     let mut html = String::with_capacity(parts.iter().map(|(_, part)| part.len()).sum::<usize>() + TEMPLATE.len());
