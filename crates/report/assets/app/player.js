@@ -232,7 +232,7 @@ class Player {
     const stops = Array.from({ length: 21 }, (_, i) => utilisationColour(i / 20));
     const size = (share) => 1.5 + (QUEUE_RADIUS - 1.5) * Math.sqrt(share);
     const { queue, alarm, idle } = theme();
-    this.legend.replaceChildren(
+    const parts = [
       h(
         "span",
         {},
@@ -279,7 +279,9 @@ class Player {
           )
         : null,
       h("span", { class: "small" }, "Frames drive on the right. Click a link for its course."),
-    );
+    ];
+    // what there is none of is not shown
+    this.legend.replaceChildren(...parts.filter(Boolean));
   }
 
   /** The place in a film of the clock's time, or -1 when it has ended. */

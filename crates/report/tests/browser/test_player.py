@@ -35,6 +35,19 @@ def test_policies_stand_side_by_side_in_step(player):
     assert not any([line[2], line[3], line[0], line[1]] in lines for line in lines)
 
 
+def test_the_legend_names_only_what_there_is(open_report, tmp_path):
+    data = fixtures.full()
+    for film in data["runs"][0]["films"]:
+        film["switched"] = []
+    path = tmp_path / "no-moves.html"
+    path.write_text(assemble(data), "utf-8")
+    page = open_report(path).page
+    page.locator(".player").scroll_into_view_if_needed()
+    page.locator(".network").first.wait_for()
+    told = page.locator(".player").inner_text()
+    assert "drops" in told and "null" not in told and "another lane" not in told
+
+
 def test_playing_moves_the_clock_and_the_picture_until_pause(player):
     page = player.page
     page.get_by_role("combobox", name="Speed", exact=True).select_option("40 steps/s")
