@@ -13,6 +13,7 @@ import pytest
 
 import headway
 from headway import Interrupted, Result, ResultsError, Scenario
+from headway._progress import Meter
 
 
 def same_tables(one: Result, other: Result) -> bool:
