@@ -1,8 +1,7 @@
 //! Captures that are made up: for benchmarks and tests. Checksums are zero.
 
-use std::io::{self, Write};
-
 use crate::packet::Address;
+pub use crate::writing::PcapWriter;
 
 /// A TCP segment that is to be written.
 #[derive(Debug, Clone, Copy)]
@@ -72,43 +71,5 @@ impl Frame<'_> {
     fn v4(&self) -> Option<([u8; 4], [u8; 4])> {
         let mapped = |address: Address| std::net::Ipv6Addr::from(address.0).to_ipv4_mapped().map(|v4| v4.octets());
         mapped(self.source.0).zip(mapped(self.destination.0))
-    }
-}
-
-/// Writes a pcap file with nanoseconds, in the byte order of most machines.
-#[derive(Debug)]
-pub struct PcapWriter<W: Write> {
-    writer: W,
-}
-
-impl<W: Write> PcapWriter<W> {
-    /// Writes the header, for packets of this link type (1: Ethernet).
-    ///
-    /// # Errors
-    /// As `writer` has them.
-    pub fn new(mut writer: W, link: u32) -> io::Result<PcapWriter<W>> {
-        for word in [0xa1b2_3c4d, 4 << 16 | 2, 0, 0, 262_144, link] {
-            writer.write_all(&word.to_le_bytes())?;
-        }
-        Ok(PcapWriter { writer })
-    }
-
-    /// Writes a packet that was captured at `time` (in nanoseconds since 1970) and was `length` bytes long.
-    ///
-    /// # Errors
-    /// As the writer has them.
-    pub fn packet(&mut self, time: u64, data: &[u8], length: u32) -> io::Result<()> {
-        let mut head = [0; 16];
-        let words = [(time / 1_000_000_000) as u32, (time % 1_000_000_000) as u32, data.len() as u32, length];
-        for (place, word) in head.chunks_exact_mut(4).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
-        }
-        self.writer.write_all(&head)?;
-        self.writer.write_all(data)
-    }
-
-    /// The writer.
-    pub fn into_inner(self) -> W {
-        self.writer
     }
 }

@@ -239,31 +239,63 @@ pub fn first_data_number(key: u64) -> u64 {
     expected_data_number(Version::V1, key)
 }
 
+/// Writes a pcap file with nanoseconds, in the byte order of most machines.
+#[derive(Debug)]
+pub struct PcapWriter<W: Write> {
+    writer: W,
+}
+
+impl<W: Write> PcapWriter<W> {
+    /// Writes the header, for packets of this link type (1: Ethernet).
+    ///
+    /// # Errors
+    /// As `writer` has them.
+    pub fn new(mut writer: W, link: u32) -> io::Result<PcapWriter<W>> {
+        for word in [0xa1b2_3c4d, 4 << 16 | 2, 0, 0, 262_144, link] {
+            writer.write_all(&word.to_le_bytes())?;
+        }
+        Ok(PcapWriter { writer })
+    }
+
+    /// Writes a packet that was captured at `time` (in nanoseconds since 1970) and was `length` bytes long.
+    ///
+    /// # Errors
+    /// As the writer has them.
+    pub fn packet(&mut self, time: u64, data: &[u8], length: u32) -> io::Result<()> {
+        let mut head = [0; 16];
+        let words = [(time / 1_000_000_000) as u32, (time % 1_000_000_000) as u32, data.len() as u32, length];
+        for (place, word) in head.chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        self.writer.write_all(&head)?;
+        self.writer.write_all(data)
+    }
+
+    /// The writer.
+    pub fn into_inner(self) -> W {
+        self.writer
+    }
+}
+
 /// A pcap file of Ethernet frames, up to a size.
 #[derive(Debug)]
 pub struct PcapFile<W: Write> {
-    writer: W,
+    writer: PcapWriter<W>,
     room: u64,
 }
-
-/// Bytes of a packet in the file, at most: more than all headers have.
-pub const SNAP_LENGTH: u32 = 128;
 
 impl<W: Write> PcapFile<W> {
     /// A file of at most `limit` bytes.
     ///
     /// # Errors
     /// As `writer` has them.
-    pub fn new(mut writer: W, limit: u64) -> io::Result<PcapFile<W>> {
-        // nanoseconds, version 2.4, UTC, Ethernet
-        for word in [0xa1b2_3c4d, 4 << 16 | 2, 0, 0, SNAP_LENGTH, 1] {
-            writer.write_all(&word.to_le_bytes())?;
-        }
-        Ok(PcapFile { writer, room: limit.saturating_sub(24) })
+    pub fn new(writer: W, limit: u64) -> io::Result<PcapFile<W>> {
+        const ETHERNET: u32 = 1;
+        Ok(PcapFile { writer: PcapWriter::new(writer, ETHERNET)?, room: limit.saturating_sub(24) })
     }
 
-    /// Writes a packet that was seen at `time`, in nanoseconds since 1970, and had `length` bytes, of which `data` are the
-    /// first. Returns whether there was room for it.
+    /// Writes a packet as [`PcapWriter::packet`] does, if there is room for it; returns whether there was. Nothing is written
+    /// behind one that found none.
     ///
     /// # Errors
     /// As the writer has them.
@@ -274,11 +306,7 @@ impl<W: Write> PcapFile<W> {
             return Ok(false);
         }
         self.room -= size;
-        let words = [(time / 1_000_000_000) as u32, (time % 1_000_000_000) as u32, data.len() as u32, length];
-        for word in words {
-            self.writer.write_all(&word.to_le_bytes())?;
-        }
-        self.writer.write_all(data)?;
+        self.writer.packet(time, data, length)?;
         Ok(true)
     }
 
@@ -286,8 +314,8 @@ impl<W: Write> PcapFile<W> {
     ///
     /// # Errors
     /// As the writer has them.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.writer.flush()
+    pub fn finish(self) -> io::Result<()> {
+        self.writer.into_inner().flush()
     }
 }
 
