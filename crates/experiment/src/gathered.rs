@@ -29,7 +29,7 @@ pub struct Results {
     pub repeats: Repeats,
     /// The claims.
     pub verdicts: Vec<Verdict>,
-    /// By cell the queue where frames waited longest.
+    /// By cell the queue where frames waited most.
     pub waits: Vec<LongestWait>,
     /// The commands, in order of cells and repeats.
     pub commands: Vec<Ended>,

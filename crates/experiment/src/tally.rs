@@ -101,7 +101,7 @@ impl Tally {
         warnings
     }
 
-    /// By cell the queue where frames waited longest.
+    /// By cell the queue where frames waited most.
     pub fn longest(&self) -> Vec<LongestWait> {
         self.waits.iter().filter_map(|(&cell, waits)| waits.longest(cell)).collect()
     }

@@ -66,7 +66,7 @@ pub struct Manifest {
     /// Each run's totals in the order of the files; filled by [`crate::Folder::finish`].
     #[serde(default)]
     pub runs: Vec<RunTotals>,
-    /// By cell the queue where frames waited longest; of cells in which none waited, and in namespaces, nothing.
+    /// By cell the queue where frames waited most; of cells in which none waited, and in namespaces, nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<LongestWait>,
     /// The verdicts on the scenario's claims, in the caller's shape.

@@ -47,7 +47,7 @@ pub struct Waits {
     pub hosts: Waited,
     /// In those of switches.
     pub switches: Waited,
-    /// The ports where they waited for longest in all, the longest first. Of a run at most [`Waits::MOST`].
+    /// The ports where they waited most in all, the one with most first. Of a run at most [`Waits::MOST`].
     pub ports: Vec<PortWaits>,
 }
 
@@ -69,7 +69,7 @@ impl Waits {
         self.ports.sort_by_key(|port| std::cmp::Reverse(port.waited.time));
     }
 
-    /// The queue where frames waited longest, of cell number `cell`; `None` if none waited.
+    /// The queue where frames waited most, of cell number `cell`; `None` if none waited.
     pub fn longest(&self, cell: u32) -> Option<LongestWait> {
         let first = self.ports.first()?;
         let all = self.hosts.time.saturating_add(self.switches.time).as_secs_f64();
@@ -87,7 +87,7 @@ impl Waits {
     }
 }
 
-/// The queue where frames waited longest, over all repeats of a cell: as the manifest has it.
+/// The queue where frames waited most, over all repeats of a cell: as the manifest has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LongestWait {
     /// The cell's index.
