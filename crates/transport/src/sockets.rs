@@ -12,6 +12,7 @@ use crate::socket::{Owner, Socket};
 use crate::tcp::Tcp;
 use crate::tcp::sender::SenderCounters;
 use crate::transport::Carrier;
+use crate::waits::PacketWaits;
 
 /// All sockets of a run, as an application may use them while it is asked to act.
 #[derive(Debug)]
@@ -105,6 +106,11 @@ impl Sockets<'_> {
     /// Gives the connection up and tells the other end so, by a reset. The socket is gone.
     pub fn abort(&mut self, socket: Socket) {
         self.tcp.abort(self.env.now, socket, self.env);
+    }
+
+    /// How long packets with data of the connection of a socket waited so far, both ways; `None` if that is not asked for.
+    pub fn waits(&self, socket: Socket) -> Option<PacketWaits> {
+        self.env.flows[self.tcp.flow_of(socket)].waits()
     }
 
     /// What the connection of a socket had to repair so far, both ways.
