@@ -332,6 +332,7 @@ mod tests {
             switched: None,
             stall: stall.map(Span::from_nanos),
             resets: 0,
+            waits: None,
         };
         let end = Time::ZERO + Span::from_nanos(100);
         let mut outcome = Outcome {

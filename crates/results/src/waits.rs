@@ -4,6 +4,7 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
 
+use headway_units::Span;
 use serde::{Deserialize, Serialize};
 
 /// Frames that ports took, and the time that they waited there until their transmission began, all together.
@@ -26,6 +27,25 @@ impl AddAssign for Waited {
     fn add_assign(&mut self, other: Waited) {
         self.frames = self.frames.saturating_add(other.frames);
         self.time = self.time.saturating_add(other.time);
+    }
+}
+
+/// Packets of a flow that carried data and arrived, and how long they waited on their way, all together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FlowWaits {
+    /// How many, repeated ones included.
+    pub packets: u64,
+    /// At ports of hosts.
+    pub hosts: Span,
+    /// At ports of switches.
+    pub switches: Span,
+}
+
+impl FlowWaits {
+    /// Seconds that a packet waited at hosts, or else at switches, on average; `None` without any packet.
+    pub fn mean(self, at_hosts: bool) -> Option<f64> {
+        let sum = if at_hosts { self.hosts } else { self.switches };
+        (self.packets > 0).then(|| sum.as_secs_f64() / self.packets as f64)
     }
 }
 
