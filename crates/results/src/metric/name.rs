@@ -40,8 +40,11 @@ pub(super) const NAMED: [(&str, Metric); 27] = [
 
 const STATISTICS: [&str; 8] = ["mean", "sd", "p50", "p90", "p95", "p99", "p99.9", "max"];
 
+/// Makes the metric with a statistic.
+type Taken = fn(Statistic) -> Metric;
+
 /// What statistics are taken of.
-const TAKEN: [(&str, fn(Statistic) -> Metric); 5] = [
+const TAKEN: [(&str, Taken); 5] = [
     ("fct", Metric::Fct),
     ("slowdown", Metric::Slowdown),
     ("stall", Metric::Stall),
