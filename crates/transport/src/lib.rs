@@ -46,6 +46,7 @@ mod tcp;
 mod timer;
 mod trace;
 mod transport;
+mod waits;
 
 pub use application::Application;
 pub use card::{CardClass, CardCounters, CardModel, FlowRate, Release, RoundTrip};
@@ -77,3 +78,4 @@ pub use tcp::rtt::RttEstimator;
 pub use tcp::stack::Stack;
 pub use trace::Traced;
 pub use transport::Transport;
+pub use waits::PacketWaits;
