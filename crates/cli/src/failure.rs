@@ -126,6 +126,9 @@ impl From<NotMeasured> for Failure {
     fn from(error: NotMeasured) -> Failure {
         match error {
             NotMeasured::Results(error) => error.into(),
+            NotMeasured::NotKept { metric, .. } if metric.is_of_packets() => {
+                Failure::usage(error.to_string()).help("runs with `measure.waits=true` have it")
+            }
             error @ NotMeasured::NotKept { .. } => Failure::usage(error.to_string())
                 .help("claims of the scenario can be about it; its summary.csv has the metrics that are kept"),
         }

@@ -97,7 +97,8 @@ impl TableOptions {
             None => Ok(()),
             Some(metric) => {
                 let failure = Failure::usage(format!("no results of this scenario hold what `{metric}` is taken of"));
-                Err(failure.help("claims can be about it"))
+                let packets = metric.is_of_packets();
+                Err(failure.help(if packets { "add --set measure.waits=true" } else { "claims can be about it" }))
             }
         }
     }
