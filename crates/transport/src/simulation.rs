@@ -43,6 +43,7 @@ mod lossless;
 mod metering;
 mod observing;
 mod own;
+mod paths;
 mod qcn;
 mod relays;
 mod sampling;
@@ -136,6 +137,7 @@ impl Simulation {
                 failures: None,
                 now: Time::ZERO,
                 scratch: Vec::new(),
+                book: None,
             },
             tcp: Tcp::new(tcp, streams),
             datagrams: Datagrams::new(datagrams, streams),
