@@ -22,7 +22,7 @@ pub struct PathOf {
     /// The connection: a copy of a replicated flow, or a segment between relays; from 0.
     pub connection: u8,
     /// The subflow, in the order in which they were opened; 0 of what is not MPTCP.
-    pub subflow: u16,
+    pub subflow: u8,
 }
 
 /// Nodes that a path is to pass: none of them leaves all to the hash.
@@ -41,6 +41,13 @@ pub struct GivenPaths {
     pub traffics: BTreeMap<u16, GivenPath>,
     /// By subflow.
     pub subflows: BTreeMap<PathOf, GivenPath>,
+}
+
+impl GivenPaths {
+    /// Whether no flow is given a path.
+    pub fn is_empty(&self) -> bool {
+        self.traffics.is_empty() && self.subflows.is_empty()
+    }
 }
 
 /// The path of a subflow from `time` on.
@@ -67,7 +74,7 @@ pub(crate) struct Leg {
 impl Leg {
     /// The way forth, of the flow `start`.
     pub fn forth(start: &FlowStart, connection: u8, subflow: usize) -> Leg {
-        let of = PathOf { flow: start.id, connection, subflow: subflow as u16 };
+        let of = PathOf { flow: start.id, connection, subflow: subflow as u8 };
         Leg { of, traffic: start.traffic, back: false }
     }
 

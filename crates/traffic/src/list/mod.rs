@@ -45,7 +45,7 @@ pub struct ListedPath {
     /// The connection, from 0.
     pub connection: u8,
     /// The subflow, from 0.
-    pub subflow: u16,
+    pub subflow: u8,
     /// From the source to the destination; empty where the list does not say.
     pub forth: Arc<str>,
     /// From the destination to the source; empty where the list does not say.

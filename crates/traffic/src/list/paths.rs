@@ -26,7 +26,7 @@ pub(super) struct PathRows {
     /// The flow of the row before.
     before: Vec<String>,
     /// The subflows of this flow that have a path.
-    seen: BTreeSet<(u8, u16)>,
+    seen: BTreeSet<(u8, u8)>,
     /// Each text once.
     texts: BTreeSet<Arc<str>>,
     flows: Vec<Vec<ListedPath>>,
@@ -79,8 +79,7 @@ impl PathRows {
             "" if at.is_none() => Ok(0),
             text => text.parse::<u8>().map_err(|_| Fault::Subflow { found: shorten(text), name }),
         };
-        let (connection, subflow) =
-            (number(self.connection, "connection")?, u16::from(number(self.subflow, "subflow")?));
+        let (connection, subflow) = (number(self.connection, "connection")?, number(self.subflow, "subflow")?);
         let texts = [cell(self.forth), cell(self.back)].map(str::trim);
         if let Some(long) = texts.into_iter().find(|text| text.len() > LONGEST) {
             return Err(Fault::LongPath { found: shorten(long), bytes: long.len() });

@@ -86,7 +86,7 @@ fn given(graph: &Graph, taken: &[PathTaken]) -> GivenPaths {
 }
 
 /// Without the times, which depend on handshakes.
-fn links(taken: &[PathTaken]) -> Vec<(u64, u8, u16, Vec<LinkId>, Vec<LinkId>)> {
+fn links(taken: &[PathTaken]) -> Vec<(u64, u8, u8, Vec<LinkId>, Vec<LinkId>)> {
     let row = |path: &PathTaken| {
         let of = path.of;
         (of.flow, of.connection, of.subflow, path.forth.to_vec(), path.back.to_vec())
