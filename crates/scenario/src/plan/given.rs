@@ -287,10 +287,9 @@ impl<'a> Looker<'a> {
         let (from, to) = (from[own], to[far]);
         let mut path = Vec::new();
         for (ends, over) in [((from, to), &given.forth), ((to, from), &given.back)] {
-            match self.paths.path_over(graph, ends, 0, over, &mut path) {
-                Err(NoPath::NotOver { over, .. }) => return Err(over),
-                // that there is a path at all is looked at elsewhere
-                Ok(()) | Err(_) => {}
+            // that there is a path at all is looked at elsewhere
+            if let Err(NoPath::NotOver { over, .. }) = self.paths.path_over(graph, ends, 0, over, &mut path) {
+                return Err(over);
             }
         }
         Ok(())
