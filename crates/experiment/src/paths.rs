@@ -39,7 +39,8 @@ fn text(links: &[LinkId], network: &Network) -> String {
         text.push(' ');
         text.push_str(&network.name(graph.link(link).to));
         if let (number, 2..) = graph.cable(link) {
-            text.push_str(&format!("#{number}"));
+            text.push('#');
+            text.push_str(&number.to_string());
         }
     }
     text

@@ -208,3 +208,30 @@ fn interfaces_follow_from_paths_where_they_are_free() {
         assert!(told.contains(message) && told.contains("transport = "), "{told}");
     }
 }
+
+/// Connections that stay open have the paths, as flows of their own name; what goes over a relay has one for each segment.
+#[test]
+fn kept_connections_and_segments_between_relays_are_told_apart() {
+    let place = tempfile::tempdir().unwrap();
+    let pooled = DRAWN.replace("name = \"t\"", "name = \"t\"\nstart = \"2ms\"\nconnections = {}");
+    let outcome = &outcomes(&scenario(&pooled, 1, &POLICIES[..1]), place.path())[0];
+    let of = |flow: u32| &*outcome.flows[flow as usize].traffic;
+    let kept = outcome.paths.as_ref().unwrap();
+    let connections = outcome.flows.iter().filter(|flow| &*flow.traffic == "t/connection").count();
+    assert!(kept.iter().all(|own| of(own.flow) == "t/connection"));
+    assert_eq!((kept.len(), connections), (72, 72), "one for each pair of nine hosts");
+
+    let hosts = "[hosts]\na = { count = 2 }\nmiddle = { count = 1 }\nb = { count = 6 }\n";
+    let relay = "[[policy]]\nname = \"r\"\ntransport = \"tcp\"\nrelay = { hosts = [\"middle\"] }\n";
+    let traffic = DRAWN.replace("\"all\"\nto = \"all\"", "\"a\"\nto = \"b\"");
+    let text = scenario(&traffic, 1, &[relay]).replace("[hosts]\nall = { count = 9 }\n", hosts);
+    let outcome = &outcomes(&text, place.path())[0];
+    let kept = paths(outcome);
+    assert_eq!(kept.len(), 2 * outcome.flows.len());
+    for segments in kept.chunks(2) {
+        let [first, second] = segments else { panic!("two segments each") };
+        assert_eq!((first.0, first.1, second.0, second.1), (first.0, 0, first.0, 1));
+        assert!(first.3.ends_with(" leaf0-host2") && second.3.starts_with("leaf0-host2 "), "{segments:?}");
+        assert!(second.4.ends_with(" leaf0-host2"), "{segments:?}");
+    }
+}

@@ -105,6 +105,30 @@ struct CommandWire {
 /// A [`PathRecord`]: flow, connection, subflow, picoseconds, and the two ways.
 type PathWire = (u32, u8, u8, u64, [u32; 2]);
 
+fn path_wire(path: &PathRecord, place: impl Fn(&Arc<str>) -> u32) -> PathWire {
+    let PathRecord { flow, connection, subflow, time, .. } = *path;
+    (flow, connection, subflow, time.picos(), [place(&path.path), place(&path.back)])
+}
+
+/// Reads so many paths of `flows` flows from `rest`; `text` gives strings by their places.
+fn read_paths(
+    count: u64,
+    flows: usize,
+    text: impl Fn(u32) -> io::Result<Arc<str>>,
+    rest: &mut &[u8],
+) -> io::Result<Vec<PathRecord>> {
+    let mut paths = Vec::new();
+    for _ in 0..count {
+        let (flow, connection, subflow, time, [path, back]): PathWire = decode(rest)?;
+        if flow as usize >= flows {
+            return Err(invalid("a path is of no flow"));
+        }
+        let (path, back, time) = (text(path)?, text(back)?, Time::from_picos(time));
+        paths.push(PathRecord { flow, connection, subflow, time, path, back });
+    }
+    Ok(paths)
+}
+
 /// A [`Film`] without its links.
 #[derive(Serialize, Deserialize)]
 struct FilmWire {
@@ -235,9 +259,7 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
         encode(&wire, &mut buffer, &mut frames)?;
     }
     for path in outcome.paths.iter().flatten() {
-        let PathRecord { flow, connection, subflow, time, .. } = *path;
-        let wire: PathWire = (flow, connection, subflow, time.picos(), [place(&path.path), place(&path.back)]);
-        encode(&wire, &mut buffer, &mut frames)?;
+        encode(&path_wire(path, place), &mut buffer, &mut frames)?;
     }
     for link in outcome.film.iter().flat_map(|film| &film.links) {
         let step = |step: &LinkStep| (step.sent, step.queue, step.drops, step.flows);
@@ -305,16 +327,7 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
             stderr: wire.stderr,
         });
     }
-    let mut paths = header.paths.map(|_| Vec::new());
-    for _ in 0..header.paths.unwrap_or(0) {
-        let (flow, connection, subflow, time, [path, back]): PathWire = decode(&mut rest)?;
-        if flow as usize >= flows.len() {
-            return Err(invalid("a path is of no flow"));
-        }
-        let (path, back) = (text(path)?, text(back)?);
-        let time = Time::from_picos(time);
-        paths.get_or_insert_default().push(PathRecord { flow, connection, subflow, time, path, back });
-    }
+    let paths = header.paths.map(|count| read_paths(count, flows.len(), text, &mut rest)).transpose()?;
     let film = header.film.take().map(|film| film.read(&mut rest)).transpose()?;
     if !rest.is_empty() {
         return Err(invalid("it is longer than its contents"));
