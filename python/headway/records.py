@@ -3842,6 +3842,9 @@ class Measure(Record):
         switches when left out.
     traffic : Sequence[str]
         The traffic whose flows are recorded over time; all when left out.
+    waits : bool | Swept
+        Whether it is measured how long the packets of each flow wait at hosts and at switches.
+        Default: ``false``.
     capture : Sequence[str]
         Hosts ("a") and links ("a>b", as in the series of queues) whose packets are written to
         files. Default: ``[]``.
@@ -3863,6 +3866,7 @@ class Measure(Record):
     intervals: Intervals | None = None
     links: Sequence[str] | None = None
     traffic: Sequence[str] | None = None
+    waits: bool | Swept | None = None
     capture: Sequence[str] | None = None
     paths: bool | Swept | None = None
     film: Film | None = None

@@ -87,11 +87,14 @@ fn warn_of_phases(experiment: &Experiment) {
         return;
     }
     let flows: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    // hosts with lossless ports cannot have it
+    let lossless = experiment.scenario.policy.iter().any(|policy| policy.lossless.is_some());
+    let processing = "`random-processing = \"100us\"` in [hosts] (about what a packet takes at the bottleneck), ";
     terminal::warn(&format!(
         "flows of {} run in step and nothing is random: phases of microseconds may decide who loses packets\n\
-         help: `random-processing = \"100us\"` in [hosts] (about what a packet takes at the bottleneck), random arrivals, or \
-         `jitter` of periodic ones",
-        flows.join(", ")
+         help: {}random arrivals, or `jitter` of periodic ones",
+        flows.join(", "),
+        if lossless { "" } else { processing }
     ));
 }
 

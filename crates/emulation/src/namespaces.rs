@@ -38,6 +38,9 @@ pub(super) fn check(
         let fault = PlanError::new(&["measure", "capture"], "packets of namespaces are not captured");
         return Err(fault.help("a command traffic can run tcpdump"));
     }
+    if scenario.measure.waits {
+        return Err(PlanError::new(&["measure", "waits"], "how long packets of namespaces wait is not measured"));
+    }
     let of_ports =
         [(Series::Queue, "queues"), (Series::Arrivals, "arrivals at ports"), (Series::Marks, "marks at ports")];
     for (series, of) in of_ports {

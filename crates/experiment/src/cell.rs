@@ -12,13 +12,15 @@ use headway_engine::Streams;
 use headway_fabric::{Choice, LinkId, NoPath, NodeId, NodeKind, Paths, flow_hash};
 use headway_kernel::{GuestError, Guests, Work};
 use headway_lab::LabError;
-use headway_results::{Counters, FlowRecord, Job, Outcome, Pauses, PortRecord, PortWaits, Sample, Waited, Waits};
+use headway_results::{
+    Counters, FlowRecord, FlowWaits, Job, Outcome, Pauses, PortRecord, PortWaits, Sample, Waited, Waits,
+};
 use headway_scenario::ScenarioRecord;
 use headway_scenario::plan::{
     ModelPlan, Network, PlanError, RunSize, TrafficPlan, Unmarked, failures, in_step, unmarked,
 };
 use headway_transport::{
-    Failure as Outage, FlowEnd, Interrupted, PathTaken, SampleKind, SampleOf, Simulation, Stopped, Traced,
+    Failure as Outage, FlowEnd, Interrupted, PacketWaits, PathTaken, SampleKind, SampleOf, Simulation, Stopped, Traced,
 };
 use headway_units::{Bytes, Span, Time};
 
@@ -197,6 +199,11 @@ impl CellPlan {
         &self.in_step
     }
 
+    /// Whether it is measured how long packets wait.
+    pub(crate) fn measures_waits(&self) -> bool {
+        self.models.waits
+    }
+
     /// Flows that wait for marks, and ports on their way that give none.
     pub(crate) fn unmarked(&self) -> Option<&Unmarked> {
         self.unmarked.as_ref()
@@ -296,6 +303,9 @@ impl CellPlan {
             }
             _ => None,
         };
+        if self.models.waits && !traced {
+            simulation.measure_waits();
+        }
         let mut workload = self.traffic.of_models(streams, &|traffic| self.sends(traffic));
         simulation.abort_own(abort);
         let (running, mut watch) = (live.begin(self.end), Watch::new(live.clone()));
@@ -571,6 +581,7 @@ impl CellPlan {
             switched: end.switched,
             stall: end.stall,
             resets: end.resets,
+            waits: end.waits.map(|PacketWaits { packets, hosts, switches }| FlowWaits { packets, hosts, switches }),
         }
     }
 

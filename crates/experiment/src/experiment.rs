@@ -158,6 +158,11 @@ impl Experiment {
         &self.cells
     }
 
+    /// Whether it is measured in some cell how long packets wait.
+    pub(crate) fn measures_waits(&self) -> bool {
+        self.plans.iter().any(CellPlan::measures_waits)
+    }
+
     /// Seconds that a full frame takes at the port called `name`, in cell number `cell`.
     pub(crate) fn frame_time(&self, cell: u32, name: &str) -> Option<f64> {
         self.plans.get(cell as usize)?.frame_time(name)

@@ -1,6 +1,8 @@
 //! Outcomes of runs gathered, in any order, into the results of all.
 
-use headway_results::{LongestWait, Metric, Outcome, Repeats, Summary, SummaryBuilder, Verdict, Warning};
+use headway_results::{
+    LongestWait, Metric, Outcome, Percentile, Repeats, Statistic, Summary, SummaryBuilder, Verdict, Warning,
+};
 use headway_scenario::ScenarioRecord;
 
 use crate::claims::Claims;
@@ -10,13 +12,24 @@ use crate::tally::{Ended, Tally};
 /// Of the network, where a policy is lossless.
 const LOSSLESS: [Metric; 3] = [Metric::Pauses, Metric::Paused, Metric::HeadroomDrops];
 
+/// Of each traffic, where it is measured how long packets wait.
+const WAITS: [Metric; 4] = {
+    const P99: Statistic = Statistic::Percentile(Percentile::whole(99));
+    [
+        Metric::HostWait(Statistic::Mean),
+        Metric::HostWait(P99),
+        Metric::SwitchWait(Statistic::Mean),
+        Metric::SwitchWait(P99),
+    ]
+};
+
 fn is_lossless(scenario: &ScenarioRecord) -> bool {
     scenario.policy.iter().any(|policy| policy.lossless.is_some())
 }
 
 /// Whether results of `scenario` have `metric`: in their summary, or taken from their flows, samples and counters.
 pub fn is_kept(metric: Metric, scenario: &ScenarioRecord) -> bool {
-    let seen = !metric.is_of_ports() && !metric.is_of_waits();
+    let seen = !metric.is_of_ports() && !metric.is_of_waits() && (!metric.is_of_packets() || scenario.measure.waits);
     seen || metric == Metric::Drops || is_lossless(scenario) && LOSSLESS.contains(&metric)
 }
 
@@ -29,7 +42,7 @@ pub struct Results {
     pub repeats: Repeats,
     /// The claims.
     pub verdicts: Vec<Verdict>,
-    /// By cell the queue where frames waited longest.
+    /// By cell the queue where frames waited most.
     pub waits: Vec<LongestWait>,
     /// The commands, in order of cells and repeats.
     pub commands: Vec<Ended>,
@@ -51,6 +64,7 @@ pub(crate) struct Gathered {
 impl Gathered {
     pub fn new(experiment: &Experiment) -> Gathered {
         let builder = SummaryBuilder::new(&experiment.cells, experiment.traffics()).with_rates(experiment.rated());
+        let builder = if experiment.measures_waits() { builder.with(&WAITS) } else { builder };
         Gathered {
             builder: if is_lossless(&experiment.scenario) { builder.with(&LOSSLESS) } else { builder },
             claims: experiment.claims.clone(),

@@ -39,7 +39,9 @@ pub fn measured(folder: &Finished, metrics: &[Metric]) -> Result<Summary, NotMea
     // A summary leaves out what some traffic has no value of.
     let of = |metric: Metric| summary.rows.iter().filter(move |row| row.metric == metric);
     let everywhere = |metric: Metric| traffics.iter().all(|traffic| of(metric).any(|row| row.traffic == *traffic));
-    let is_kept = |metric: Metric| !metric.is_of_ports() && metric != Metric::Resets;
+    let waits = folder.manifest.packet_waits;
+    let is_kept =
+        |metric: Metric| !metric.is_of_ports() && metric != Metric::Resets && (waits || !metric.is_of_packets());
     if let Some(&metric) = metrics.iter().find(|&&metric| !is_kept(metric) && of(metric).next().is_none()) {
         return Err(NotMeasured::NotKept { folder: folder.path.display().to_string(), metric });
     }

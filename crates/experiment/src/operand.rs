@@ -181,6 +181,10 @@ fn check_series(
         let message = format!("`over` = {over} is no multiple of the {interval} between two samples");
         return Err(PlanError::new(&at("over"), message).help("rates are means over whole intervals of the series"));
     }
+    if metric.is_of_packets() && !measure.waits {
+        let message = format!("`{metric}` is taken of packets' waits, which this scenario does not measure");
+        return Err(PlanError::new(&at("value"), message).help("add [measure] with waits = true"));
+    }
     if matches!(metric, Metric::Stall(_)) && scenario.failure.is_empty() {
         let fault = PlanError::new(&at("value"), format!("`{metric}` is of failures, which this scenario has none of"));
         return Err(fault.help("add a [[failure]]: flows stand still only while something is down"));

@@ -166,6 +166,7 @@ impl Planned {
             manifest.results_epoch = RESULTS_EPOCH;
             manifest.kernel = image.as_deref().map(kernel_facts).or(kernel);
             manifest.quick = quick;
+            manifest.packet_waits = experiment.measures_waits();
             manifest.shard = shard;
             manifest
         };

@@ -101,7 +101,7 @@ impl Tally {
         warnings
     }
 
-    /// By cell the queue where frames waited longest.
+    /// By cell the queue where frames waited most.
     pub fn longest(&self) -> Vec<LongestWait> {
         self.waits.iter().filter_map(|(&cell, waits)| waits.longest(cell)).collect()
     }
@@ -332,6 +332,7 @@ mod tests {
             switched: None,
             stall: stall.map(Span::from_nanos),
             resets: 0,
+            waits: None,
         };
         let end = Time::ZERO + Span::from_nanos(100);
         let mut outcome = Outcome {

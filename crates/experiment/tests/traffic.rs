@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use headway_experiment::{Destination, Experiment, Interruption, Planned, Request, Source};
+use headway_experiment::{Destination, Experiment, Interruption, Planned, Request, Source, measured};
 use headway_results::{FlowRecord, Folder};
 use headway_scenario::Document;
 use headway_units::Span;
@@ -203,6 +203,59 @@ fn messages_are_the_flows_that_there_are_without_connections() {
         let [all, charged] = [&kept, &own].map(|flows| flows.iter().map(|flow| flow.retransmissions).sum::<u32>());
         assert!(charged <= all, "{connections}: {charged} of {all}");
     }
+}
+
+/// 50 KB are 35 packets. A host's line is five times as fast as the bottleneck, so they wait there, but for the first of a
+/// burst; the line's own queue has what its windows have at once. Messages have the packets of their connections, each
+/// once, and with a request one more.
+#[test]
+fn waits_of_flows_are_told_apart_by_hosts_and_switches() {
+    let measuring = |text: &str| format!("{text}\n[measure]\nwaits = true\n");
+    let size = "size = \"50KB\"\narrival = { kind = \"poisson\", mean = \"50ms\" }\nstart = \"10ms\"\n";
+    let plain = flows_of(&small(size));
+    let flows = flows_of(&measuring(&small(size)));
+    assert!(plain[0].iter().all(|flow| flow.waits.is_none()));
+    assert!(plain[0].iter().map(course).eq(flows[0].iter().map(course)), "results are the same");
+    for flow in &flows[0] {
+        let waits = flow.waits.expect("it was measured");
+        assert!(waits.packets >= 35 && waits.switches > waits.hosts && !waits.hosts.is_zero(), "{flow:?}");
+        // what the last packet waited is a part of the flow's time
+        let mean = waits.mean(true).unwrap() + waits.mean(false).unwrap();
+        assert!(mean < flow.fct().expect("it ended").as_secs_f64(), "{flow:?}");
+    }
+    for (connections, request) in [("{}", 0), ("{ request = \"100B\" }", 1)] {
+        // without losses and early time-outs nothing comes after the end of its message
+        let text = small(&format!("{size}connections = {connections}\nsenders = 1\n")).replace("30KB", "none");
+        let all = flows_of(&measuring(&text));
+        let sum = |name: &str| named(&all[1], name).iter().map(|flow| flow.waits.unwrap().packets).sum::<u64>();
+        let messages = named(&all[1], "flows");
+        assert!(messages.len() > 1 && messages.iter().all(|one| one.waits.unwrap().packets >= 35 + request));
+        assert_eq!(sum("flows"), sum("flows/connection"), "{connections}");
+    }
+}
+
+#[test]
+fn waits_of_flows_are_metrics_of_runs_that_measure_them() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = |name: &str, text: &str| {
+        run(text, place.path(), &place.path().join(name));
+        Folder::open(place.path().join(name)).unwrap()
+    };
+    let (with, without) = (folder("with", &format!("{SMALL}\n[measure]\nwaits = true\n")), folder("without", SMALL));
+    let kept = |name: &str| with.summary.rows.iter().find(|row| row.metric.to_string() == name);
+    let [hosts, switches] =
+        ["host-wait.mean", "switch-wait.mean"].map(|name| kept(name).unwrap().estimate.value.unwrap());
+    assert!(0.0 < hosts && hosts < switches, "{hosts} {switches}");
+    // from flows.parquet, in which all repeats are
+    let taken = measured(&with, &["switch-wait.mean", "switch-wait.max"].map(|name| name.parse().unwrap())).unwrap();
+    let value = |name: &str| {
+        let row = taken.rows.iter().find(|row| row.policy == "plain" && row.metric.to_string() == name);
+        row.unwrap().estimate.value.unwrap()
+    };
+    assert!(value("switch-wait.mean") == switches && value("switch-wait.max") > switches);
+    assert!(without.summary.rows.iter().all(|row| !row.metric.is_of_packets()));
+    let refused = measured(&without, &["host-wait.p99".parse().unwrap()]).unwrap_err().to_string();
+    assert!(refused.contains("does not hold what `host-wait.p99` is taken of"), "{refused}");
 }
 
 /// A closed loop asks, thinks and asks again: each flow starts after the one before it on the only connection.

@@ -274,6 +274,20 @@ impl<B: Copy> Fabric<B> {
         self.ports[link.0 as usize].arriving(&self.shared.pool)
     }
 
+    /// A number of the frame that arrives next over `link`: no other frame in the network has it, and it keeps it until it
+    /// leaves the network.
+    ///
+    /// # Panics
+    /// If none is on its way.
+    pub fn arriving_place(&self, link: LinkId) -> u32 {
+        self.ports[link.0 as usize].arriving_place()
+    }
+
+    /// The number, as of [`arriving_place`](Self::arriving_place), that the next frame [sent](Self::send) gets.
+    pub fn next_place(&self) -> u32 {
+        self.shared.pool.next_place()
+    }
+
     /// A time before which nothing arrives over `link`, whatever is sent from `now` on.
     pub fn earliest_arrival(&self, now: Time, link: LinkId) -> Time {
         self.ports[link.0 as usize].earliest_arrival(now, &self.shared.pool)

@@ -38,6 +38,11 @@ pub(crate) struct List {
 
 impl List {
     pub const EMPTY: List = List { head: NONE, tail: NONE, len: 0 };
+
+    /// The place of the first frame, if there is one.
+    pub fn first(&self) -> Option<u32> {
+        (self.len > 0).then_some(self.head)
+    }
 }
 
 /// A position in a [`List`]: a place in it, or its end.
@@ -82,6 +87,11 @@ impl<B: Copy> Pool<B> {
             self.slots[place as usize] = slot;
             FrameHandle(place)
         }
+    }
+
+    /// The place that the next frame gets.
+    pub fn next_place(&self) -> u32 {
+        if self.free == NONE { self.slots.len() as u32 } else { self.free }
     }
 
     /// Takes a frame out.

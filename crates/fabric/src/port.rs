@@ -307,6 +307,11 @@ impl<B: Copy> Port<B> {
         &pool.iter(&self.frames).next().expect("a frame is on its way").packet
     }
 
+    /// The place of the frame that arrives next.
+    pub(crate) fn arriving_place(&self) -> u32 {
+        self.frames.first().expect("a frame is on its way")
+    }
+
     /// The first frame on its way, or the smallest one offered at `now`. What waits for a scheduler comes behind the
     /// first, and if none is on its way it waits for a departure that is due now at the earliest.
     pub(crate) fn earliest_arrival(&self, now: Time, pool: &Pool<B>) -> Time {

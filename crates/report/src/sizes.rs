@@ -185,6 +185,7 @@ mod tests {
             switched: None,
             stall: None,
             resets: 0,
+            waits: None,
         }
     }
 

@@ -238,6 +238,9 @@ fn missing(metric: Metric) -> (usize, String) {
             let flows = p.enough();
             (1, format!("{NONE}  in {}: runs with fewer than {flows} flows have none.", metrics::name(metric)))
         }
+        Metric::HostWait(_) | Metric::SwitchWait(_) => {
+            (3, format!("{NONE}  in {}: not measured, or no packet with data arrived.", metrics::name(metric)))
+        }
         _ => (0, format!("{NONE}  No flows.")),
     }
 }

@@ -1,4 +1,4 @@
-//! The queues where packets waited longest, as a table.
+//! The queues where packets waited most, as a table.
 
 use headway_results::{LongestWait, Manifest};
 
@@ -16,7 +16,8 @@ pub(crate) fn time(seconds: f64) -> String {
     format!("{} {unit}", three_digits(seconds / factor))
 }
 
-/// For each policy the queue where packets waited longest, of the sweep point at which they did so; empty if none waited.
+/// For each policy the queue where packets waited most (the sum of their waiting), of the sweep point with the longest mean; empty if
+/// none waited.
 pub fn waits(manifest: &Manifest, layout: Layout) -> String {
     let rows = rows(manifest);
     if rows.is_empty() {
@@ -45,7 +46,7 @@ pub fn waits(manifest: &Manifest, layout: Layout) -> String {
         let lines = sentences(manifest).into_iter().flat_map(|sentence| wrapped(&sentence, layout.width, 2));
         table = lines.map(|line| line + "\n").collect();
     }
-    format!("where packets waited longest: mean at that port, share of all waiting\n{table}{more}")
+    format!("where packets waited most: mean wait at that port, share of all waiting\n{table}{more}")
 }
 
 /// The same as sentences.
@@ -54,7 +55,7 @@ pub(crate) fn sentences(manifest: &Manifest) -> Vec<String> {
         let cell = &manifest.cells[row.cell as usize];
         let at = if cell.sweep.is_empty() { String::new() } else { format!(" at {}", cell.sweep) };
         let text = format!(
-            "Policy {}{at}: packets waited longest at {}, {} on average and {:.0} % of all waiting; the share of hosts' own \
+            "Policy {}{at}: packets waited most at {}, {} on average and {:.0} % of all waiting; the share of hosts' own \
              queues is {:.0} %.",
             cell.policy,
             row.port,

@@ -294,7 +294,8 @@ impl Folder {
     fn merge(&self) -> Result<Vec<RunTotals>, Error> {
         let (flows, series) = (self.path.join(FLOWS), self.path.join(SERIES));
         let cells = &self.manifest.cells;
-        let mut flow_table = FlowTable::new(create(&temporary(&flows))?, cells).map_err(parquet(&flows))?;
+        let file = create(&temporary(&flows))?;
+        let mut flow_table = FlowTable::new(file, cells, self.manifest.packet_waits).map_err(parquet(&flows))?;
         let mut series_table = SeriesTable::new(create(&temporary(&series))?, cells).map_err(parquet(&series))?;
         let commands = self.path.join(COMMANDS);
         let mut command_table = CommandTable::new(&self.path, cells);

@@ -57,5 +57,5 @@ pub use summary::{Comparison, Pair, Row, Summary, SummaryBuilder, compare};
 pub use table::{Column, ParquetFile, RowWriter};
 pub use topologies::Topologies;
 pub use verdict::{Case, Printed, PublishedCell, Verdict};
-pub use waits::{LongestWait, PortWaits, Waited, Waits};
+pub use waits::{FlowWaits, LongestWait, PortWaits, Waited, Waits};
 pub use warning::Warning;

@@ -66,9 +66,12 @@ pub struct Manifest {
     /// Each run's totals in the order of the files; filled by [`crate::Folder::finish`].
     #[serde(default)]
     pub runs: Vec<RunTotals>,
-    /// By cell the queue where frames waited longest; of cells in which none waited, and in namespaces, nothing.
+    /// By cell the queue where frames waited most; of cells in which none waited, and in namespaces, nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<LongestWait>,
+    /// Whether it was measured how long packets waited, and `flows.parquet` has the columns of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub packet_waits: bool,
     /// The verdicts on the scenario's claims, in the caller's shape.
     #[serde(default)]
     pub claims: serde_json::Value,
@@ -197,6 +200,7 @@ impl Manifest {
             wall_s: 0.0,
             warnings: Vec::new(),
             waits: Vec::new(),
+            packet_waits: false,
             runs: Vec::new(),
             claims: serde_json::Value::Null,
             not_evaluated: Vec::new(),

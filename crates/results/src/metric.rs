@@ -1,16 +1,17 @@
 //! The numbers that summaries and claims ask of one run.
 
 use std::fmt;
-use std::str::FromStr;
 
 use headway_units::{Rate, Span, Time};
-use thiserror::Error;
 
 use crate::record::{FlowRecord, Outcome, PortRecord};
 use crate::stats::{self, Support};
 use crate::waits::{Waited, Waits};
 
+mod name;
 mod reaching;
+
+pub use name::UnknownMetric;
 
 /// A percentile strictly between 0 and 100, in steps of a thousandth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -181,6 +182,11 @@ pub enum Metric {
     WaitHosts,
     /// `wait.switches`: how long it waited at a switch's, on average over all and at each.
     WaitSwitches,
+    /// `host-wait.…`: how long a packet with data of the flow waited at ports of hosts, from the source to the destination, on
+    /// average over those that arrived, in seconds; of the flows for which that was measured.
+    HostWait(Statistic),
+    /// `switch-wait.…`: how long it waited at ports of switches, at all on its way together.
+    SwitchWait(Statistic),
     /// `flows`: how many there were.
     Flows,
     /// `unfinished`: how many of those with a size did not finish.
@@ -230,38 +236,6 @@ pub struct Subject<'a> {
     /// For [`Metric::Reach`] and [`Metric::Recovery`]: rates are means over the last so much time.
     pub over: Option<Span>,
 }
-
-const NAMED: [(&str, Metric); 27] = [
-    ("goodput.mean", Metric::GoodputMean),
-    ("goodput.sd", Metric::GoodputDeviation),
-    ("goodput.sum", Metric::GoodputSum),
-    ("fairness", Metric::Fairness),
-    ("throughput", Metric::Throughput),
-    ("throughput.sd", Metric::ThroughputDeviation),
-    ("drops", Metric::Drops),
-    ("card-drops", Metric::CardDrops),
-    ("pauses", Metric::Pauses),
-    ("paused", Metric::Paused),
-    ("ingress.max", Metric::Ingress),
-    ("headroom.max", Metric::Headroom),
-    ("headroom-drops", Metric::HeadroomDrops),
-    ("watchdog-drops", Metric::WatchdogDrops),
-    ("deadlocks", Metric::Deadlocks),
-    ("wait.hosts", Metric::WaitHosts),
-    ("wait.switches", Metric::WaitSwitches),
-    ("flows", Metric::Flows),
-    ("unfinished", Metric::Unfinished),
-    ("retransmissions", Metric::Retransmissions),
-    ("timeouts", Metric::Timeouts),
-    ("switch.mean", Metric::SwitchMean),
-    ("switched", Metric::Switched),
-    ("deadline-missed", Metric::DeadlineMissed),
-    ("undelivered", Metric::Undelivered),
-    ("resets", Metric::Resets),
-    ("rate", Metric::Rate),
-];
-
-const STATISTICS: [&str; 8] = ["mean", "sd", "p50", "p90", "p95", "p99", "p99.9", "max"];
 
 impl Metric {
     /// What a summary holds of every traffic, in its order.
@@ -363,6 +337,11 @@ impl Metric {
             Metric::Stall(statistic) => {
                 statistic.of(flows().filter_map(|flow| flow.stall).map(Span::as_secs_f64).collect(), 0)
             }
+            Metric::HostWait(statistic) | Metric::SwitchWait(statistic) => {
+                let hosts = matches!(self, Metric::HostWait(_));
+                let mean = |flow: &FlowRecord| flow.waits.and_then(|own| own.mean(hosts));
+                statistic.of(flows().filter_map(mean).collect(), 0)
+            }
             Metric::GoodputMean => Statistic::Mean.of(flows().filter_map(|flow| goodput(flow, outcome)).collect(), 0),
             Metric::Fairness => fairness(flows().filter_map(|flow| goodput(flow, outcome))),
             Metric::GoodputDeviation => {
@@ -428,6 +407,11 @@ impl Metric {
         matches!(self, Metric::WaitHosts | Metric::WaitSwitches)
     }
 
+    /// Whether it says how long packets of flows waited, which is measured where it is asked for.
+    pub fn is_of_packets(self) -> bool {
+        matches!(self, Metric::HostWait(_) | Metric::SwitchWait(_))
+    }
+
     /// Whether it can be taken of one port.
     pub fn is_of_ports(self) -> bool {
         matches!(
@@ -458,7 +442,9 @@ impl Metric {
             | Metric::Reach(_)
             | Metric::Recovery(_)
             | Metric::WaitHosts
-            | Metric::WaitSwitches => "s",
+            | Metric::WaitSwitches
+            | Metric::HostWait(_)
+            | Metric::SwitchWait(_) => "s",
             Metric::GoodputMean
             | Metric::GoodputDeviation
             | Metric::GoodputSum
@@ -614,80 +600,6 @@ fn scaled(value: f64, units: &[(&str, f64)]) -> String {
 /// Rounded first, so that 999.9 us becomes 1.00 ms and not 1000 us.
 fn round_to_three(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
-}
-
-impl fmt::Display for Metric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Metric::Fct(statistic) => write!(f, "fct.{statistic}"),
-            Metric::FctOver(limit) => write!(f, "fct.over-{limit}"),
-            Metric::Slowdown(statistic) => write!(f, "slowdown.{statistic}"),
-            Metric::Stall(statistic) => write!(f, "stall.{statistic}"),
-            Metric::Reach(rate) => write!(f, "reach.{rate}"),
-            Metric::Recovery(rate) => write!(f, "recovery.{rate}"),
-            named => f.write_str(NAMED.iter().find(|(_, metric)| metric == named).expect("in the table").0),
-        }
-    }
-}
-
-/// A text that names no metric. The message lists the known ones.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("unknown metric `{text}`{}; known are {}", unlike(text, suggestion.as_deref()), known())]
-pub struct UnknownMetric {
-    /// What was read.
-    pub text: String,
-    /// The nearest name, if one is near.
-    pub suggestion: Option<String>,
-}
-
-/// How to mend `text`, if that can be told.
-fn unlike(text: &str, suggestion: Option<&str>) -> String {
-    let of_rate =
-        ["reach", "recovery"].into_iter().find(|of| text.strip_prefix(of).is_some_and(|r| r.starts_with('.')));
-    match (of_rate, suggestion) {
-        (Some(of), _) => format!(", write a rate with its unit, such as {of}.50Mbps"),
-        (None, Some(name)) => format!(", did you mean `{name}`?"),
-        (None, None) => String::new(),
-    }
-}
-
-/// The names as an error lists them.
-fn known() -> String {
-    let named: Vec<&str> = NAMED.iter().map(|(name, _)| *name).collect();
-    format!(
-        "fct.STATISTIC, slowdown.STATISTIC, stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, recovery.RATE (any rate, such as 450Mbps), {}",
-        named.join(", ")
-    )
-}
-
-impl FromStr for Metric {
-    type Err = UnknownMetric;
-
-    fn from_str(text: &str) -> Result<Metric, UnknownMetric> {
-        let named = NAMED.iter().find(|(name, _)| *name == text).map(|(_, metric)| *metric);
-        let fct = || text.strip_prefix("fct.").and_then(Statistic::parse).map(Metric::Fct);
-        // Only as it would be printed, as percentiles.
-        let over = || {
-            let limit: Span = text.strip_prefix("fct.over-")?.parse().ok()?;
-            Some(Metric::FctOver(limit)).filter(|over| over.to_string() == text)
-        };
-        let rate = |of: &str| -> Option<Rate> {
-            let text = text.strip_prefix(of)?;
-            text.parse().ok().filter(|rate: &Rate| rate.bps() > 0 && rate.to_string() == text)
-        };
-        let reach = || rate("reach.").map(Metric::Reach).or_else(|| rate("recovery.").map(Metric::Recovery));
-        let slowdown = || text.strip_prefix("slowdown.").and_then(Statistic::parse).map(Metric::Slowdown);
-        let stall = || text.strip_prefix("stall.").and_then(Statistic::parse).map(Metric::Stall);
-        named.or_else(fct).or_else(over).or_else(slowdown).or_else(stall).or_else(reach).ok_or_else(|| {
-            let statistics = |of: &'static str| STATISTICS.iter().map(move |statistic| format!("{of}.{statistic}"));
-            let names = NAMED.iter().map(|(name, _)| (*name).to_owned());
-            let all = names.chain(["fct", "slowdown", "stall"].into_iter().flat_map(statistics));
-            let near = all.map(|name| (strsim::damerau_levenshtein(text, &name), name)).min();
-            // Two slips of the finger, or a third of the name.
-            let suggestion = near.filter(|(distance, name)| *distance <= (name.len() / 3).max(2)).map(|(_, name)| name);
-            UnknownMetric { text: text.chars().take(80).collect(), suggestion }
-        })
-    }
 }
 
 #[cfg(test)]

@@ -19,9 +19,9 @@ use crate::record::{
     CommandRecord, Counters, CutCapture, Failed, FlowRecord, Job, Outcome, Output, PathRecord, Pauses, PortRecord,
     Sample,
 };
-use crate::waits::{PortWaits, Waited, Waits};
+use crate::waits::{FlowWaits, PortWaits, Waited, Waits};
 
-pub(crate) const MAGIC: &[u8] = b"headway part 9\n";
+pub(crate) const MAGIC: &[u8] = b"headway part 10\n";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -80,6 +80,8 @@ struct FlowWire {
     switched_ps: Option<u64>,
     stall_ps: Option<u64>,
     resets: u32,
+    /// Packets, and the picoseconds that they waited at hosts and at switches.
+    waits: Option<[u64; 3]>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -237,6 +239,7 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
             switched_ps: flow.switched.map(Time::picos),
             stall_ps: flow.stall.map(Span::picos),
             resets: flow.resets,
+            waits: flow.waits.map(|own| [own.packets, own.hosts.picos(), own.switches.picos()]),
         };
         encode(&wire, &mut buffer, &mut frames)?;
     }
@@ -305,6 +308,10 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
             switched: wire.switched_ps.map(Time::from_picos),
             stall: wire.stall_ps.map(Span::from_picos),
             resets: wire.resets,
+            waits: wire.waits.map(|[packets, hosts, switches]| {
+                let (hosts, switches) = (Span::from_picos(hosts), Span::from_picos(switches));
+                FlowWaits { packets, hosts, switches }
+            }),
         });
     }
     let mut samples = Vec::with_capacity((header.samples as usize).min(rest.len() / size_of::<SampleWire>() + 1));
@@ -436,13 +443,16 @@ pub(crate) mod tests {
             (end, deadline, ideal, switched, stall) in any::<(Option<u64>, Option<u64>, Option<u64>, Option<u64>, Option<u64>)>(),
             (retransmissions, timeouts, marks, subflows) in any::<(u32, u32, u32, u8)>(),
             (traffic, source, destination, paths) in (text(), text(), text(), text()),
+            waits in any::<Option<(u64, u64, u64)>>(),
         ) -> FlowRecord {
+            let span = Span::from_picos;
+            let waits = waits.map(|(packets, at, of)| FlowWaits { packets, hosts: span(at), switches: span(of) });
             let (start, end) = (Time::from_picos(start), end.map(Time::from_picos));
             let (deadline, ideal) = (deadline.map(Span::from_picos), ideal.map(Span::from_picos));
             let (switched, stall) = (switched.map(Time::from_picos), stall.map(Span::from_picos));
             FlowRecord {
                 id, traffic, source, destination, bytes, delivered, start, end, deadline, ideal,
-                retransmissions, timeouts, marks, subflows, paths, switched, stall, resets: timeouts / 2,
+                retransmissions, timeouts, marks, subflows, paths, switched, stall, resets: timeouts / 2, waits,
             }
         }
     }

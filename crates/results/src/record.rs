@@ -8,7 +8,7 @@ use headway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::film::Film;
-use crate::waits::Waits;
+use crate::waits::{FlowWaits, Waits};
 
 /// The value of one swept parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -162,6 +162,8 @@ pub struct FlowRecord {
     pub stall: Option<Span>,
     /// Connections of it that were reset, because a relay crashed.
     pub resets: u32,
+    /// How long its packets waited; `None` if that was not measured.
+    pub waits: Option<FlowWaits>,
 }
 
 impl FlowRecord {

@@ -380,10 +380,13 @@ fn bytes(text: &str) -> ByteArray {
 pub(crate) struct FlowTable<W: Write + Send> {
     table: Table<W>,
     cells: Vec<CellColumns>,
+    /// It has columns of packets' waits.
+    waits: bool,
 }
 
 impl<W: Write + Send> FlowTable<W> {
-    pub(crate) fn new(writer: W, cells: &[Cell]) -> Result<FlowTable<W>> {
+    /// With columns of packets' waits if these were measured, according to `waits`.
+    pub(crate) fn new(writer: W, cells: &[Cell], waits: bool) -> Result<FlowTable<W>> {
         let (mut columns, cells) = cell_columns(cells);
         columns.extend([
             Column::u64("flow"),
@@ -405,7 +408,10 @@ impl<W: Write + Send> FlowTable<W> {
             Column::maybe_u64("deadline_ps"),
             Column::maybe_u64("stall_ps"),
         ]);
-        Ok(FlowTable { table: Table::new(writer, columns)?, cells })
+        if waits {
+            columns.extend(["data_packets", "host_wait_ps", "switch_wait_ps"].map(Column::maybe_u64));
+        }
+        Ok(FlowTable { table: Table::new(writer, columns)?, cells, waits })
     }
 
     /// Adds the flows of one run.
@@ -432,6 +438,11 @@ impl<W: Write + Send> FlowTable<W> {
                 row.maybe_u64(flow.switched.map(Time::picos));
                 row.maybe_u64(flow.deadline.map(Span::picos));
                 row.maybe_u64(flow.stall.map(Span::picos));
+                if self.waits {
+                    row.maybe_u64(flow.waits.map(|own| own.packets));
+                    row.maybe_u64(flow.waits.map(|own| own.hosts.picos()));
+                    row.maybe_u64(flow.waits.map(|own| own.switches.picos()));
+                }
             })?;
         }
         Ok(())

@@ -4,6 +4,7 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
 
+use headway_units::Span;
 use serde::{Deserialize, Serialize};
 
 /// Frames that ports took, and the time that they waited there until their transmission began, all together.
@@ -29,6 +30,25 @@ impl AddAssign for Waited {
     }
 }
 
+/// Packets of a flow that carried data and arrived, and how long they waited on their way, all together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FlowWaits {
+    /// How many, repeated ones included.
+    pub packets: u64,
+    /// At ports of hosts.
+    pub hosts: Span,
+    /// At ports of switches.
+    pub switches: Span,
+}
+
+impl FlowWaits {
+    /// Seconds that a packet waited at hosts, or else at switches, on average; `None` without any packet.
+    pub fn mean(self, at_hosts: bool) -> Option<f64> {
+        let sum = if at_hosts { self.hosts } else { self.switches };
+        (self.packets > 0).then(|| sum.as_secs_f64() / self.packets as f64)
+    }
+}
+
 /// A port at which frames waited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortWaits {
@@ -47,7 +67,7 @@ pub struct Waits {
     pub hosts: Waited,
     /// In those of switches.
     pub switches: Waited,
-    /// The ports where they waited for longest in all, the longest first. Of a run at most [`Waits::MOST`].
+    /// The ports where they waited most in all, the one with most first. Of a run at most [`Waits::MOST`].
     pub ports: Vec<PortWaits>,
 }
 
@@ -69,7 +89,7 @@ impl Waits {
         self.ports.sort_by_key(|port| std::cmp::Reverse(port.waited.time));
     }
 
-    /// The queue where frames waited longest, of cell number `cell`; `None` if none waited.
+    /// The queue where frames waited most, of cell number `cell`; `None` if none waited.
     pub fn longest(&self, cell: u32) -> Option<LongestWait> {
         let first = self.ports.first()?;
         let all = self.hosts.time.saturating_add(self.switches.time).as_secs_f64();
@@ -87,7 +107,7 @@ impl Waits {
     }
 }
 
-/// The queue where frames waited longest, over all repeats of a cell: as the manifest has it.
+/// The queue where frames waited most, over all repeats of a cell: as the manifest has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LongestWait {
     /// The cell's index.

@@ -130,7 +130,7 @@ pub enum Warning {
         policy: String,
         /// Its sweep point.
         sweep: SweepPoint,
-        /// The host's port where frames waited longest there.
+        /// The host's port where frames waited most there.
         port: String,
         /// How long a frame waited at that port on average, in seconds.
         mean: f64,

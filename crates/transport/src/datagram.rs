@@ -158,9 +158,14 @@ impl Datagrams {
                 Taken::Dropped => return self.frame_gone(now, place, env),
             }
         }
-        if env.net.fabric.send(&mut env.net.queue, now, frame).is_err() {
+        if env.net.put_in(now, frame).is_err() {
             self.frame_gone(now, place, env);
         }
+    }
+
+    /// The flow of a stream that has frames on their way.
+    pub fn flow_of(&self, place: u32) -> u32 {
+        self.streams[place as usize].flow
     }
 
     /// A frame has arrived.

@@ -70,8 +70,10 @@ pub(crate) struct ExternalHosts {
     pub leaving: BTreeMap<u32, VecDeque<Departure>>,
     /// Routes by outgoing links and hash; `None` where there is none.
     pub routes: BTreeMap<(u32, u32, u64), Option<u32>>,
-    /// Links at whose far end frames are shown to the hosts.
+    /// Links at whose far end frames are looked at.
     pub watched: Vec<bool>,
+    /// Those of them at which they are shown to the hosts, and to taps.
+    pub shown: Vec<bool>,
     /// Frames given to the fabric, and those that left it.
     pub sent: u64,
     pub gone: u64,

@@ -7,6 +7,7 @@ use headway_units::{Bytes, Span, Time};
 
 use crate::failures::FailureState;
 use crate::slots::{SlotPool, put};
+use crate::waits::{OnWay, PacketWaits};
 
 /// The kind of traffic of connections that are of no flow of the user's, such as those that relays keep: no class of a card
 /// and no series names it.
@@ -65,6 +66,9 @@ pub struct FlowEnd {
     /// The longest time without anything delivered in order, of those times in which a link was down; `None` if none was
     /// while the flow lived. A two-way connection that nobody uses stands still, too.
     pub stall: Option<Span>,
+    /// How long its packets with data waited, of a two-way connection those of both directions; `None` if that was not
+    /// [asked for](crate::Simulation::measure_waits).
+    pub waits: Option<PacketWaits>,
 }
 
 impl FlowEnd {
@@ -85,6 +89,7 @@ impl FlowEnd {
             interfaces: 0,
             switched: None,
             stall: None,
+            waits: None,
         }
     }
 }
@@ -112,12 +117,19 @@ pub(crate) struct Flow {
     /// When something was last delivered in order, and the longest time without; kept if there are failures.
     progress: Time,
     stall: Option<Span>,
+    /// Apart, since few runs ask for it.
+    waits: Option<Box<PacketWaits>>,
 }
 
 impl Flow {
     /// Whether nobody is told of it.
     pub fn is_internal(&self) -> bool {
         self.internal
+    }
+
+    /// How long its packets waited so far, if that is asked for.
+    pub fn waits(&self) -> Option<PacketWaits> {
+        self.waits.as_deref().copied()
     }
 
     /// Something is delivered in order now, or the run ends.
@@ -151,6 +163,8 @@ pub(crate) struct Flows {
     /// if goodput is sampled.
     pub last_bytes: Vec<LastBytes>,
     pub keeps_last_bytes: bool,
+    /// It is asked for how long packets wait.
+    pub keeps_waits: bool,
     /// A flow with a deadline has started.
     pub deadlines: bool,
 }
@@ -190,6 +204,7 @@ impl Flows {
             sampled_bytes: 0,
             progress: now,
             stall: None,
+            waits: self.keeps_waits.then(Box::default),
         };
         put(&mut self.all, place, flow);
         if sampled {
@@ -225,6 +240,18 @@ impl Flows {
         complete
     }
 
+    /// A packet with data of a flow has arrived that waited so long.
+    pub fn add_wait(&mut self, flow: u32, on_way: OnWay) {
+        let f = &mut self.all[flow as usize];
+        if let Some(waits) = &mut f.waits {
+            waits.add(on_way);
+            // what comes after the last byte counts, as retransmissions do
+            if let Some(at) = f.ended {
+                self.ended[at as usize].waits = Some(**waits);
+            }
+        }
+    }
+
     /// Writes down what became of a flow.
     pub fn report(&mut self, now: Time, flow: u32, switched: Option<Time>, failures: Option<&FailureState>) {
         let f = &mut self.all[flow as usize];
@@ -240,6 +267,7 @@ impl Flows {
             interfaces: f.interfaces,
             switched,
             stall: f.stall,
+            waits: f.waits(),
             ..FlowEnd::new(f.start, f.end, f.delivered)
         };
         if f.sampled {

@@ -47,6 +47,7 @@ mod tcp;
 mod timer;
 mod trace;
 mod transport;
+mod waits;
 
 pub use application::Application;
 pub use card::{CardClass, CardCounters, CardModel, FlowRate, Release, RoundTrip};
@@ -79,3 +80,4 @@ pub use tcp::rtt::RttEstimator;
 pub use tcp::stack::Stack;
 pub use trace::Traced;
 pub use transport::Transport;
+pub use waits::PacketWaits;

@@ -11,6 +11,7 @@ use crate::sack_pool::{Piggyback, SackPool};
 use crate::segment::{Frame, Segment};
 use crate::tap::{TapPlace, Taps};
 use crate::trace::Trace;
+use crate::waits::Waits;
 
 /// The network as endpoints use it.
 #[derive(Debug)]
@@ -38,9 +39,11 @@ pub(crate) struct Network {
     pub trace: Option<Box<Trace>>,
     /// Taps at interfaces and links, if there are any.
     pub taps: Option<Box<Taps>>,
+    /// How long packets waited, if that is asked for.
+    pub waits: Option<Box<Waits>>,
     /// The acknowledgement that data segments of a two-way connection carry while they are sent, and whether one did.
     pub riding: Option<(Piggyback, bool)>,
-    /// Frames may need more than the fabric: there are hosts with a model, cards, priorities, echoes, taps, or a trace.
+    /// Frames may need more than the fabric: there are hosts with a model, cards, priorities, echoes, taps, waits, or a trace.
     pub slow_path: bool,
 }
 
@@ -61,6 +64,7 @@ impl Network {
             discarded: 0,
             trace: None,
             taps: None,
+            waits: None,
             riding: None,
             slow_path: false,
         }
@@ -131,7 +135,28 @@ impl Network {
         if self.taps.is_some() {
             self.tap(now, TapPlace::Sent(self.first_link(frame)), to, frame);
         }
-        self.hosts.any() && self.hand_to_core(now, to, *frame) || self.cards.any() && self.hand_to_card(now, to, *frame)
+        let taken = self.hosts.any() && self.hand_to_core(now, to, *frame)
+            || self.cards.any() && self.hand_to_card(now, to, *frame);
+        if !taken {
+            self.note_sent(now);
+        }
+        taken
+    }
+
+    /// The next frame that the fabric gets begins to wait now, if that is asked for.
+    fn note_sent(&mut self, now: Time) {
+        if let Some(waits) = &mut self.waits {
+            waits.sent(now, self.fabric.next_place());
+        }
+    }
+
+    /// Gives the fabric a frame of another tenant than TCP, or one that a core or a card had.
+    ///
+    /// # Errors
+    /// As [`Fabric::send`].
+    pub fn put_in(&mut self, now: Time, frame: Frame) -> Result<(), (Endpoint, Frame)> {
+        self.note_sent(now);
+        self.fabric.send(&mut self.queue, now, frame)
     }
 
     /// The link that a frame leaves over.

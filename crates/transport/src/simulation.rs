@@ -43,6 +43,7 @@ mod lossless;
 mod metering;
 mod observing;
 mod own;
+mod passing;
 mod paths;
 mod qcn;
 mod relays;
@@ -340,19 +341,10 @@ impl Simulation {
 
     #[inline]
     fn on_arrival(&mut self, now: Time, link: u32) {
-        if let Some(external) = &mut self.external
+        if let Some(external) = &self.external
             && external.watched[link as usize]
         {
-            let packet = self.env.net.fabric.arriving(LinkId(link));
-            let end = self.env.net.fabric.routes.end(packet.hop);
-            match Tenant::of(end) {
-                Tenant::External => external.hosts.passes(now, LinkId(link), packet.body.number, packet.tos),
-                Tenant::Tcp | Tenant::TwoWayTcp => {
-                    let packet = *packet;
-                    self.env.net.tap(now, TapPlace::Passed(LinkId(link)), Endpoint(number(end)), &packet);
-                }
-                _ => {}
-            }
+            self.on_pass(now, LinkId(link));
         }
         match self.env.net.fabric.arrival(&mut self.env.net.queue, now, link) {
             Step::Forwarded => {}
@@ -362,6 +354,9 @@ impl Simulation {
                     return self.deliver(now, link, end, &frame);
                 }
                 if self.env.net.slow_path {
+                    if self.env.net.waits.is_some() {
+                        self.note_wait(end, &frame);
+                    }
                     if self.env.net.taps.is_some() {
                         self.env.net.tap(now, TapPlace::Received(LinkId(link).reverse()), end, &frame);
                     }
@@ -385,6 +380,9 @@ impl Simulation {
     /// A frame has arrived at an endpoint of another tenant than TCP.
     #[inline(never)]
     fn deliver(&mut self, now: Time, link: u32, end: Endpoint, frame: &Frame) {
+        if self.env.net.waits.is_some() {
+            self.note_wait(end, frame);
+        }
         match Tenant::of(end) {
             Tenant::Tcp => unreachable!("the caller knows"),
             Tenant::TwoWayTcp => self.deliver_two_way(now, link, number(end), frame),

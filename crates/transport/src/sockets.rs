@@ -12,6 +12,7 @@ use crate::socket::{Owner, Socket};
 use crate::tcp::Tcp;
 use crate::tcp::sender::SenderCounters;
 use crate::transport::Carrier;
+use crate::waits::PacketWaits;
 
 /// All sockets of a run, as an application may use them while it is asked to act.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub struct Sockets<'a> {
     pub(crate) measure: &'a Measure,
 }
 
-/// What a connection had to repair.
+/// What a connection had to repair, and how long its packets waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Troubles {
     /// Segments retransmitted, but for SYNs.
@@ -32,6 +33,8 @@ pub struct Troubles {
     pub timeouts: u32,
     /// ECN echoes received.
     pub marks: u32,
+    /// How long packets with data waited; `None` if that was not [asked for](crate::Simulation::measure_waits).
+    pub waits: Option<PacketWaits>,
 }
 
 impl Sockets<'_> {
@@ -107,10 +110,11 @@ impl Sockets<'_> {
         self.tcp.abort(self.env.now, socket, self.env);
     }
 
-    /// What the connection of a socket had to repair so far, both ways.
+    /// What the connection of a socket had to repair so far, and how long its packets waited, both ways.
     pub fn troubles(&self, socket: Socket) -> Troubles {
         let SenderCounters { retransmissions, timeouts, marks } = self.tcp.counters(socket.connection);
-        Troubles { retransmissions, timeouts, marks }
+        let waits = self.env.flows[self.tcp.flow_of(socket)].waits();
+        Troubles { retransmissions, timeouts, marks, waits }
     }
 
     /// How long `bytes` that this end writes take to the other one over the idle network, with windows that never limit.

@@ -28,5 +28,6 @@ mod protocol {
     mod stress;
     mod timeout;
     mod two_way;
+    mod waits;
     mod windows;
 }

@@ -60,7 +60,7 @@ pub fn trace(folder: &Path, files: &[File], points: &[Point], args: &FidelityArg
         let path = |side: &str| folder.join(format!("{}.{side}.txt", point.name.replace([':', ',', '='], "-")));
         store::write(&path("model"), &text(&model))?;
         let Some(image) = &image else { continue };
-        let kernel = of_kernels(&files[point.file], point, image)?;
+        let kernel = of_kernels(&files[point.file], point, image, args.kernel.as_deref())?;
         store::write(&path("kernel"), &text(&kernel))?;
         terminal::data(&difference(&point.name, &kernel, &model))?;
     }
@@ -85,20 +85,20 @@ fn of_model(host: &str, row: &Traced) -> Row {
     }
 }
 
-/// Runs the point with kernel hosts that are captured where they send.
-fn of_kernels(file: &File, point: &Point, image: &Arc<Image>) -> Result<Vec<Row>, Failure> {
-    let plain = file.kernels(Vec::new(), None)?;
+/// Runs the point with kernel hosts, of the kernel that was asked for, that are captured where they send.
+fn of_kernels(file: &File, point: &Point, image: &Arc<Image>, kernel: Option<&str>) -> Result<Vec<Row>, Failure> {
+    let plain = file.kernels(Vec::new(), kernel)?;
     let seed = plain.experiment.scenario.seed;
     let job = Job { cell: plain.cells[&point.sweep], repeat: 0 };
-    let kernel = Some(KernelOptions { image: Arc::clone(image), processors: headway_kernel::processors() });
-    let options = Options { seed, threads: 1, verify: false, kernel, abort: Arc::default() };
+    let guests = Some(KernelOptions { image: Arc::clone(image), processors: headway_kernel::processors() });
+    let options = Options { seed, threads: 1, verify: false, kernel: guests, abort: Arc::default() };
     let scratch = tempfile::tempdir()
         .map_err(|error| Failure::environment(format!("cannot make a temporary folder: {error}")))?;
     // Once without captures, for who sends; time is cheaper here than knowing it from the scenario.
     let senders = plain.experiment.outcome(job, scratch.path(), &options, 0)?;
     let senders: BTreeSet<&str> = senders.flows.iter().map(|flow| &*flow.source).collect();
     let names: Vec<String> = senders.iter().map(|host| format!("{host:?}")).collect();
-    let side = file.kernels(vec![format!("measure.capture=[{}]", names.join(","))], None)?;
+    let side = file.kernels(vec![format!("measure.capture=[{}]", names.join(","))], kernel)?;
     side.experiment.outcome(job, scratch.path(), &options, 0)?;
     let mut rows = Vec::new();
     for host in senders {

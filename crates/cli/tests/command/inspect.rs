@@ -26,6 +26,18 @@ fn check_counts_what_would_run() {
     assert!(!place.path("results").exists());
 }
 
+/// With advice that the scenario can take: hosts of lossless ports have no random processing.
+#[test]
+fn check_warns_of_flows_in_step() {
+    let place = Place::new();
+    for (scenario, advised) in [("example-incast", true), ("lossless-d1", false)] {
+        let output = place.command(&["check", scenario]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("run in step and nothing is random"), "{scenario}: {said}");
+        assert_eq!(said.contains("random-processing"), advised, "{scenario}: {said}");
+    }
+}
+
 #[test]
 fn check_runs_without_leaving_anything() {
     let place = Place::new();

@@ -146,6 +146,7 @@ mod tests {
             switched: None,
             stall: None,
             resets: 0,
+            waits: None,
         }
     }
 

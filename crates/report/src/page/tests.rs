@@ -38,6 +38,7 @@ fn flow(id: u64, traffic: &str, bytes: u64, fct: Option<u64>) -> FlowRecord {
         switched: (id == 1).then(|| Time::ZERO + Span::from_nanos(2500)),
         stall: None,
         resets: 0,
+        waits: None,
     }
 }
 

@@ -14,6 +14,17 @@ const MEAN: Metric = Metric::Fct(Statistic::Mean);
 const TIMES: [Metric; 5] = [MEAN, fct(50), fct(95), fct(99), Metric::Fct(Statistic::Percentile(Percentile::P999))];
 const STALL: Metric = Metric::Stall(Statistic::Max);
 
+/// How long a flow's packets waited, where that is measured.
+const WAITS: [Metric; 4] = {
+    const P99: Statistic = Statistic::Percentile(Percentile::whole(99));
+    [
+        Metric::HostWait(Statistic::Mean),
+        Metric::HostWait(P99),
+        Metric::SwitchWait(Statistic::Mean),
+        Metric::SwitchWait(P99),
+    ]
+};
+
 /// Those of the network that summaries may have.
 const NETWORK: [Metric; 5] = [Metric::Drops, Metric::Pauses, Metric::Paused, Metric::HeadroomDrops, Metric::Deadlocks];
 
@@ -41,6 +52,7 @@ pub(super) fn of_traffic(view: &View<'_>, traffic: &str, choice: &Choice) -> Vec
         all.push(Metric::GoodputMean);
         all.extend(several.then_some(Metric::GoodputSum));
     }
+    all.extend(WAITS.into_iter().filter(|metric| valued(*metric)));
     all.extend(valued(STALL).then_some(STALL));
     all.extend([Metric::Timeouts, Metric::Retransmissions].into_iter().filter(has));
     all.extend((sized && has(&Metric::Unfinished)).then_some(Metric::Unfinished));

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::record::{Counters, Job, Pauses, PortRecord, Sample};
+use crate::waits::FlowWaits;
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
@@ -30,6 +31,7 @@ fn flow(id: u64, bytes: Option<u64>, start: u64, end: Option<u64>) -> FlowRecord
         switched: None,
         stall: None,
         resets: 0,
+        waits: None,
     }
 }
 
@@ -439,7 +441,7 @@ fn names_print_as_they_were_read() {
     {
         assert_eq!(text.parse::<Metric>().unwrap().to_string(), text);
     }
-    for (name, metric) in NAMED {
+    for (name, metric) in super::name::NAMED {
         assert_eq!(metric.to_string(), name);
     }
     for metric in Metric::SUMMARY {
@@ -474,7 +476,7 @@ fn other_names_are_refused_with_the_nearest() {
     assert_eq!(
         error.to_string(),
         "unknown metric `fct.men`, did you mean `fct.mean`?; known are fct.STATISTIC, slowdown.STATISTIC, \
-         stall.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, \
+         stall.STATISTIC, host-wait.STATISTIC, switch-wait.STATISTIC (STATISTIC: mean, sd, max, p50, p99, p99.9, …), fct.over-200ms (any time), reach.RATE, \
          recovery.RATE (any rate, such as 450Mbps), goodput.mean, goodput.sd, goodput.sum, fairness, \
          throughput, throughput.sd, drops, card-drops, pauses, paused, ingress.max, headroom.max, headroom-drops, \
          watchdog-drops, deadlocks, wait.hosts, wait.switches, flows, unfinished, retransmissions, timeouts, switch.mean, switched, deadline-missed, undelivered, resets, rate"
@@ -536,4 +538,23 @@ fn waits_are_means_over_packets() {
     outcome.waits = Some(Waits { hosts: waited(4, 10), switches: waited(8, 100), ports: Vec::new() });
     assert_eq!(Metric::WaitHosts.evaluate(&outcome, "", None), Some(2.5e-6));
     assert_eq!(Metric::WaitSwitches.evaluate(&outcome, "", None), Some(12.5e-6));
+}
+
+/// Two packets that waited 3 us at hosts are 1.5 us each; a flow of which nothing arrived, and one that was not looked at,
+/// do not count.
+#[test]
+fn waits_of_flows_are_means_over_their_packets() {
+    let wait = |packets, hosts, switches| {
+        let (hosts, switches) = (Span::from_nanos(hosts), Span::from_nanos(switches));
+        Some(FlowWaits { packets, hosts, switches })
+    };
+    let waits = [wait(2, 3_000, 8_000), wait(1, 500, 0), wait(0, 0, 0), None];
+    let flows = (0..).zip(waits).map(|(id, waits)| FlowRecord { waits, ..flow(id, Some(1), 0, None) });
+    let outcome = outcome(flows.collect());
+    let value = |name: &str| name.parse::<Metric>().unwrap().evaluate(&outcome, "short", None);
+    assert_eq!(value("host-wait.mean"), Some(1e-6));
+    assert_eq!((value("host-wait.max"), value("switch-wait.max")), (Some(1.5e-6), Some(4e-6)));
+    assert_eq!(value("switch-wait.p50"), Some(2e-6));
+    assert_eq!(Metric::HostWait(Statistic::Max).unit(), "s");
+    assert!(!Metric::HostWait(Statistic::Max).is_of_network());
 }

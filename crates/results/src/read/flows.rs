@@ -6,6 +6,7 @@ use super::columns::{Kind, Table, Wanted};
 use super::rows::Rows;
 use crate::error::Error;
 use crate::record::{FlowRecord, Job};
+use crate::waits::FlowWaits;
 
 /// The flows of a finished folder, each with its run; see [`crate::Finished::flows`].
 ///
@@ -38,6 +39,9 @@ pub(super) fn wanted() -> Vec<Wanted> {
         Wanted::new("switched_ps", Kind::U64).may_lack(),
         Wanted::new("deadline_ps", Kind::U64).may_lack(),
         Wanted::new("stall_ps", Kind::U64).may_lack(),
+        Wanted::new("data_packets", Kind::U64).may_lack(),
+        Wanted::new("host_wait_ps", Kind::U64).may_lack(),
+        Wanted::new("switch_wait_ps", Kind::U64).may_lack(),
     ]
 }
 
@@ -61,11 +65,19 @@ fn record(row: &mut Table) -> Result<FlowRecord, Error> {
         deadline: row.maybe_u64()?.map(Span::from_picos),
         stall: row.maybe_u64()?.map(Span::from_picos),
         resets: 0,
+        waits: waits(row)?,
     };
     if flow.end.is_some_and(|end| end < flow.start) {
         return Err(row.wrong("`end_ps` is before `start_ps`"));
     }
     Ok(flow)
+}
+
+/// How long packets waited: of three columns, of which a file has all or none.
+fn waits(row: &mut Table) -> Result<Option<FlowWaits>, Error> {
+    let [packets, hosts, switches] = [row.maybe_u64()?, row.maybe_u64()?, row.maybe_u64()?];
+    let (Some(packets), Some(hosts), Some(switches)) = (packets, hosts, switches) else { return Ok(None) };
+    Ok(Some(FlowWaits { packets, hosts: Span::from_picos(hosts), switches: Span::from_picos(switches) }))
 }
 
 impl Iterator for FlowReader {

@@ -29,7 +29,9 @@ fn cell(index: u32, policy: &str, n: i64, queue: &str) -> Cell {
 fn manifest() -> Manifest {
     let cells =
         vec![cell(0, "tcp", 1, "red"), cell(1, "tcp", 2, "red"), cell(2, "tcp", 2, "codel"), cell(3, "m", 1, "red")];
-    Manifest::new("test", TEXT, 7, 2, "0.1.0", cells)
+    let mut manifest = Manifest::new("test", TEXT, 7, 2, "0.1.0", cells);
+    manifest.packet_waits = true;
+    manifest
 }
 
 /// Some outcome for each run, with times in order; the same at every call.

@@ -37,6 +37,7 @@ fn outcome(cell: u32, repeat: u32, fcts: &[Option<u64>]) -> Outcome {
         switched: None,
         stall: None,
         resets: 0,
+        waits: None,
     };
     let flows = fcts.iter().enumerate().map(flow).collect();
     let (job, end) = (Job { cell, repeat }, Time::ZERO + Span::from_secs(100));

@@ -2,6 +2,7 @@ use bytes_of::{field, rows};
 
 use super::*;
 use crate::record::{Counters, FlowRecord, Job, PathRecord, Sample, SweepPoint};
+use crate::waits::FlowWaits;
 
 /// Reading back through the format's own reader.
 mod bytes_of {
@@ -49,6 +50,7 @@ fn flow(id: u64) -> FlowRecord {
         switched: None,
         stall: None,
         resets: 0,
+        waits: None,
     }
 }
 
@@ -86,7 +88,7 @@ fn flows_read_back_column_by_column() {
     finished.deadline = Some(Span::from_picos(8));
     (finished.ideal, finished.switched) = (Some(Span::from_picos(4)), Some(Time::from_picos(6)));
     finished.stall = Some(Span::from_picos(3));
-    let mut table = FlowTable::new(std::fs::File::create(&path).unwrap(), &cells()).unwrap();
+    let mut table = FlowTable::new(std::fs::File::create(&path).unwrap(), &cells(), false).unwrap();
     table.add(&outcome(0, vec![flow(u64::MAX)], Vec::new())).unwrap();
     table.add(&outcome(1, vec![finished], Vec::new())).unwrap();
     table.finish().unwrap();
@@ -149,6 +151,29 @@ fn paths_have_the_columns_of_their_flows() {
 }
 
 #[test]
+fn waits_of_packets_are_columns_where_they_were_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("flows.parquet");
+    let waits = FlowWaits { packets: 3, hosts: Span::from_picos(5), switches: Span::from_picos(7) };
+    let mut table = FlowTable::new(std::fs::File::create(&path).unwrap(), &cells(), true).unwrap();
+    let flows = vec![FlowRecord { waits: Some(waits), ..flow(0) }, flow(1)];
+    table.add(&outcome(0, flows, Vec::new())).unwrap();
+    table.finish().unwrap();
+    let rows = rows(&path);
+    let last = |row: usize| -> Vec<_> {
+        let columns: Vec<_> = rows[row].get_column_iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        columns[columns.len() - 3..].to_vec()
+    };
+    let column = |name: &str, value| (name.to_owned(), value);
+    let names = ["data_packets", "host_wait_ps", "switch_wait_ps"];
+    assert_eq!(
+        last(0),
+        [3, 5, 7].map(Field::ULong).into_iter().zip(names).map(|(v, n)| column(n, v)).collect::<Vec<_>>()
+    );
+    assert_eq!(last(1), names.map(|name| column(name, Field::Null)));
+}
+
+#[test]
 fn a_file_of_its_own_has_its_name_once_it_is_finished() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("own.parquet");
@@ -198,7 +223,7 @@ fn long_series_are_written_in_groups() {
 fn no_rows_are_a_file_with_columns() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("flows.parquet");
-    FlowTable::new(std::fs::File::create(&path).unwrap(), &[]).unwrap().finish().unwrap();
+    FlowTable::new(std::fs::File::create(&path).unwrap(), &[], false).unwrap().finish().unwrap();
     let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     assert_eq!(reader.metadata().file_metadata().num_rows(), 0);
     assert_eq!(reader.metadata().file_metadata().schema().get_fields().len(), 20);
@@ -208,7 +233,7 @@ fn no_rows_are_a_file_with_columns() {
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_an_error() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let written = FlowTable::new(full, &cells()).and_then(|mut table| {
+    let written = FlowTable::new(full, &cells(), false).and_then(|mut table| {
         table.add(&outcome(0, vec![flow(0)], Vec::new()))?;
         table.finish()
     });
@@ -225,7 +250,7 @@ fn swept_quantities_are_numbers_beside_their_texts() {
         Cell { index, policy: "tcp".into(), sweep }
     };
     let cells = [cell(0, "5us"), cell(1, "none"), cell(2, "1ms")];
-    let mut table = FlowTable::new(std::fs::File::create(&path).unwrap(), &cells).unwrap();
+    let mut table = FlowTable::new(std::fs::File::create(&path).unwrap(), &cells, false).unwrap();
     for cell in 0..3 {
         table.add(&outcome(cell, vec![flow(1)], Vec::new())).unwrap();
     }

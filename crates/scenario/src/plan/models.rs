@@ -49,6 +49,8 @@ pub struct ModelPlan {
     pub metering: Option<MeteringPlan>,
     /// The quantities that are recorded over time.
     pub measure: Measure,
+    /// Whether it is measured how long packets wait.
+    pub waits: bool,
 }
 
 impl ModelPlan {
@@ -128,6 +130,7 @@ impl ModelPlan {
             qcn,
             metering,
             measure,
+            waits: scenario.measure.waits,
         })
     }
 

@@ -64,7 +64,7 @@ impl Network {
                     let free = free.len();
                     let message =
                         format!("`hosts.{name}` needs {count} hosts, and one in every {every} of {free} is {places}");
-                    let most = (free / count.max(1)).max(1);
+                    let most = (free.saturating_sub(1) / count.saturating_sub(1).max(1)).max(1);
                     return Err(
                         PlanError::new(&["hosts", name, "every"], message).help(format!("at most `every = {most}`"))
                     );

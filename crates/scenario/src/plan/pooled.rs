@@ -319,6 +319,7 @@ impl<'a> MessageStarts<'a> {
         end.retransmissions = after.retransmissions - before.retransmissions;
         end.timeouts = after.timeouts - before.timeouts;
         end.marks = after.marks - before.marks;
+        end.waits = after.waits.map(|waits| waits.since(before.waits.unwrap_or_default()));
         if connection.missing == 0 {
             end.end = Some(now);
             connection.message = None;

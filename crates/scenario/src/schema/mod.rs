@@ -149,6 +149,8 @@ record! {
         pub links: Option<Vec<String>>,
         /// The traffic whose flows are recorded over time; all when left out.
         pub traffic: Option<Vec<Name>>,
+        /// Whether it is measured how long the packets of each flow wait at hosts and at switches.
+        pub waits: bool = false,
         /// Hosts ("a") and links ("a>b", as in the series of queues) whose packets are written to files.
         pub capture: Vec<String> = Vec::new(),
         /// The nodes that connections of modelled hosts pass are written down, forth and back.
@@ -210,6 +212,7 @@ impl Default for MeasureRecord {
             intervals: IntervalsRecord::default(),
             links: None,
             traffic: None,
+            waits: false,
             capture: Vec::new(),
             paths: false,
             film: FilmRecord::default(),

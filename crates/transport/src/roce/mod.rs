@@ -353,7 +353,7 @@ impl QueuePairs {
         let frame = Packet { hop: pair.routes[end as usize], size, tos: priority | ecn, tag: kind, body };
         pair.in_flight += 1;
         self.sent += 1;
-        if env.net.fabric.send(&mut env.net.queue, now, frame).is_err() {
+        if env.net.put_in(now, frame).is_err() {
             self.frame_gone(now, place << 1 | end as u32, env);
         }
     }
@@ -426,6 +426,11 @@ impl QueuePairs {
     }
 
     // ---- frames ----------------------------------------------------------------------------------------------
+
+    /// The flow whose data a frame to endpoint `number` carries, if it carries any.
+    pub fn flow_of(&self, number: u32, frame: &Frame) -> Option<u32> {
+        (frame.tag == kind::DATA).then(|| self.pairs[(number >> 1) as usize].flow)
+    }
 
     /// A frame has arrived.
     pub fn on_frame(&mut self, now: Time, number: u32, frame: &Frame, env: &mut Environment) {

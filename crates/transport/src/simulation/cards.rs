@@ -46,7 +46,7 @@ impl Simulation {
                 net.cards.leave(now, interface, estimate, &mut net.queue)
             }
         };
-        if let Err((_, frame)) = net.fabric.send(&mut net.queue, now, frame) {
+        if let Err((_, frame)) = net.put_in(now, frame) {
             self.on_discard(to, &frame);
         }
     }
@@ -58,7 +58,7 @@ impl Simulation {
         let lost = match taken {
             Taken::Queued => None,
             Taken::Dropped => Some(frame),
-            Taken::Not => net.fabric.send(&mut net.queue, now, frame).err().map(|(_, frame)| frame),
+            Taken::Not => net.put_in(now, frame).err().map(|(_, frame)| frame),
         };
         if let Some(frame) = lost {
             self.on_discard(to, &frame);

@@ -17,6 +17,7 @@ impl Simulation {
             leaving: std::collections::BTreeMap::new(),
             routes: std::collections::BTreeMap::new(),
             watched: vec![false; self.env.graph.links().len()],
+            shown: vec![false; self.env.graph.links().len()],
             sent: 0,
             gone: 0,
             scratch: Vec::new(),
@@ -38,7 +39,9 @@ impl Simulation {
     /// # Panics
     /// If there are no external hosts, or the link is not in the graph.
     pub fn watch(&mut self, link: LinkId) {
-        self.external.as_mut().expect("external hosts are attached").watched[link.index()] = true;
+        let external = self.external.as_mut().expect("external hosts are attached");
+        external.watched[link.index()] = true;
+        external.shown[link.index()] = true;
     }
 
     /// Lets external hosts act. They do after the network, the timers and the samples of an instant, and all of them

@@ -139,6 +139,11 @@ impl Tcp {
         }
     }
 
+    /// The flow that a subflow carries data of. The subflow is open, or has frames on their way.
+    pub fn flow_of_subflow(&self, subflow: u32) -> u32 {
+        self.connections[self.receivers[subflow as usize].connection as usize].flow
+    }
+
     /// The subflows that are open, or were and have frames on their way.
     fn open_subflows(&self) -> Vec<u32> {
         let free: BTreeSet<u32> = self.subflow_slots.free.iter().copied().collect();
