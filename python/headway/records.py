@@ -3985,8 +3985,8 @@ class Scenario(Record):
         What ``headway reproduce`` also runs on kernel hosts.
     measure : Measure
         What is recorded beyond the flows. Default: ``{"series": [], "interval": "10ms",
-        "intervals": {}, "capture": [], "paths": false, "film": {"points": "three", "steps":
-        200}}``.
+        "intervals": {}, "waits": false, "capture": [], "paths": false, "film": {"points": "three",
+        "steps": 200}}``.
     """
 
     _nested: ClassVar[Mapping[str, tuple[str, bool]]] = {
