@@ -543,7 +543,7 @@ proptest! {
                     let all = waypoints(&graph, &one);
                     paths.path_over(&graph, ends, hashes[1], &all, &mut other).unwrap();
                     prop_assert_eq!(&other, &one);
-                    let kept = |at: usize| kept >> at % 16 & 1 == 1;
+                    let kept = |at: usize| kept >> (at % 16) & 1 == 1;
                     let some = all.iter().enumerate().filter(|(at, _)| kept(*at));
                     let some: Vec<_> = some.map(|(_, stop)| Waypoint { cable: None, ..*stop }).collect();
                     paths.path_over(&graph, ends, hashes[1], &some, &mut other).unwrap();

@@ -151,8 +151,11 @@ proptest! {
     }
 }
 
-/// The paths of each flow: connection, subflow, forth and back.
-fn paths(text: &str) -> Result<Vec<Vec<(u8, u8, String, String)>>, String> {
+/// Connection, subflow, forth and back.
+type Path = (u8, u8, String, String);
+
+/// The paths of each flow.
+fn paths(text: &str) -> Result<Vec<Vec<Path>>, String> {
     let list = FlowList::parse(text.as_bytes(), &[], &hosts()).map_err(|error| error.to_string())?;
     let own = |path: &ListedPath| (path.connection, path.subflow, path.forth.to_string(), path.back.to_string());
     Ok(list.flows().iter().map(|flow| list.paths(flow).iter().map(own).collect()).collect())

@@ -7,8 +7,8 @@ use headway_engine::Streams;
 use headway_fabric::topology::{Built, DualHomedPod, FatTree};
 use headway_fabric::{Graph, LinkId, NoPath, NodeId, Waypoint};
 use headway_transport::{
-    Datagram, Failure, FlowStart, GivenPath, GivenPaths, Measure, PathTaken, Profile, Roce, Simulation, Stopped,
-    Transport,
+    Datagram, Failure, FlowStart, GivenPath, GivenPaths, Measure, PathOf, PathTaken, Profile, Roce, Simulation,
+    Stopped, Transport,
 };
 use headway_units::{Bytes, Rate, Span, Time};
 
@@ -86,17 +86,13 @@ fn given(graph: &Graph, taken: &[PathTaken]) -> GivenPaths {
 }
 
 /// Without the times, which depend on handshakes.
-fn links(taken: &[PathTaken]) -> Vec<(u64, u8, u8, Vec<LinkId>, Vec<LinkId>)> {
-    let row = |path: &PathTaken| {
-        let of = path.of;
-        (of.flow, of.connection, of.subflow, path.forth.to_vec(), path.back.to_vec())
-    };
-    taken.iter().map(row).collect()
+fn links(taken: &[PathTaken]) -> Vec<(PathOf, [Vec<LinkId>; 2])> {
+    taken.iter().map(|path| (path.of, [path.forth.to_vec(), path.back.to_vec()])).collect()
 }
 
-fn check(built: &Built, transport: Transport, subflows: usize, goes_back: bool) {
+fn check(built: &Built, transport: &Transport, subflows: usize, goes_back: bool) {
     let flows = built.hosts.len();
-    let (first, complete) = run(built, &transport, (1, None, &[])).unwrap();
+    let (first, complete) = run(built, transport, (1, None, &[])).unwrap();
     assert_eq!((first.len(), complete), (flows * subflows, flows));
     for path in &first {
         let start = starts(&built.hosts)[path.of.flow as usize];
@@ -105,22 +101,22 @@ fn check(built: &Built, transport: Transport, subflows: usize, goes_back: bool) 
         assert_eq!(graph.link(path.forth[path.forth.len() - 1]).to, start.destination);
         assert_eq!(!path.back.is_empty(), goes_back);
     }
-    let (other, _) = run(built, &transport, (2, None, &[])).unwrap();
+    let (other, _) = run(built, transport, (2, None, &[])).unwrap();
     assert_ne!(links(&other), links(&first), "another seed has other ports");
     let again = given(&built.graph, &first);
-    let (same, complete) = run(built, &transport, (2, Some(&again), &[])).unwrap();
+    let (same, complete) = run(built, transport, (2, Some(&again), &[])).unwrap();
     assert_eq!((links(&same), complete), (links(&first), flows));
 }
 
 #[test]
 fn connections_of_another_seed_take_the_paths_that_they_are_given() {
     for built in [fat_tree(), dual_homed()] {
-        check(&built, profile().into(), 1, true);
-        check(&built, Profile { replicate: Some((Bytes::new(1_000_000), 2)), ..profile() }.into(), 2, true);
-        check(&built, Roce::default().into(), 1, true);
-        check(&built, Datagram { rate: Rate::from_mbps(200), payload: 1000, overhead: 42 }.into(), 1, false);
+        check(&built, &profile().into(), 1, true);
+        check(&built, &Profile { replicate: Some((Bytes::new(1_000_000), 2)), ..profile() }.into(), 2, true);
+        check(&built, &Roce::default().into(), 1, true);
+        check(&built, &Datagram { rate: Rate::from_mbps(200), payload: 1000, overhead: 42 }.into(), 1, false);
     }
-    check(&fat_tree(), multipath("lia", 3).into(), 3, true);
+    check(&fat_tree(), &multipath("lia", 3).into(), 3, true);
 }
 
 /// RFC 2992 leaves the rest to the hash: of the four cores the one that is given, of what is between nothing is.
