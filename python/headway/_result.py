@@ -225,6 +225,17 @@ class Result:
         return Table(self._folder.table("links.parquet"))
 
     @cached_property
+    def paths(self) -> Table:
+        """One row a path of a connection: the nodes that it passed, forth and back.
+
+        Raises
+        ------
+        ResultsError
+            If the run kept none.
+        """
+        return Table(self._folder.table("paths.parquet"))
+
+    @cached_property
     def summary(self) -> Table:
         """One row for each policy, sweep point, traffic and metric: ``value`` in ``unit``, with its 95 % interval."""
         return Table(self._folder.summary())

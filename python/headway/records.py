@@ -1446,6 +1446,9 @@ class FlowsTraffic(Record):
         Flows are messages on connections that stay open; each has one of its own when left out.
     datagrams : Datagrams
         Flows are datagrams at a constant rate, whatever the policy's transport is.
+    via : Sequence[str]
+        Nodes that all its flows pass, in this order, and on the way back in the other: between them
+        the hash chooses. Default: ``[]``.
     """
 
     _kind: ClassVar[str | None] = "flows"
@@ -1475,9 +1478,10 @@ class FlowsTraffic(Record):
     short: Amount | Swept | None = None
     connections: Pool | None = None
     datagrams: Datagrams | None = None
+    via: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        freeze(self, ("only",))
+        freeze(self, ("only", "via"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3844,6 +3848,9 @@ class Measure(Record):
     capture : Sequence[str]
         Hosts ("a") and links ("a>b", as in the series of queues) whose packets are written to
         files. Default: ``[]``.
+    paths : bool | Swept
+        The nodes that connections of modelled hosts pass are written down, forth and back. Default:
+        ``false``.
     film : Film
         What links do over time, for the player of the topology. Default: ``{"points": "three",
         "steps": 200}``.
@@ -3861,6 +3868,7 @@ class Measure(Record):
     traffic: Sequence[str] | None = None
     waits: bool | Swept | None = None
     capture: Sequence[str] | None = None
+    paths: bool | Swept | None = None
     film: Film | None = None
 
     def __post_init__(self) -> None:
@@ -3977,8 +3985,8 @@ class Scenario(Record):
         What ``headway reproduce`` also runs on kernel hosts.
     measure : Measure
         What is recorded beyond the flows. Default: ``{"series": [], "interval": "10ms",
-        "intervals": {}, "waits": false, "capture": [], "film": {"points": "three", "steps":
-        200}}``.
+        "intervals": {}, "waits": false, "capture": [], "paths": false, "film": {"points": "three",
+        "steps": 200}}``.
     """
 
     _nested: ClassVar[Mapping[str, tuple[str, bool]]] = {

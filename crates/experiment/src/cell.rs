@@ -20,7 +20,7 @@ use headway_scenario::plan::{
     ModelPlan, Network, PlanError, RunSize, TrafficPlan, Unmarked, failures, in_step, unmarked,
 };
 use headway_transport::{
-    Failure as Outage, FlowEnd, Interrupted, PacketWaits, SampleKind, SampleOf, Simulation, Stopped, Traced,
+    Failure as Outage, FlowEnd, Interrupted, PacketWaits, PathTaken, SampleKind, SampleOf, Simulation, Stopped, Traced,
 };
 use headway_units::{Bytes, Span, Time};
 
@@ -29,6 +29,7 @@ use crate::error::KernelError;
 use crate::estimate::{Full, Watch};
 use crate::film::FilmPlan;
 use crate::live::Live;
+use crate::paths;
 
 /// Why a run ended without an outcome.
 #[derive(Debug)]
@@ -123,6 +124,8 @@ pub(crate) struct CellPlan {
     frame: Bytes,
     /// Captures of modelled hosts and links.
     captures: Captures,
+    /// Whether the paths of connections are written down.
+    keeps_paths: bool,
 }
 
 impl CellPlan {
@@ -138,6 +141,7 @@ impl CellPlan {
         let failures = failures(scenario, &network)?;
         let kernels = Kernels::new(scenario, policy, &network, &traffic.flows, &failures, folder)?;
         let sends = |traffic: u16| kernels.as_ref().is_some_and(|kernels| kernels.sends(traffic));
+        traffic.given.check_kernels(scenario, &sends)?;
         let models = ModelPlan::build(scenario, policy, &network, &traffic, registry, &sends)?;
         if let (Some(_), [first, ..]) = (&kernels, &models.own()[..]) {
             let message = format!("the program's {first} is beside kernel hosts, which run without the program");
@@ -149,8 +153,21 @@ impl CellPlan {
         let unmarked = unmarked(scenario, &network, &traffic, &models);
         let frame = Bytes::new(scenario.topology.mtu.get() + 18);
         let captures = modelled_captures(scenario, &network)?;
-        let film = None;
-        Ok(CellPlan { network, traffic, models, kernels, failures, end, film, in_step, unmarked, frame, captures })
+        let (film, keeps_paths) = (None, scenario.measure.paths);
+        Ok(CellPlan {
+            network,
+            traffic,
+            models,
+            kernels,
+            failures,
+            end,
+            film,
+            in_step,
+            unmarked,
+            frame,
+            captures,
+            keeps_paths,
+        })
     }
 
     /// Has repeat 0 filmed like that. In namespaces, where nobody sees the links, there is no film.
@@ -325,9 +342,10 @@ impl CellPlan {
         let ports = seen.then(|| self.ports(&mut simulation));
         let waits = seen.then(|| self.waits(&mut simulation));
         let film = film.and_then(|plan| simulation.filmed().map(|film| plan.film(film)));
+        let taken = simulation.paths_taken();
         let (mut ends, samples, totals) = simulation.finish();
         ends.extend(workload.finish());
-        let outcome = self.outcome(job, ends, samples, totals, joined, &work);
+        let outcome = self.outcome(job, (ends, samples, totals), joined, &work, taken);
         Ok(Outcome { ports, cut, waits, deadlock, film, ..outcome })
     }
 
@@ -358,6 +376,12 @@ impl CellPlan {
         }
         for &(traffic, priority) in &self.traffic.priorities {
             simulation.set_priority(traffic, priority);
+        }
+        if !self.traffic.given.paths.is_empty() {
+            simulation.give_paths(Arc::clone(&self.traffic.given.paths));
+        }
+        if self.keeps_paths {
+            simulation.keep_paths();
         }
         simulation.set_failures(&self.failures);
         simulation.set_crashes(&self.models.crashes);
@@ -418,11 +442,10 @@ impl CellPlan {
     fn outcome(
         &self,
         job: Job,
-        mut ends: Vec<FlowEnd>,
-        mut samples: Vec<headway_transport::Sample>,
-        totals: headway_transport::Totals,
+        (mut ends, mut samples, totals): (Vec<FlowEnd>, Vec<headway_transport::Sample>, headway_transport::Totals),
         mut joined: KernelOutcome,
         work: &Work,
+        taken: Option<Vec<PathTaken>>,
     ) -> Outcome {
         let failed = joined.failures(self.traffic.names());
         ends.append(&mut joined.ends);
@@ -446,6 +469,7 @@ impl CellPlan {
             numbers.push((end.start.id, number, name));
             flows.push(self.record(end, number, name));
         }
+        let paths = taken.map(|taken| paths::records(&taken, &ends, &self.network));
         numbers.sort_unstable();
         let samples = samples.iter().map(|sample| self.sample(sample, &numbers)).collect();
         let counters = Counters {
@@ -487,6 +511,7 @@ impl CellPlan {
             counters,
             deadlock: None,
             film: None,
+            paths,
             digest,
             end: self.end,
         }

@@ -46,6 +46,7 @@ mod not_stored;
 mod opened;
 mod operand;
 mod origin;
+mod paths;
 mod printed;
 mod published;
 mod remote;

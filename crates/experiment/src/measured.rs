@@ -67,6 +67,7 @@ pub fn measured(folder: &Finished, metrics: &[Metric]) -> Result<Summary, NotMea
             digest: 0,
             end: Time::from_picos(totals.end_ps),
             film: None,
+            paths: None,
         });
     }
     summary.rows.retain(|row| !wanted.contains(&row.metric));

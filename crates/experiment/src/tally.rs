@@ -349,6 +349,7 @@ mod tests {
             digest: 0,
             end,
             film: None,
+            paths: None,
         };
         assert!(!is_stuck(&flow(None, None), &outcome) && !is_stuck(&flow(None, Some(50)), &outcome));
         assert!(is_stuck(&flow(None, Some(51)), &outcome) && !is_stuck(&flow(Some(end), Some(51)), &outcome));

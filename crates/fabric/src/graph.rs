@@ -279,6 +279,14 @@ impl Graph {
         &self.interfaces[node.index()]
     }
 
+    /// The number of a link among those from its node to the same one, counted from 1 in order of connection, and how many
+    /// they are.
+    pub fn cable(&self, id: LinkId) -> (u32, u32) {
+        let Link { from, to, .. } = *self.link(id);
+        let parallel = || self.interfaces(from).iter().filter(|&&other| self.link(other).to == to);
+        (parallel().take_while(|&&other| other <= id).count() as u32, parallel().count() as u32)
+    }
+
     /// All hosts in order of creation.
     pub fn hosts(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.of_kind(NodeKind::Host)

@@ -17,6 +17,10 @@ use thiserror::Error;
 
 use crate::graph::{Graph, LinkId, NodeId, NodeKind};
 
+mod over;
+
+pub use over::Waypoint;
+
 /// How a switch chooses among equally short next hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
@@ -51,6 +55,19 @@ pub enum NoPath {
         from: NodeId,
         /// Destination host.
         to: NodeId,
+    },
+    /// No shortest path passes the nodes that are given, in their order.
+    #[error(
+        "no shortest path from this interface of node {} to this interface of node {} passes node {} as it is given",
+        .from.0, .to.0, .over.0
+    )]
+    NotOver {
+        /// Source host.
+        from: NodeId,
+        /// Destination host.
+        to: NodeId,
+        /// The first of the nodes given that it does not pass.
+        over: NodeId,
     },
 }
 

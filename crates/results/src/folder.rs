@@ -22,7 +22,7 @@ use crate::part;
 use crate::record::{Cell, Job, Outcome};
 use crate::repeats::Repeats;
 use crate::summary::Summary;
-use crate::table::{FlowTable, LinkTable, SeriesTable};
+use crate::table::{FlowTable, LinkTable, PathTable, SeriesTable};
 use crate::topologies::Topologies;
 
 pub(crate) const MANIFEST: &str = "manifest.json";
@@ -30,6 +30,7 @@ const SCENARIO: &str = "scenario.toml";
 pub(crate) const FLOWS: &str = "flows.parquet";
 pub(crate) const SERIES: &str = "series.parquet";
 pub(crate) const LINKS: &str = "links.parquet";
+pub(crate) const PATHS: &str = "paths.parquet";
 pub(crate) const TOPOLOGY: &str = "topology.json";
 const SUMMARY: &str = "summary.csv";
 const REPEATS: &str = "repeats.csv";
@@ -299,10 +300,19 @@ impl Folder {
         let commands = self.path.join(COMMANDS);
         let mut command_table = CommandTable::new(&self.path, cells);
         let mut films = Films::new(&self.path);
+        let paths = self.path.join(PATHS);
+        let mut path_table: Option<PathTable<File>> = None;
         let mut runs = Vec::new();
         for job in self.manifest.jobs() {
             let outcome = self.load(job)?;
             films.add(&outcome, cells)?;
+            if outcome.paths.is_some() {
+                let table = match &mut path_table {
+                    Some(table) => table,
+                    none => none.insert(PathTable::new(create(&temporary(&paths))?, cells).map_err(parquet(&paths))?),
+                };
+                table.add(&outcome).map_err(parquet(&paths))?;
+            }
             command_table.add(&outcome)?;
             flow_table.add(&outcome).map_err(parquet(&flows))?;
             series_table.add(&outcome).map_err(parquet(&series))?;
@@ -311,6 +321,10 @@ impl Folder {
         flow_table.finish().map_err(parquet(&flows))?;
         series_table.finish().map_err(parquet(&series))?;
         films.finish()?;
+        if let Some(table) = path_table {
+            table.finish().map_err(parquet(&paths))?;
+            rename(&paths)?;
+        }
         rename(&flows)?;
         rename(&series)?;
         if let Some(text) = command_table.finish() {
@@ -325,7 +339,7 @@ impl Folder {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
             _ => Ok(()),
         };
-        for name in [FLOWS, SERIES, LINKS, TOPOLOGY, SUMMARY, REPEATS, COMMANDS, MANIFEST] {
+        for name in [FLOWS, SERIES, LINKS, PATHS, TOPOLOGY, SUMMARY, REPEATS, COMMANDS, MANIFEST] {
             remove(&temporary(&self.path.join(name)))?;
         }
         let parts = self.path.join(PARTS);

@@ -5,7 +5,7 @@
 //! [`Summary`] holds every metric's mean over the repeats with its 95 % confidence interval
 //! ([`Estimate`]). A [`Folder`] collects outcomes as they arrive from the worker threads, survives an
 //! interruption, and ends as files with one meaning: `manifest.json`, `flows.parquet`, `series.parquet`,
-//! `summary.csv` with `repeats.csv` behind it, and of runs that have a [`Film`] `links.parquet` and `topology.json`. The same outcomes give the same bytes in all but the manifest, in whatever order
+//! `summary.csv` with `repeats.csv` behind it, and of runs that have a [`Film`] `links.parquet` and `topology.json`, of those whose paths were recorded `paths.parquet`. The same outcomes give the same bytes in all but the manifest, in whatever order
 //! they arrive. A [`Store`] keeps outcomes by what they depend on, for runs to come.
 //!
 //! This crate must not know of events, packets or scenarios' keys, and reads no clock: wall times come
@@ -46,8 +46,8 @@ pub use manifest::{FORMAT, Kernel, Machine, Manifest, RunTotals};
 pub use metric::{ALL_TRAFFIC, Metric, Percentile, Statistic, Subject, UnknownMetric};
 pub use read::{FlowReader, LinkReader, SeriesReader};
 pub use record::{
-    Cell, CommandRecord, Counters, CutCapture, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample,
-    SweepPoint, SweepValue,
+    Cell, CommandRecord, Counters, CutCapture, Failed, FlowRecord, Job, Outcome, Output, PathRecord, Pauses,
+    PortRecord, Sample, SweepPoint, SweepValue,
 };
 pub use repeats::Repeats;
 pub use shard::{NotAShard, Shard};

@@ -1,7 +1,7 @@
 //! One run's outcome as one compact file, exactly, until all runs are merged.
 //!
 //! The file is [`MAGIC`], then a Snappy frame stream (whose chunks carry checksums) of postcard values:
-//! a [`Header`] with a table of strings, then the flows, the samples, the commands and the links of the film. Only the program that wrote
+//! a [`Header`] with a table of strings, then the flows, the samples, the commands, the paths and the links of the film. Only the program that wrote
 //! such a file reads it (a folder of another version is not resumed), so it has no further versions.
 
 use std::collections::BTreeMap;
@@ -16,11 +16,12 @@ use snap::write::FrameEncoder;
 
 use crate::film::{Film, FilmedLink, LinkStep, NodeKind, Topology, TopologyLink, TopologyNode};
 use crate::record::{
-    CommandRecord, Counters, CutCapture, Failed, FlowRecord, Job, Outcome, Output, Pauses, PortRecord, Sample,
+    CommandRecord, Counters, CutCapture, Failed, FlowRecord, Job, Outcome, Output, PathRecord, Pauses, PortRecord,
+    Sample,
 };
 use crate::waits::{FlowWaits, PortWaits, Waited, Waits};
 
-pub(crate) const MAGIC: &[u8] = b"headway part 9\n";
+pub(crate) const MAGIC: &[u8] = b"headway part 10\n";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -41,7 +42,9 @@ struct Header {
     waits: Option<WaitsRow>,
     /// When a circular wait was found, and its ports.
     deadlock: Option<(u64, String)>,
-    /// The network of its film, if it has one; the links follow behind the commands.
+    /// How many paths there are, if they were recorded.
+    paths: Option<u64>,
+    /// The network of its film, if it has one; the links follow behind all else.
     film: Option<FilmWire>,
 }
 
@@ -99,6 +102,33 @@ struct CommandWire {
     ended: bool,
     stdout: Output,
     stderr: Output,
+}
+
+/// A [`PathRecord`]: flow, connection, subflow, picoseconds, and the two ways.
+type PathWire = (u32, u8, u8, u64, [u32; 2]);
+
+fn path_wire(path: &PathRecord, place: impl Fn(&Arc<str>) -> u32) -> PathWire {
+    let PathRecord { flow, connection, subflow, time, .. } = *path;
+    (flow, connection, subflow, time.picos(), [place(&path.path), place(&path.back)])
+}
+
+/// Reads so many paths of `flows` flows from `rest`; `text` gives strings by their places.
+fn read_paths(
+    count: u64,
+    flows: usize,
+    text: impl Fn(u32) -> io::Result<Arc<str>>,
+    rest: &mut &[u8],
+) -> io::Result<Vec<PathRecord>> {
+    let mut paths = Vec::new();
+    for _ in 0..count {
+        let (flow, connection, subflow, time, [path, back]): PathWire = decode(rest)?;
+        if flow as usize >= flows {
+            return Err(invalid("a path is of no flow"));
+        }
+        let (path, back, time) = (text(path)?, text(back)?, Time::from_picos(time));
+        paths.push(PathRecord { flow, connection, subflow, time, path, back });
+    }
+    Ok(paths)
 }
 
 /// A [`Film`] without its links.
@@ -185,6 +215,7 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
             (own.hosts, own.switches, ports)
         }),
         deadlock: outcome.deadlock.as_ref().map(|(at, ports)| (at.picos(), ports.clone())),
+        paths: outcome.paths.as_ref().map(|paths| paths.len() as u64),
         film: outcome.film.as_ref().map(FilmWire::new),
     };
     encode(&header, &mut buffer, &mut frames)?;
@@ -229,6 +260,9 @@ pub(crate) fn write<W: Write>(outcome: &Outcome, mut writer: W) -> io::Result<()
             stderr: command.stderr.clone(),
         };
         encode(&wire, &mut buffer, &mut frames)?;
+    }
+    for path in outcome.paths.iter().flatten() {
+        encode(&path_wire(path, place), &mut buffer, &mut frames)?;
     }
     for link in outcome.film.iter().flat_map(|film| &film.links) {
         let step = |step: &LinkStep| (step.sent, step.queue, step.drops, step.flows);
@@ -300,6 +334,7 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
             stderr: wire.stderr,
         });
     }
+    let paths = header.paths.map(|count| read_paths(count, flows.len(), text, &mut rest)).transpose()?;
     let film = header.film.take().map(|film| film.read(&mut rest)).transpose()?;
     if !rest.is_empty() {
         return Err(invalid("it is longer than its contents"));
@@ -319,7 +354,22 @@ pub(crate) fn read<R: Read>(mut reader: R) -> io::Result<Outcome> {
     let Header { job, counters, digest, failed, deadlock, cut, .. } = header;
     let cut = cut.into_iter().map(|(name, at)| CutCapture { name: name.into(), at: Time::from_picos(at) }).collect();
     let deadlock = deadlock.map(|(at, ports)| (Time::from_picos(at), ports));
-    Ok(Outcome { job, flows, samples, ports, cut, waits, commands, failed, counters, deadlock, digest, end, film })
+    Ok(Outcome {
+        job,
+        flows,
+        samples,
+        ports,
+        cut,
+        waits,
+        commands,
+        failed,
+        counters,
+        deadlock,
+        digest,
+        end,
+        film,
+        paths,
+    })
 }
 
 impl Outcome {
@@ -350,7 +400,9 @@ fn strings(outcome: &Outcome) -> BTreeMap<&str, u32> {
     let of_commands = outcome.commands.iter().flat_map(|command| [&command.traffic, &command.host]);
     let of_ports = outcome.ports.iter().flatten().map(|one| &one.port);
     let of_waits = outcome.waits.iter().flat_map(|own| &own.ports).map(|one| &one.port);
-    for text in of_flows.chain(of_samples).chain(of_commands).chain(of_ports).chain(of_waits) {
+    let of_paths = outcome.paths.iter().flatten().flat_map(|path| [&path.path, &path.back]);
+    let others = of_commands.chain(of_ports).chain(of_waits).chain(of_paths);
+    for text in of_flows.chain(of_samples).chain(others) {
         let next = strings.len() as u32;
         strings.entry(&**text).or_insert(next);
     }
@@ -482,13 +534,20 @@ pub(crate) mod tests {
                 let ports = ports.into_iter().map(|(port, host, waited)| PortWaits { port, host, waited }).collect();
                 Waits { hosts, switches, ports }
             })),
+            paths in prop::option::of(vec((any::<(u32, u8, u8, u64)>(), text(), text()), 0..9)),
         ) -> Outcome {
             let counters = Counters { events, packet_hops, drops, marks, overruns: marks / 2, astray: drops / 3, ring_drops: drops / 2, backlog_drops: marks / 3, card_drops: drops / 7, gap_frames: marks / 5, gap_bytes: marks / 7, down: drops / 5, headroom_drops: drops / 3, watchdog_drops: drops / 9, deadlocks: marks / 11, syns_dropped: drops / 13, syn_cookies: marks / 13, accept_overflows: drops / 17, refused: drops / 19 };
             let (commands, failed) = (Vec::new(), Vec::new());
             let deadlock = (marks % 2 == 1).then(|| (Time::from_picos(events), "a>b → b>a".to_owned()));
             let cut = (drops % 3 == 1).then(|| CutCapture { name: "a>b".into(), at: Time::from_picos(marks) });
             let cut = cut.into_iter().collect();
-            Outcome { job, flows, samples, ports, cut, waits, commands, failed, counters, deadlock, digest, end: Time::from_picos(end), film }
+            let most = flows.len() as u32;
+            let path = |((flow, connection, subflow, time), path, back): ((u32, u8, u8, u64), _, _)| {
+                let time = Time::from_picos(time);
+                (most > 0).then(|| PathRecord { flow: flow % most, connection, subflow, time, path, back })
+            };
+            let paths = paths.map(|paths| paths.into_iter().filter_map(path).collect());
+            Outcome { job, flows, samples, ports, cut, waits, commands, failed, counters, deadlock, digest, end: Time::from_picos(end), film, paths }
         }
     }
 
@@ -558,6 +617,7 @@ pub(crate) mod tests {
             digest: 0,
             end,
             film: None,
+            paths: None,
         }
     }
 

@@ -184,6 +184,24 @@ impl FlowRecord {
     }
 }
 
+/// The path of a subflow from some time on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathRecord {
+    /// Its flow: the place among [`Outcome::flows`].
+    pub flow: u32,
+    /// The connection: a copy of a replicated flow, or a segment between relays; from 0.
+    pub connection: u8,
+    /// The subflow, in the order in which they were opened, from 0.
+    pub subflow: u8,
+    /// When it was opened, or began to take this path.
+    pub time: Time,
+    /// The nodes from the source to the destination, with blanks between them. `#N` behind a name: by which of several
+    /// cables from the node before, from 1.
+    pub path: Arc<str>,
+    /// The nodes of the way back; empty where nothing goes back, as of datagrams.
+    pub back: Arc<str>,
+}
+
 /// One value of a time series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
@@ -398,6 +416,8 @@ pub struct Outcome {
     pub end: Time,
     /// What its links did over time, if that was recorded.
     pub film: Option<Film>,
+    /// The paths of its connections in order of flows, connections, subflows and times, if they were recorded.
+    pub paths: Option<Vec<PathRecord>>,
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `flows.parquet`, `series.parquet` and `links.parquet`: columns gathered in memory, written a row group at a time.
+//! `flows.parquet`, `series.parquet`, `links.parquet` and `paths.parquet`: columns gathered in memory, written a row group at a time.
 //!
 //! Plain Parquet 1.0 with Snappy, which every reader knows. Strings are dictionary-encoded. Times are
 //! unsigned picoseconds, as nanoseconds would lose some and floats would lose more; the unit is the last
@@ -523,6 +523,59 @@ impl<W: Write + Send> LinkTable<W> {
                     row.u32(step.flows);
                 })?;
             }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Result<()> {
+        self.table.finish()
+    }
+}
+
+/// `paths.parquet`: one row for each path of each subflow. With the flow's own columns it is a list that can be replayed.
+pub(crate) struct PathTable<W: Write + Send> {
+    table: Table<W>,
+    cells: Vec<CellColumns>,
+}
+
+impl<W: Write + Send> PathTable<W> {
+    pub(crate) fn new(writer: W, cells: &[Cell]) -> Result<PathTable<W>> {
+        let (mut columns, cells) = cell_columns(cells);
+        columns.extend([
+            Column::u64("flow"),
+            Column::text("traffic"),
+            Column::text("source"),
+            Column::text("destination"),
+            Column::maybe_u64("bytes"),
+            Column::u64("start_ps"),
+            Column::u8("connection"),
+            Column::u8("subflow"),
+            Column::u64("time_ps"),
+            Column::text("path"),
+            Column::text("path_back"),
+        ]);
+        Ok(PathTable { table: Table::new(writer, columns)?, cells })
+    }
+
+    /// Adds the paths of one run.
+    pub(crate) fn add(&mut self, outcome: &Outcome) -> Result<()> {
+        let cell = &self.cells[outcome.job.cell as usize];
+        for path in outcome.paths.iter().flatten() {
+            let flow = &outcome.flows[path.flow as usize];
+            self.table.row(|row| {
+                cell.write(row, outcome.job.repeat);
+                row.u64(flow.id);
+                row.text(&bytes(&flow.traffic));
+                row.text(&bytes(&flow.source));
+                row.text(&bytes(&flow.destination));
+                row.maybe_u64(flow.bytes);
+                row.u64(flow.start.picos());
+                row.u8(path.connection);
+                row.u8(path.subflow);
+                row.u64(path.time.picos());
+                row.text(&bytes(&path.path));
+                row.text(&bytes(&path.back));
+            })?;
         }
         Ok(())
     }

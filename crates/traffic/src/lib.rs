@@ -28,7 +28,7 @@ pub use arrival::{Arrival, Arrivals};
 pub use ends::Ends;
 pub use expected::Expected;
 pub use flows::{FlowStart, Flows, Traffic, TrafficError};
-pub use list::{Fault, FlowList, HostNames, ListError, ListedFlow, MAX_LISTED, Place, Rows};
+pub use list::{Fault, FlowList, HostNames, ListError, ListedFlow, ListedPath, MAX_LISTED, Place, Rows};
 pub use pairs::{MAX_GENERATORS, PairsError, Pattern};
 pub use share::Shares;
 pub use size::*;

@@ -19,6 +19,7 @@ use crate::environment::Environment;
 use crate::flows::Flow;
 use crate::ideal::ideal;
 use crate::measure::{Round, SampleKind, SampleOf};
+use crate::paths::Leg;
 use crate::ports::{Ports, SERVICE};
 use crate::segment::{Frame, NO_EXTRA, Segment, frame_size};
 use crate::slots::{SlotPool, put};
@@ -103,6 +104,8 @@ impl Datagrams {
             return Err(NoPath::SameHost { host: start.source });
         }
         let pair = env.with_carrier(ours, self.ports.pair(start.id, 0, pairs, None), pairs);
+        let ends = [start.source, start.destination];
+        let pair = env.pair_of_path(Leg::forth(&start, 0, 0), ends, pair, pairs);
         env.flows[flow].interfaces |= 1 << pair.min(63);
         let path = self.path(flow, pair, env)?;
         let place = self.slots.take();
@@ -128,7 +131,7 @@ impl Datagrams {
         let [from, to] = [start.source, start.destination].map(|host| env.graph.interfaces(host)[pair]);
         let choice = Choice::Ecmp(flow_hash(from, to, self.ports.port(start.id, 0, 0), SERVICE));
         let mut path = Vec::new();
-        env.find_path(from, to, choice, &mut path)?;
+        env.find_path(Some(Leg::forth(&start, 0, 0)), (from, to), choice, &mut path)?;
         Ok(path)
     }
 

@@ -1,11 +1,12 @@
 //! What the loop lends to its tenants while they handle an event.
 
-use headway_fabric::{Choice, Graph, LinkId, NoPath, Paths};
+use headway_fabric::{Choice, Graph, LinkId, NoPath, NodeId, Paths};
 use headway_units::Time;
 
 use crate::failures::{FailureState, detour};
 use crate::flows::Flows;
 use crate::network::Network;
+use crate::paths::{Leg, PathBook, hash};
 use crate::server::ServerCounters;
 use crate::starting::Starting;
 
@@ -62,21 +63,50 @@ pub(crate) struct Environment {
     pub now: Time,
     /// Kept for its memory.
     pub scratch: Vec<LinkId>,
+    /// Paths that are given or written down, if any are.
+    pub book: Option<Box<PathBook>>,
 }
 
 impl Environment {
-    /// The links from interface `from` to interface `to`, by what routing knows.
+    /// The links from interface `from` to interface `to`, by what routing knows. `leg` says for whom, if it is for a flow's
+    /// connection.
     pub fn find_path(
         &mut self,
-        from: LinkId,
-        to: LinkId,
+        leg: Option<Leg>,
+        (from, to): (LinkId, LinkId),
         choice: Choice,
         path: &mut Vec<LinkId>,
     ) -> Result<(), NoPath> {
         path.clear();
-        self.paths.path(from, to, choice, path)?;
+        let over = leg.zip(self.book.as_deref()).map_or(&[][..], |(leg, book)| book.over(leg));
+        if over.is_empty() {
+            self.paths.path(from, to, choice, path)?;
+        } else {
+            self.paths.path_over(&self.graph, (from, to), hash(choice), over, path)?;
+        }
         detour(&mut self.failures, from, to, choice, path);
+        if let Some((leg, book)) = leg.zip(self.book.as_deref_mut()) {
+            book.note(self.now, leg, path);
+        }
         Ok(())
+    }
+
+    /// The one of the first `count` pairs of interfaces of `hosts` on which the connection of `leg` has the paths that it is
+    /// given, from `wanted` on; `wanted` if it is given none, or has them on no pair.
+    pub fn pair_of_path(&mut self, leg: Leg, hosts: [NodeId; 2], wanted: usize, count: usize) -> usize {
+        let Some(book) = self.book.as_deref() else { return wanted };
+        let (forth, back) = (book.over(leg), book.over(leg.turned(true)));
+        if forth.is_empty() && back.is_empty() {
+            return wanted;
+        }
+        let (graph, paths, mut path) = (&self.graph, &mut self.paths, Vec::new());
+        let mut has = |pair: usize| {
+            let [own, other] = hosts.map(|host| graph.interfaces(host)[pair]);
+            let mut leads =
+                |ends, over: &[_]| over.is_empty() || paths.path_over(graph, ends, 0, over, &mut path).is_ok();
+            leads((own, other), forth) && leads((other, own), back)
+        };
+        (wanted..count).chain(0..wanted).find(|&pair| has(pair)).unwrap_or(wanted)
     }
 
     /// The one of the first `count` of `interfaces` with a carrier that comes first from `wanted` on, or `wanted`.

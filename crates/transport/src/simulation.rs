@@ -44,6 +44,7 @@ mod metering;
 mod observing;
 mod own;
 mod passing;
+mod paths;
 mod qcn;
 mod relays;
 mod sampling;
@@ -137,6 +138,7 @@ impl Simulation {
                 failures: None,
                 now: Time::ZERO,
                 scratch: Vec::new(),
+                book: None,
             },
             tcp: Tcp::new(tcp, streams),
             datagrams: Datagrams::new(datagrams, streams),

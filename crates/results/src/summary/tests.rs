@@ -52,6 +52,7 @@ fn outcome(cell: u32, repeat: u32, fcts: &[Option<u64>]) -> Outcome {
         failed: Vec::new(),
         deadlock: None,
         film: None,
+        paths: None,
         counters: Counters::default(),
         digest: 0,
         end,

@@ -1,7 +1,7 @@
 use bytes_of::{field, rows};
 
 use super::*;
-use crate::record::{Counters, FlowRecord, Job, Sample, SweepPoint};
+use crate::record::{Counters, FlowRecord, Job, PathRecord, Sample, SweepPoint};
 use crate::waits::FlowWaits;
 
 /// Reading back through the format's own reader.
@@ -68,6 +68,7 @@ fn outcome(cell: u32, flows: Vec<FlowRecord>, samples: Vec<Sample>) -> Outcome {
         failed,
         deadlock: None,
         film: None,
+        paths: None,
         counters: Counters::default(),
         digest: 0,
         end: Time::ZERO,
@@ -120,6 +121,33 @@ fn flows_read_back_column_by_column() {
     assert_eq!(done("deadline_ps"), Field::ULong(8));
     assert_eq!((done("paths"), done("switched_ps")), (text("a-s1-b"), Field::ULong(6)));
     assert_eq!(done("stall_ps"), Field::ULong(3));
+}
+
+#[test]
+fn paths_have_the_columns_of_their_flows() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("paths.parquet");
+    let mut second = outcome(1, vec![flow(7), flow(9)], Vec::new());
+    let time = Time::from_picos(11);
+    let (own, back) = ("a s1 b#2".into(), "b s2 a".into());
+    second.paths = Some(vec![PathRecord { flow: 1, connection: 2, subflow: 3, time, path: own, back }]);
+    let mut table = PathTable::new(std::fs::File::create(&path).unwrap(), &cells()).unwrap();
+    table.add(&outcome(0, vec![flow(1)], Vec::new())).unwrap();
+    table.add(&second).unwrap();
+    table.finish().unwrap();
+    let rows = rows(&path);
+    assert_eq!(rows.len(), 1);
+    let names: Vec<&String> = rows[0].get_column_iter().map(|(name, _)| name).collect();
+    let expected = "policy sweep_senders sweep_queue repeat flow traffic source destination bytes start_ps connection \
+                    subflow time_ps path path_back";
+    assert_eq!(names, expected.split(' ').collect::<Vec<_>>());
+    let own = |name| field(&rows[0], name).clone();
+    assert_eq!((own("policy"), own("flow"), own("source")), (text("mptcp"), Field::ULong(9), text("a")));
+    assert_eq!(
+        (own("connection"), own("subflow"), own("time_ps")),
+        (Field::UByte(2), Field::UByte(3), Field::ULong(11))
+    );
+    assert_eq!((own("path"), own("path_back")), (text("a s1 b#2"), text("b s2 a")));
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub(crate) mod error;
 mod event_builder;
 mod failures;
 mod flow_table;
+mod given;
 mod host;
 mod lossless;
 mod marking;
@@ -34,6 +35,7 @@ mod workload;
 
 pub use error::PlanError;
 pub use failures::{build as failures, carriers};
+pub use given::Given;
 pub(crate) use lossless::{fixed_thresholds, lossless_classes, lossless_priorities};
 pub use marking::{Unmarked, unmarked};
 pub use metering::MeteringPlan;

@@ -104,6 +104,12 @@ impl ModelPlan {
         }
         let metering = MeteringPlan::build(scenario, policy, network)?;
         let relays = relay::build(scenario, (record, policy), network, traffic, (&profiles, registry), kernels)?;
+        for flows in traffic.flows.iter().filter(connected) {
+            let place = usize::from(flows.index);
+            let relayed = relays.as_ref().is_some_and(|own| own.traffic[place]);
+            let profile = (&profiles[place], relayed);
+            traffic.given.check_transport(flows, profile, (record, policy), network)?;
+        }
         let crashes = failures::crashes(scenario, network)?;
         let ours = |crash: &Crash| relays.as_ref().is_some_and(|own| own.relay.hosts.contains(&crash.host));
         let crashes = crashes.into_iter().filter(ours).collect();

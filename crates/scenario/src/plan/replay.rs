@@ -5,7 +5,7 @@ use std::path::Path;
 
 use headway_fabric::NodeId;
 use headway_language::suggest_help;
-use headway_traffic::{Expected, FlowList, HostNames, ListError, ListedFlow};
+use headway_traffic::{Expected, FlowList, HostNames, ListError, ListedFlow, ListedPath};
 use headway_units::{Bytes, Span, Time};
 
 use super::error::PlanError;
@@ -36,7 +36,7 @@ impl Replay {
 
     /// Start, source, destination and size of flow number `number`.
     pub fn flow(&self, number: usize) -> Option<(Time, [NodeId; 2], Option<Bytes>)> {
-        let ListedFlow { time, source, destination, size } = self.flows().get(number)?;
+        let ListedFlow { time, source, destination, size, .. } = self.flows().get(number)?;
         let ends = [*source, *destination].map(|index| self.hosts[index as usize]);
         Some((self.start.saturating_add(*time), ends, *size))
     }
@@ -65,6 +65,14 @@ impl Replay {
     /// Whether one of its flows has no end.
     pub fn is_endless(&self) -> bool {
         self.flows().iter().any(|flow| flow.size.is_none())
+    }
+
+    /// The paths that the list gives: the number of the flow, its ends, and the path of one of its subflows.
+    pub fn paths(&self) -> impl Iterator<Item = (usize, [NodeId; 2], &ListedPath)> {
+        self.flows().iter().enumerate().flat_map(|(number, flow)| {
+            let ends = [flow.source, flow.destination].map(|index| self.hosts[index as usize]);
+            self.list.paths(flow).iter().map(move |path| (number, ends, path))
+        })
     }
 
     fn flows(&self) -> &[ListedFlow] {

@@ -9,6 +9,7 @@ use headway_units::Bytes;
 
 use super::error::PlanError;
 use super::event_builder::EventBuilding;
+use super::given::Given;
 use super::network::Network;
 use super::pooled::MessageStarts;
 use super::traffic::FlowsPlan;
@@ -32,6 +33,8 @@ pub struct TrafficPlan {
     classes: Vec<Option<(Bytes, usize)>>,
     /// Priorities of flows by their traffic's number; 0 of all others.
     pub priorities: Vec<(u16, u8)>,
+    /// Paths that flows are given.
+    pub given: Given,
 }
 
 impl TrafficPlan {
@@ -81,7 +84,9 @@ impl TrafficPlan {
             }
             names.extend(reported.into_iter().map(Arc::from));
         }
-        let mut plan = TrafficPlan { flows, trees, event_builders, webs, names, classes, priorities: Vec::new() };
+        let given = Given::build(scenario, network, &flows)?;
+        let mut plan =
+            TrafficPlan { flows, trees, event_builders, webs, names, classes, priorities: Vec::new(), given };
         let priorities = all().filter(|(_, one)| one.priority > 0);
         plan.priorities =
             priorities.flat_map(|(at, one)| plan.numbers(at).into_iter().map(|n| (n, one.priority))).collect();

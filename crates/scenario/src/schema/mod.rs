@@ -153,6 +153,8 @@ record! {
         pub waits: bool = false,
         /// Hosts ("a") and links ("a>b", as in the series of queues) whose packets are written to files.
         pub capture: Vec<String> = Vec::new(),
+        /// The nodes that connections of modelled hosts pass are written down, forth and back.
+        pub paths: bool = false,
         /// What links do over time, for the player of the topology.
         pub film: FilmRecord = FilmRecord::default(),
     }
@@ -212,6 +214,7 @@ impl Default for MeasureRecord {
             traffic: None,
             waits: false,
             capture: Vec::new(),
+            paths: false,
             film: FilmRecord::default(),
         }
     }

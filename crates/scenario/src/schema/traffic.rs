@@ -370,6 +370,8 @@ record! {
         pub connections: Option<PoolRecord>,
         /// Flows are datagrams at a constant rate, whatever the policy's transport is.
         pub datagrams: Option<DatagramsRecord>,
+        /// Nodes that all its flows pass, in this order, and on the way back in the other: between them the hash chooses.
+        pub via: Vec<String> = Vec::new(),
     }
 }
 

@@ -158,6 +158,25 @@ pub enum Fault {
         /// The value before.
         before: String,
     },
+    /// A number of a connection or subflow that is none.
+    #[error("`{found}` is not the number of a {name}, from 0 to 255")]
+    Subflow {
+        /// What is there.
+        found: String,
+        /// Of which it should be the number.
+        name: &'static str,
+    },
+    /// A path that is longer than any network is wide.
+    #[error("the path `{found}…` has {bytes} bytes, more than 65,536")]
+    LongPath {
+        /// Its beginning.
+        found: String,
+        /// Its length.
+        bytes: usize,
+    },
+    /// More paths than anybody has listed.
+    #[error("more than {MAX_LISTED} paths")]
+    TooManyPaths,
     /// Something that is no connection of a matrix.
     #[error("`{found}` is not a connection such as `0->13 start 0 size 2000000`")]
     Token {
@@ -196,4 +215,11 @@ pub enum Fault {
 /// The beginning of a text from outside, for messages.
 pub(super) fn shorten(text: &str) -> String {
     text.chars().take(40).collect()
+}
+
+/// A header, for messages.
+pub(super) fn listed(header: &[&str]) -> String {
+    let few: Vec<String> = header.iter().take(12).map(|name| format!("`{}`", shorten(name))).collect();
+    let more = if header.len() > few.len() { ", …" } else { "" };
+    format!("{}{more}", few.join(", "))
 }

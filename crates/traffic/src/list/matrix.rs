@@ -70,7 +70,7 @@ impl FlowList {
         if flows.is_empty() {
             return Err(ListError::whole(Fault::Empty));
         }
-        Ok(FlowList::new(flows))
+        Ok(FlowList::new(flows, Vec::new()))
     }
 }
 
@@ -104,7 +104,7 @@ fn connection<'t>(
         }
     }
     let (Some(time), Some(size)) = (time, size) else { return Err(Fault::Token { found: shorten(ends) }) };
-    Ok(ListedFlow { time, source, destination, size })
+    Ok(ListedFlow { time, source, destination, size, paths: None })
 }
 
 /// A start in picoseconds; htsim takes a fraction, too.

@@ -7,8 +7,10 @@ mod csv;
 mod error;
 mod hosts;
 mod matrix;
+mod paths;
 mod rows;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use headway_units::{Bytes, Span};
@@ -31,16 +33,36 @@ pub struct ListedFlow {
     pub destination: u32,
     /// How much; `None`: without end.
     pub size: Option<Bytes>,
+    /// Its paths, if it has any: their number, from 1. See [`FlowList::paths`].
+    pub paths: Option<NonZeroU32>,
+}
+
+/// The path of a subflow of a flow, as the names of nodes with blanks between them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedPath {
+    /// Where it stands.
+    pub place: Place,
+    /// The connection, from 0.
+    pub connection: u8,
+    /// The subflow, from 0.
+    pub subflow: u8,
+    /// From the source to the destination; empty where the list does not say.
+    pub forth: Arc<str>,
+    /// From the destination to the source; empty where the list does not say.
+    pub back: Arc<str>,
 }
 
 /// Flows in order of their starts; those of one instant in the order of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FlowList(Arc<[ListedFlow]>);
+pub struct FlowList {
+    flows: Arc<[ListedFlow]>,
+    paths: Arc<[Vec<ListedPath>]>,
+}
 
 impl FlowList {
-    fn new(mut flows: Vec<ListedFlow>) -> FlowList {
+    fn new(mut flows: Vec<ListedFlow>, paths: Vec<Vec<ListedPath>>) -> FlowList {
         flows.sort_by_key(|flow| flow.time);
-        FlowList(flows.into())
+        FlowList { flows: flows.into(), paths: paths.into() }
     }
 
     /// Reads a text: a connection matrix of htsim if it begins like one, else CSV. See [`FlowList::matrix`] and
@@ -54,7 +76,12 @@ impl FlowList {
 
     /// The flows.
     pub fn flows(&self) -> &[ListedFlow] {
-        &self.0
+        &self.flows
+    }
+
+    /// The paths that the list gives to a flow of it, each subflow once.
+    pub fn paths(&self, flow: &ListedFlow) -> &[ListedPath] {
+        flow.paths.and_then(|number| self.paths.get(number.get() as usize - 1)).map_or(&[], Vec::as_slice)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use headway_units::{Bytes, Span};
 
-use super::error::{Fault, ListError, Place, shorten};
+use super::error::{Fault, ListError, Place, listed, shorten};
 use super::hosts::HostNames;
+use super::paths::{self, PathRows};
 use super::{FlowList, ListedFlow, MAX_LISTED};
 
 /// The largest size: up to here every whole number is exact as `f64`.
@@ -57,6 +58,7 @@ pub struct Rows<'a> {
     /// Columns that must not change, with the value that they had.
     same: Vec<(usize, String, Option<String>)>,
     listed: Vec<ListedFlow>,
+    paths: Option<PathRows>,
 }
 
 impl<'a> Rows<'a> {
@@ -75,6 +77,7 @@ impl<'a> Rows<'a> {
         let connections = header.contains(&"initiator") && header.contains(&"responder");
         let flows = if connections { connection(header) } else { flow(header).map(|flow| vec![flow]) };
         let flows = flows.map_err(wrong)?;
+        let paths = if connections { None } else { PathRows::new(header).map_err(wrong)? };
         let chosen = |(column, value): &(String, String)| {
             let at = header.iter().position(|own| own == column);
             let fault = || Fault::NoColumn { column: shorten(column), found: listed(header) };
@@ -84,7 +87,7 @@ impl<'a> Rows<'a> {
         let of_run = |name: &str| RUN.contains(&name) || name.starts_with("sweep_");
         let same = header.iter().enumerate().filter(|(_, name)| of_run(name));
         let same = same.map(|(at, name)| (at, shorten(name), None)).collect();
-        Ok(Rows { hosts, flows, connections, columns: header.len(), select, same, listed: Vec::new() })
+        Ok(Rows { hosts, flows, connections, columns: header.len(), select, same, listed: Vec::new(), paths })
     }
 
     /// The names of the columns that are looked at, of those of `header`.
@@ -95,6 +98,7 @@ impl<'a> Rows<'a> {
                 || ["initiator", "responder", "size", "size_bytes"].contains(&name)
                 || ["bytes", "first_data_ns"].contains(&bare.unwrap_or(name))
                 || SOURCES.contains(&name)
+                || paths::COLUMNS.contains(&name)
                 || DESTINATIONS.contains(&name)
                 || RUN.contains(&name)
                 || name.starts_with("sweep_")
@@ -108,10 +112,10 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// [`ListError`], at that place.
     pub fn add(&mut self, place: Place, cells: &[&str]) -> Result<(), ListError> {
-        self.take(cells).map_err(|fault| ListError::at(place, fault))
+        self.take(place, cells).map_err(|fault| ListError::at(place, fault))
     }
 
-    fn take(&mut self, cells: &[&str]) -> Result<(), Fault> {
+    fn take(&mut self, place: Place, cells: &[&str]) -> Result<(), Fault> {
         if cells.len() != self.columns {
             return Err(Fault::Cells { expected: self.columns, found: cells.len() });
         }
@@ -129,6 +133,9 @@ impl<'a> Rows<'a> {
                 }
             }
         }
+        if let Some(paths) = self.paths.as_mut().filter(|paths| paths.goes_on(cells)) {
+            return paths.add(place, cells);
+        }
         for at in 0..self.flows.len() {
             let flow = self.flows[at];
             let (bytes, (start, unit)) = (cells[flow.size], flow.start);
@@ -145,7 +152,8 @@ impl<'a> Rows<'a> {
                 return Err(Fault::Itself { host: shorten(cells[flow.source]) });
             }
             let size = if bytes.is_empty() { None } else { Some(size(bytes, flow.unit)?) };
-            self.listed.push(ListedFlow { time, source, destination, size });
+            let paths = self.paths.as_mut().map_or(Ok(None), |paths| paths.begin(place, cells))?;
+            self.listed.push(ListedFlow { time, source, destination, size, paths });
         }
         Ok(())
     }
@@ -164,7 +172,7 @@ impl<'a> Rows<'a> {
                 flow.time = Span::from_picos(picos);
             }
         }
-        Ok(FlowList::new(self.listed))
+        Ok(FlowList::new(self.listed, self.paths.map_or_else(Vec::new, PathRows::finish)))
     }
 }
 
@@ -210,13 +218,6 @@ fn only(header: &[&str], names: &[&'static str], of: &'static str, called: &'sta
         Some((_, other)) => Err(Fault::Twice { of, one: shorten(one), other: shorten(other) }),
         None => Ok(at),
     }
-}
-
-/// A header, for messages.
-fn listed(header: &[&str]) -> String {
-    let few: Vec<String> = header.iter().take(12).map(|name| format!("`{}`", shorten(name))).collect();
-    let more = if header.len() > few.len() { ", …" } else { "" };
-    format!("{}{more}", few.join(", "))
 }
 
 /// A time of a capture. Nanoseconds since 1970 are beyond the range of a [`Span`]: until the first is known they stand in

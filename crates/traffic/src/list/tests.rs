@@ -20,7 +20,7 @@ fn chosen(text: &str, select: &[(&str, &str)]) -> Result<Vec<ListedFlow>, String
 
 fn flow(picos: u64, source: u32, destination: u32, bytes: u64) -> ListedFlow {
     let size = (bytes > 0).then_some(Bytes::new(bytes));
-    ListedFlow { time: Span::from_picos(picos), source, destination, size }
+    ListedFlow { time: Span::from_picos(picos), source, destination, size, paths: None }
 }
 
 #[test]
@@ -149,4 +149,50 @@ proptest! {
             prop_assert!(flows.iter().all(|flow| flow.source < 4 && flow.destination < 4 && flow.source != flow.destination));
         }
     }
+}
+
+/// Connection, subflow, forth and back.
+type Path = (u8, u8, String, String);
+
+/// The paths of each flow.
+fn paths(text: &str) -> Result<Vec<Vec<Path>>, String> {
+    let list = FlowList::parse(text.as_bytes(), &[], &hosts()).map_err(|error| error.to_string())?;
+    let own = |path: &ListedPath| (path.connection, path.subflow, path.forth.to_string(), path.back.to_string());
+    Ok(list.flows().iter().map(|flow| list.paths(flow).iter().map(own).collect()).collect())
+}
+
+#[test]
+fn a_row_gives_its_flow_a_path_and_rows_of_one_flow_give_each_subflow_its_first() {
+    let path = |connection, subflow, forth: &str, back: &str| (connection, subflow, forth.into(), back.into());
+    let text = "start_s,source,destination,bytes,path_back,path\n2,0,1,5,,a b\n1,0,1,4,,\n1,0,1,3,b a,\n";
+    assert_eq!(
+        paths(text),
+        Ok(vec![vec![], vec![path(0, 0, "", "b a")], vec![path(0, 0, "a b", "")]]),
+        "in order of time"
+    );
+    let header = "traffic,flow,start_ps,source,destination,bytes,connection,subflow,time_ps,path,path_back\n";
+    let rows = "x,0,5,0,1,9,0,0,5,a b,b a\nx,0,5,0,1,9,0,0,8,a c,c a\nx,0,5,0,1,9,0,1,6,a d,d a\nx,1,4,0,1,9,0,0,4,a e,e a\ny,1,7,0,1,9,1,0,7,a f,\n";
+    let of_x0 = vec![path(0, 0, "a b", "b a"), path(0, 1, "a d", "d a")];
+    let expected = vec![vec![path(0, 0, "a e", "e a")], of_x0, vec![path(1, 0, "a f", "")]];
+    assert_eq!(paths(&format!("{header}{rows}")), Ok(expected));
+    // no other columns are those of paths
+    assert_eq!(paths("start_s,source,destination,bytes,flow,paths\n1,0,1,5,1,0\n1,0,1,5,1,0\n").unwrap().len(), 2);
+}
+
+#[test]
+fn damaged_paths_are_told_with_their_line() {
+    for (header, row, message) in [
+        ("path,flow,subflow", "a b,0,-1", "line 2: `-1` is not the number of a subflow, from 0 to 255"),
+        ("path,flow,connection", "a b,0,256", "line 2: `256` is not the number of a connection, from 0 to 255"),
+        (
+            "path,subflow",
+            "a b,0",
+            "line 1: no column has the flow of a subflow: it is called `flow`; the columns are `start_s`, `source`, `destination`, `bytes`, `path`, `subflow`",
+        ),
+    ] {
+        let text = format!("start_s,source,destination,bytes,{header}\n1,0,1,5,{row}\n");
+        assert_eq!(paths(&text).unwrap_err(), message);
+    }
+    let long = format!("start_s,source,destination,bytes,path\n1,0,1,5,{}\n", "a ".repeat(40_000));
+    assert!(paths(&long).unwrap_err().ends_with("…` has 79999 bytes, more than 65,536"));
 }

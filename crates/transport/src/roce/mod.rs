@@ -25,6 +25,7 @@ use crate::environment::Environment;
 use crate::flows::{Flow, Flows};
 use crate::ideal::ideal;
 use crate::measure::{Round, SampleKind, SampleOf};
+use crate::paths::Leg;
 use crate::ports::{Ports, SERVICE};
 use crate::qcn::Told;
 use crate::segment::{Frame, NO_EXTRA, Segment, frame_size, unwrap};
@@ -190,7 +191,9 @@ impl QueuePairs {
             return Err(NoPath::SameHost { host: start.source });
         }
         let pair = env.with_carrier(ours, self.ports.pair(start.id, 0, pairs, None), pairs);
-        let leaving = ours[pair];
+        let ends = [start.source, start.destination];
+        let pair = env.pair_of_path(Leg::forth(&start, 0, 0), ends, pair, pairs);
+        let leaving = env.graph.interfaces(start.source)[pair];
         let profile = self.profiles[usize::from(number)];
         let there = self.path(flow, pair, End::Responder, env)?;
         let back = self.path(flow, pair, End::Requester, env)?;
@@ -257,7 +260,8 @@ impl QueuePairs {
             End::Requester => (theirs, ours, flow_hash(theirs, ours, SERVICE, own)),
         };
         let mut path = Vec::new();
-        env.find_path(from, to, Choice::Ecmp(hash), &mut path)?;
+        let leg = Leg::forth(&start, 0, 0).turned(matches!(end, End::Requester));
+        env.find_path(Some(leg), (from, to), Choice::Ecmp(hash), &mut path)?;
         Ok(path)
     }
 

@@ -79,7 +79,7 @@ impl Simulation {
         let env = &mut self.env;
         let route = *external.routes.entry((from.0, to.0, hash)).or_insert_with(|| {
             let mut path = std::mem::take(&mut env.scratch);
-            let found = env.find_path(from, to, Choice::Ecmp(hash), &mut path).is_ok();
+            let found = env.find_path(None, (from, to), Choice::Ecmp(hash), &mut path).is_ok();
             let route = found.then(|| env.net.fabric.routes.insert(&path, Tenant::External.endpoint(to.0)));
             env.scratch = path;
             route

@@ -12,6 +12,7 @@ use crate::endpoint::{Side, Tenant, endpoint};
 use crate::environment::Environment;
 use crate::ideal::ideal;
 use crate::own::own_flow;
+use crate::paths::Leg;
 use crate::ports::SERVICE;
 use crate::slots::put;
 use crate::tap::Opened;
@@ -53,20 +54,23 @@ impl Tcp {
         let (flow, copy, nth, profile_index) = (c.flow, c.copy, c.subflows.as_slice().len(), c.profile);
         let start = env.flows[flow].start;
         let profile = &self.profiles[usize::from(profile_index)];
+        let leg = Leg::forth(&start, copy, nth);
         let (ours, theirs) = (env.graph.interfaces(start.source), env.graph.interfaces(start.destination));
         if ours.is_empty() || theirs.is_empty() {
             return Err(NoPath::SameHost { host: start.source });
         }
-        let pairs = ours.len().min(theirs.len());
+        let (mine, yours) = (ours.len(), theirs.len());
+        let pairs = mine.min(yours);
         let port = self.ports.port(start.id, copy, nth);
         let (number, (own, far)) = if let Some(multipath) = &profile.multipath {
-            multipath.pair(nth + usize::from(c.skipped), usize::from(c.first), ours.len(), theirs.len())
+            multipath.pair(nth + usize::from(c.skipped), usize::from(c.first), mine, yours)
         } else {
             let copy = if profile.interface.is_some() && c.stream.is_some() { 0 } else { copy };
             let pair = env.with_carrier(ours, self.ports.pair(start.id, copy, pairs, profile.interface), pairs);
+            let pair = env.pair_of_path(leg, [start.source, start.destination], pair, pairs);
             (0, (pair, pair))
         };
-        let (from, to) = (ours[own], theirs[far]);
+        let (from, to) = (env.graph.interfaces(start.source)[own], env.graph.interfaces(start.destination)[far]);
         let lanes = profile.multipath.as_ref().is_some_and(|m| m.lanes.is_some());
         // a path follows from its source's address
         let choice = |from, to, lane: usize, sport, dport| {
@@ -77,7 +81,7 @@ impl Tcp {
             }
         };
         let mut path = std::mem::take(&mut env.scratch);
-        env.find_path(from, to, choice(from, to, own, port, SERVICE), &mut path)?;
+        env.find_path(Some(leg), (from, to), choice(from, to, own, port, SERVICE), &mut path)?;
         let place = self.subflow_slots.take();
         let route = env.net.fabric.routes.insert(&path, self.route_end(connection, endpoint(place, Side::Receiver)));
         if nth == 0
@@ -86,7 +90,7 @@ impl Tcp {
         {
             env.flows[flow].ideal = Some(ideal(&env.graph, &path, size, (profile.mss, profile.overhead)));
         }
-        env.find_path(to, from, choice(to, from, far, SERVICE, port), &mut path)?;
+        env.find_path(Some(leg.turned(true)), (to, from), choice(to, from, far, SERVICE, port), &mut path)?;
         let back = env.net.fabric.routes.insert(&path, self.route_end(connection, endpoint(place, Side::Sender)));
         env.scratch = path;
 

@@ -179,7 +179,7 @@ pub struct Multipath {
 
 impl AddressPairs {
     /// How many there are between hosts with so many interfaces.
-    pub(crate) fn count(self, interfaces: [usize; 2]) -> usize {
+    pub fn count(self, interfaces: [usize; 2]) -> usize {
         match self {
             AddressPairs::OneToOne => interfaces[0].min(interfaces[1]),
             AddressPairs::FullMesh => interfaces[0] * interfaces[1],
@@ -207,6 +207,11 @@ impl Multipath {
             place => place,
         };
         (nth / count * count + number, pair(number))
+    }
+
+    /// The sender's and the receiver's interface of subflow `nth` without lanes, where hosts have so many.
+    pub fn interfaces(&self, nth: usize, [ours, theirs]: [usize; 2]) -> (usize, usize) {
+        self.pair(nth, 0, ours.max(1), theirs.max(1)).1
     }
 
     /// Whether the receiver tells the sender of addresses for further subflows.

@@ -134,7 +134,7 @@ impl Tcp {
         let (from, to) = (ours[pair], theirs[pair]);
         let hash = flow_hash(from, to, self.ports.port(start.id, 0, 0), SERVICE);
         let mut path: Vec<LinkId> = std::mem::take(&mut env.scratch);
-        let found = env.find_path(from, to, Choice::Ecmp(hash), &mut path);
+        let found = env.find_path(None, (from, to), Choice::Ecmp(hash), &mut path);
         let own = (profile.mss, profile.overhead);
         let span = start.size.filter(|_| found.is_ok()).map(|size: Bytes| ideal(&env.graph, &path, size, own));
         env.scratch = path;

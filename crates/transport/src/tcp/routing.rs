@@ -7,6 +7,7 @@ use super::Tcp;
 use super::sender::Phase;
 use crate::endpoint::{Side, endpoint, number, side};
 use crate::environment::Environment;
+use crate::paths::Leg;
 use crate::ports::SERVICE;
 
 impl Tcp {
@@ -28,10 +29,13 @@ impl Tcp {
     fn resolve(&mut self, place: u32, (from, to): (LinkId, LinkId), env: &mut Environment) {
         let c = &self.connections[self.senders[place as usize].connection as usize];
         let start = &env.flows[c.flow].start;
-        let port = self.ports.port(start.id, c.copy, c.subflows.position(place));
+        let nth = c.subflows.position(place);
+        let port = self.ports.port(start.id, c.copy, nth);
+        let leg = Leg::forth(start, c.copy, nth);
+        let is_back = c.is_back();
         let profile = &self.profiles[usize::from(c.profile)];
         let lanes = profile.multipath.as_ref().is_some_and(|m| m.lanes.is_some());
-        let (own, far) = if c.is_back() { (SERVICE, port) } else { (port, SERVICE) };
+        let (own, far) = if is_back { (SERVICE, port) } else { (port, SERVICE) };
         let ways = [(Side::Receiver, from, to, own, far), (Side::Sender, to, from, far, own)];
         for (half, from, to, sport, dport) in ways {
             let own = env.graph.interfaces(env.graph.link(from).from).iter().position(|&link| link == from);
@@ -40,7 +44,8 @@ impl Tcp {
                 _ => Choice::Ecmp(flow_hash(from, to, sport, dport)),
             };
             let mut path = std::mem::take(&mut env.scratch);
-            if env.find_path(from, to, choice, &mut path).is_ok() {
+            let leg = leg.turned((half == Side::Sender) != is_back);
+            if env.find_path(Some(leg), (from, to), choice, &mut path).is_ok() {
                 let number = self.senders[place as usize].connection;
                 self.move_to(self.route_end(number, endpoint(place, half)), &path, env);
             }
