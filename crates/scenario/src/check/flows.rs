@@ -6,8 +6,8 @@ use super::arrivals::{arrival, times};
 use super::{datagrams, event_builder, http, tree};
 use crate::checker::Checker;
 use crate::schema::{
-    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord,
-    PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficKind, TransportRecord,
+    AddressPairs, ArrivalRecord, CommandRecord, FlowsRecord, Groups, HostKind, HostModelRecord, HostsRecord,
+    LinuxHostsRecord, PolicyRecord, Protocol, ScenarioRecord, ShapeRecord, SizeKind, TrafficKind, TransportRecord,
 };
 use crate::settings::queue_name;
 use crate::stack;
@@ -155,16 +155,15 @@ fn command(scenario: &ScenarioRecord, name: &str, command: &CommandRecord, index
 
 fn endpoints(scenario: &ScenarioRecord, name: &str, traffic: &FlowsRecord, index: &str, checker: &mut Checker) {
     let path = |key: &'static str| ["traffic", index, key];
-    let groups = || scenario.groups_and_views();
     let count = |name: &str| {
-        if scenario.views.get(name).is_some() {
+        if scenario.views.get(name).is_some() || name.contains('+') {
             // Its hosts are counted where the network is known.
             return u32::MAX;
         }
         let members = |group: &HostsRecord| group.members.as_ref().map_or(0, |members| members.len() as u32);
         scenario.hosts.get(name).map_or(0, |group| group.count.unwrap_or_else(|| members(group)))
     };
-    if checker.known(&path("to"), &traffic.to, "host group", groups())
+    if several("to", &traffic.to, scenario, index, checker)
         && let (Some(receivers), hosts) = (traffic.receivers, count(&traffic.to))
         && receivers > hosts
     {
@@ -172,7 +171,7 @@ fn endpoints(scenario: &ScenarioRecord, name: &str, traffic: &FlowsRecord, index
         checker.problem(&path("receivers"), message, &format!("this is {receivers}"), None);
     }
     let Some(from) = &traffic.from else { return };
-    if !checker.known(&path("from"), from, "host group", groups()) {
+    if !several("from", from, scenario, index, checker) {
         return;
     }
     let hosts = count(from);
@@ -191,6 +190,30 @@ fn endpoints(scenario: &ScenarioRecord, name: &str, traffic: &FlowsRecord, index
         let message = format!("traffic `{name}` goes from `{from}` to itself, which is a single host");
         checker.problem(&path("to"), message, "nobody to send to", None);
     }
+}
+
+/// Checks the groups that `key` names: there are such, and their hosts are of one kind. Returns whether there are.
+fn several(key: &str, groups: &Groups, scenario: &ScenarioRecord, index: &str, checker: &mut Checker) -> bool {
+    let mut kinds = BTreeSet::new();
+    for (place, group) in groups.names().iter().enumerate() {
+        // A single name stands without a list.
+        let place = place.to_string();
+        if !checker.known(&["traffic", index, key, &place], group, "host group", scenario.groups_and_views()) {
+            return false;
+        }
+        let kind = scenario.group(group).and_then(|group| group.kind).unwrap_or(scenario.host_kind);
+        kinds.insert(kind.as_str());
+    }
+    if kinds.len() > 1 {
+        let message = format!("`{key}` names hosts of several kinds");
+        checker.problem(
+            &["traffic", index, key],
+            message,
+            "not of one kind",
+            Some("give each kind a traffic of its own"),
+        );
+    }
+    true
 }
 
 /// Checks that flows of their size can arrive as they do.

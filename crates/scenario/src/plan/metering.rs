@@ -172,32 +172,34 @@ fn specs(
 fn busy(scenario: &ScenarioRecord, way: Way, network: &Network) -> Vec<NodeId> {
     let mut hosts: Vec<NodeId> = Vec::new();
     for traffic in scenario.traffic.iter().filter(|traffic| traffic.takes_part(scenario)) {
-        let groups: Vec<&Name> = match (&traffic.kind, way) {
-            (TrafficKind::Flows(flows), Way::Out) => vec![&flows.to],
+        let groups: Vec<&str> = match (&traffic.kind, way) {
+            (TrafficKind::Flows(flows), Way::Out) => vec![&*flows.to],
             (TrafficKind::Flows(flows), Way::Into) => {
                 let Some(from) = &flows.from else {
-                    let to = network.group(flows.to.as_str());
+                    let to = network.group(&flows.to);
                     let all = network.groups().flat_map(|(_, hosts)| hosts);
                     hosts.extend(all.filter(|host| !to.contains(host)));
                     continue;
                 };
-                vec![from]
+                vec![&**from]
             }
             (TrafficKind::Replay(replay), _) => {
                 let Some(group) = &replay.hosts else {
                     hosts.extend(network.built.hosts.iter().copied());
                     continue;
                 };
-                vec![group]
+                vec![group.as_str()]
             }
-            (TrafficKind::PartitionAggregate(tree), Way::Into) => tree.levels.iter().map(|level| &level.on).collect(),
-            (TrafficKind::PartitionAggregate(tree), Way::Out) => vec![&tree.root],
-            (TrafficKind::EventBuilder(own), Way::Into) => vec![&own.readers],
-            (TrafficKind::EventBuilder(own), Way::Out) => vec![&own.builders],
-            (TrafficKind::Http(http), _) => http.clients.iter().map(|clients| &clients.on).collect(),
+            (TrafficKind::PartitionAggregate(tree), Way::Into) => {
+                tree.levels.iter().map(|level| level.on.as_str()).collect()
+            }
+            (TrafficKind::PartitionAggregate(tree), Way::Out) => vec![tree.root.as_str()],
+            (TrafficKind::EventBuilder(own), Way::Into) => vec![own.readers.as_str()],
+            (TrafficKind::EventBuilder(own), Way::Out) => vec![own.builders.as_str()],
+            (TrafficKind::Http(http), _) => http.clients.iter().map(|clients| clients.on.as_str()).collect(),
             (TrafficKind::Command(_), _) => Vec::new(),
         };
-        hosts.extend(groups.into_iter().flat_map(|group| network.group(group.as_str())));
+        hosts.extend(groups.into_iter().flat_map(|group| network.group(group)));
     }
     hosts
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use headway_fabric::topology::Built;
 use headway_fabric::{Graph, Limit, LinkId, NodeId, NodeKind, QueueSpec};
+use headway_language::Name;
 use headway_units::Span;
 
 use super::error::PlanError;
-use crate::schema::{Place, ScenarioRecord, TopologyRecord};
+use crate::schema::{FlowsRecord, Place, ScenarioRecord, TopologyRecord};
 use crate::topology::{loss, wire};
 
 /// The hosts of a group.
@@ -152,14 +153,14 @@ impl Network {
     }
 }
 
-/// The hosts of each view, in the order of their groups, each once.
-fn views(scenario: &ScenarioRecord, groups: &[(String, Hosts)]) -> Result<Vec<(String, Hosts)>, PlanError> {
+/// The hosts of each view, in the order of their groups, each once; and of several groups that a traffic names.
+fn views(scenario: &ScenarioRecord, groups_of_hosts: &[(String, Hosts)]) -> Result<Vec<(String, Hosts)>, PlanError> {
     let mut views: Vec<(String, Hosts)> = Vec::new();
     for (name, view) in scenario.views.iter() {
         let mut seen = BTreeSet::new();
         let mut all = Hosts::new();
         for group in view.of.iter() {
-            let of = groups.iter().chain(&views).find(|(known, _)| known == group.as_str());
+            let of = groups_of_hosts.iter().chain(&views).find(|(known, _)| known == group.as_str());
             all.extend(of.into_iter().flat_map(|(_, hosts)| hosts).filter(|host| seen.insert(**host)));
         }
         let count = all.len();
@@ -168,6 +169,15 @@ fn views(scenario: &ScenarioRecord, groups: &[(String, Hosts)]) -> Result<Vec<(S
             return Err(PlanError::new(&["views", name], message).help("skip fewer, or take fewer"));
         };
         views.push((name.to_owned(), hosts));
+    }
+    for groups in scenario.traffic.iter().filter_map(|traffic| traffic.flows()).flat_map(FlowsRecord::groups) {
+        if groups.names().len() > 1 && views.iter().all(|(known, _)| **known != **groups) {
+            let mut seen = BTreeSet::new();
+            let of = |name: &Name| groups_of_hosts.iter().chain(&views).find(|(known, _)| known == name.as_str());
+            let hosts = groups.names().iter().filter_map(of).flat_map(|(_, hosts)| hosts).copied();
+            let hosts = hosts.filter(|host| seen.insert(*host)).collect();
+            views.push((groups.to_string(), hosts));
+        }
     }
     Ok(views)
 }
@@ -314,6 +324,15 @@ transport = "tcp"
         let names =
             |group: &str| built.group(group).iter().map(|&host| built.name(host).to_string()).collect::<Vec<_>>();
         assert_eq!(names("both").len(), 8);
+        // traffic may name several at once: as a view of them, each host once
+        let several = text.replace("from = \"all\"", "from = [\"some\", \"more\"]");
+        let several = network(&several).unwrap_or_else(|fault| panic!("{}", fault.message));
+        let joined: Vec<String> =
+            several.group("some+more").iter().map(|&host| several.name(host).to_string()).collect();
+        let mut expected = names("some");
+        expected.extend(names("more").into_iter().filter(|host| !names("some").contains(host)));
+        assert_eq!(joined, expected);
+        assert_eq!(several.group("some+all"), []);
         assert_eq!(names("some"), ["leaf1-host1", "leaf0-host0", "leaf0-host3"]);
         assert_eq!(built.groups().count(), 2, "views are no groups");
     }

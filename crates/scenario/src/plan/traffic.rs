@@ -93,7 +93,7 @@ impl FlowsPlan {
                 return Err(fault(key, message));
             }
             // of groups that is checked before
-            if record.from.iter().chain([&record.to]).any(|group| scenario.views.get(group).is_some())
+            if record.groups().any(|group| group.contains('+') || scenario.views.get(group).is_some())
                 && count as usize > hosts.len()
             {
                 let message = format!("`traffic.{name}.{key}` is more than the {} hosts there", hosts.len());

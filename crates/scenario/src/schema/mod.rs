@@ -4,6 +4,7 @@ mod claim;
 mod datagram;
 mod event_builder;
 mod failure;
+mod groups;
 mod hosts;
 mod policy;
 mod pool;
@@ -32,6 +33,7 @@ pub use claim::{Against, BetweenRecord, ClaimRecord, Comparison, NearRecord, Num
 pub use datagram::DatagramsRecord;
 pub use event_builder::{Connections, EventBuilderRecord, Overflow, PullRecord, PushRecord, Reported, TransferRecord};
 pub use failure::{CrashRecord, Direction, FailureRecord};
+pub use groups::Groups;
 pub use hosts::{AcceptOverflow, HostKind, HostModelRecord, HostsRecord, LinuxHostsRecord, Place, ServerRecord};
 pub use policy::{LaneDaemonRecord, LinuxPolicyRecord, PolicyRecord, ReplicateRecord};
 pub use pool::{OpenAt, PoolRecord};
@@ -294,7 +296,8 @@ impl MeasureRecord {
 impl ScenarioRecord {
     /// The group called `name`, or of a view the first one whose hosts it has.
     pub fn group(&self, name: &str) -> Option<&HostsRecord> {
-        let mut name = name;
+        // of several groups the first
+        let mut name = name.split('+').next()?;
         // A view is of views before it, so this ends.
         for _ in 0..=self.views.len() {
             match self.views.get(name) {

@@ -8,6 +8,7 @@ use headway_language::{Name, Ratio, above, choice, record, words};
 
 use super::datagram::DatagramsRecord;
 use super::event_builder::EventBuilderRecord;
+use super::groups::Groups;
 use super::pool::PoolRecord;
 use super::replay::ReplayRecord;
 use crate::size::{SizeKind, SizeRecord};
@@ -25,6 +26,13 @@ record! {
     }
     with /// Flows, or programs that send what they want.
     kind: TrafficKind
+}
+
+impl FlowsRecord {
+    /// The groups that it names: where flows go to, and come from.
+    pub fn groups(&self) -> impl Iterator<Item = &Groups> {
+        std::iter::once(&self.to).chain(&self.from)
+    }
 }
 
 /// What follows the name of a tree where its requests are reported.
@@ -336,10 +344,10 @@ record! {
 record! {
     /// Flows of one sort.
     pub struct FlowsRecord {
-        /// The group that sends; every host of the topology outside `to` when left out.
-        pub from: Option<Name>,
-        /// The group that receives.
-        pub to: Name,
+        /// The group that sends, or several; every host of the topology outside `to` when left out.
+        pub from: Option<Groups>,
+        /// The group that receives, or several.
+        pub to: Groups,
         /// Who sends to whom. A host never sends to itself.
         pub pairs: Pairs = Pairs::Random,
         /// Only the first so many hosts of `from` send; all when left out.
