@@ -9,7 +9,7 @@ use headway_language::Name;
 use headway_units::Span;
 
 use super::error::PlanError;
-use crate::schema::{FlowsRecord, Place, ScenarioRecord, TopologyRecord};
+use crate::schema::{FlowsRecord, Place, ScenarioRecord, TopologyRecord, TrafficRecord};
 use crate::topology::{loss, wire};
 
 /// The hosts of a group.
@@ -170,7 +170,7 @@ fn views(scenario: &ScenarioRecord, groups_of_hosts: &[(String, Hosts)]) -> Resu
         };
         views.push((name.to_owned(), hosts));
     }
-    for groups in scenario.traffic.iter().filter_map(|traffic| traffic.flows()).flat_map(FlowsRecord::groups) {
+    for groups in scenario.traffic.iter().filter_map(TrafficRecord::flows).flat_map(FlowsRecord::groups) {
         if groups.names().len() > 1 && views.iter().all(|(known, _)| **known != **groups) {
             let mut seen = BTreeSet::new();
             let of = |name: &Name| groups_of_hosts.iter().chain(&views).find(|(known, _)| known == name.as_str());

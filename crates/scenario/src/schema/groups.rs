@@ -48,7 +48,7 @@ impl Field for Groups {
             reader.problem(at, format!("`{path}` names `{name}` twice"), "again", None);
             return None;
         }
-        let key = names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join("+");
+        let key = names.iter().map(Name::as_str).collect::<Vec<_>>().join("+");
         Some(Groups { names, key })
     }
 
