@@ -1412,10 +1412,10 @@ class FlowsTraffic(Record):
         The kinds of hosts that it is for: hosts of other kinds leave it out. All when left out.
     priority : int | Swept
         The priority of its frames, in both directions. (at most 7) Default: ``0``.
-    from_ : str
-        The group that sends; every host of the topology outside ``to`` when left out.
-    to : str
-        The group that receives.
+    from_ : str | Sequence[str]
+        The group that sends, or several; every host of the topology outside ``to`` when left out.
+    to : str | Sequence[str]
+        The group that receives, or several.
     pairs : Literal["random", "each-destination", "all-to-all", "permutation", "incast"] | Swept
         Who sends to whom. A host never sends to itself. Default: ``"random"``.
     senders : int | Swept
@@ -1463,8 +1463,8 @@ class FlowsTraffic(Record):
     name: str
     only: Sequence[Literal["modelled", "linux", "namespaces"] | Swept] | None = None
     priority: int | Swept | None = None
-    from_: str | None = None
-    to: str
+    from_: str | Sequence[str] | None = None
+    to: str | Sequence[str]
     pairs: Literal["random", "each-destination", "all-to-all", "permutation", "incast"] | Swept | None = None
     senders: int | Swept | None = None
     receivers: int | Swept | None = None
@@ -1481,7 +1481,7 @@ class FlowsTraffic(Record):
     via: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        freeze(self, ("only", "via"))
+        freeze(self, ("only", "from_", "to", "via"))
 
 
 @dataclass(frozen=True, kw_only=True)
