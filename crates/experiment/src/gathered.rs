@@ -23,6 +23,12 @@ const WAITS: [Metric; 4] = {
     ]
 };
 
+/// The traffics of datagrams: what is lost of them nobody sends again.
+fn datagrams(scenario: &ScenarioRecord) -> Vec<&str> {
+    let own = scenario.traffic.iter().filter(|traffic| traffic.datagrams().is_some());
+    own.map(|traffic| traffic.name.as_str()).collect()
+}
+
 fn is_lossless(scenario: &ScenarioRecord) -> bool {
     scenario.policy.iter().any(|policy| policy.lossless.is_some())
 }
@@ -84,7 +90,7 @@ impl Gathered {
     /// The results of all runs.
     pub fn results(self, experiment: &Experiment) -> Results {
         let (summary, repeats) = (self.builder.build(), self.builder.repeats());
-        let unfinished = self.tally.unfinished(&summary, &experiment.cells);
+        let unfinished = self.tally.unfinished(&summary, &experiment.cells, &datagrams(&experiment.scenario));
         let waits = self.tally.longest();
         let host_queue = self.tally.host_queue(&experiment.cells, |cell, port| experiment.frame_time(cell, port));
         let (commands, mut warnings) = self.tally.finish(&experiment.cells);

@@ -82,8 +82,8 @@ impl Tally {
     }
 
     /// The warnings of flows that did not finish: those for want of time, then those that were reset. `cells` are those
-    /// of `summary`.
-    pub fn unfinished(&self, summary: &Summary, cells: &[Cell]) -> Vec<Warning> {
+    /// of `summary`. Of `datagrams` those that lost something never do, which [`Metric::Undelivered`] tells.
+    pub fn unfinished(&self, summary: &Summary, cells: &[Cell], datagrams: &[&str]) -> Vec<Warning> {
         let mut flows = ResetFlows::new();
         // by traffic: flows and runs
         let mut sums: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
@@ -97,6 +97,8 @@ impl Tally {
         let of =
             |(traffic, (flows, runs)): (&str, (u64, u64))| Warning::Reset { traffic: traffic.to_owned(), flows, runs };
         let mut warnings = unfinished(summary, &flows, &self.stuck);
+        let is_datagrams = |of: &str| datagrams.iter().any(|traffic| is_of(of, traffic));
+        warnings.retain(|warning| !matches!(warning, Warning::Unfinished { traffic, .. } if is_datagrams(traffic)));
         warnings.extend(sums.into_iter().map(of));
         warnings
     }

@@ -43,7 +43,7 @@ pub use error::Error;
 pub use film::{Film, FilmedLink, LinkRecord, LinkStep, NodeKind, Topology, TopologyLink, TopologyNode};
 pub use folder::{Finished, Folder, Unfinished};
 pub use manifest::{FORMAT, Kernel, Machine, Manifest, RunTotals};
-pub use metric::{ALL_TRAFFIC, Metric, Percentile, Statistic, Subject, UnknownMetric};
+pub use metric::{ALL_TRAFFIC, CONNECTION, Metric, Percentile, Statistic, Subject, UnknownMetric};
 pub use read::{FlowReader, LinkReader, SeriesReader};
 pub use record::{
     Cell, CommandRecord, Counters, CutCapture, Failed, FlowRecord, Job, Outcome, Output, PathRecord, Pauses,

@@ -476,9 +476,12 @@ impl Metric {
     /// The values it can take, which its intervals keep to.
     pub fn support(self) -> Support {
         match self {
-            Metric::FctOver(_) | Metric::Fairness | Metric::Switched | Metric::DeadlineMissed | Metric::Paused => {
-                Support::Share
-            }
+            Metric::FctOver(_)
+            | Metric::Fairness
+            | Metric::Switched
+            | Metric::DeadlineMissed
+            | Metric::Undelivered
+            | Metric::Paused => Support::Share,
             _ => Support::Positive,
         }
     }
@@ -499,9 +502,16 @@ impl Metric {
     }
 }
 
+/// How the name ends under which connections are reported that carry the messages of a traffic.
+pub const CONNECTION: &str = "/connection";
+
 /// Whether flows reported as `own` are of `traffic`: by name, or as one of its parts (`web/GROUP` of `web`). No traffic is
 /// reported both by its name and in parts, unless its name stands for all of them. [`ALL_TRAFFIC`] is of all names.
+/// Connections that carry the messages of a traffic (`web/connection`) are part of none: they are those bytes again.
 pub(crate) fn is_of(own: &str, traffic: &str) -> bool {
+    if own.ends_with(CONNECTION) {
+        return own == traffic;
+    }
     if traffic == ALL_TRAFFIC {
         // as a name: without the parts of parts, which are those bytes again
         return own.matches('/').count() < 2;

@@ -315,6 +315,11 @@ fn the_only_part_of_a_traffic_is_not_shown_twice() {
     let titles: Vec<&str> = text.lines().filter(|line| line.ends_with("one repeat")).collect();
     let expected = ["a (all of it a/x)", "b", "b/x", "b/y"].map(|name| format!("{name}, one repeat"));
     assert_eq!(titles, expected, "\n{text}");
+    // connections are no part of the messages that they carry
+    let all_kept = Summary { sweep: Vec::new(), rows: vec![of("a"), of("a/connection")] };
+    let text = summary(&all_kept, &Choice::default(), NARROW);
+    let titles: Vec<&str> = text.lines().filter(|line| line.ends_with("one repeat")).collect();
+    assert_eq!(titles, ["a, one repeat", "a/connection, one repeat"], "\n{text}");
     let part = Choice { traffics: vec!["a/x".into()], ..Choice::default() };
     assert!(summary(&all, &part, NARROW).starts_with("a/x, one repeat\n"));
 }

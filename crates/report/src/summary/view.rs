@@ -91,7 +91,9 @@ impl<'a> View<'a> {
 /// Of traffics that have one part, `web/GROUP` of `web`, that part: its numbers are those of the whole.
 fn only_parts<'a>(traffics: &[&'a str]) -> BTreeMap<&'a str, &'a str> {
     let parts_of = |whole: &str| {
-        let is_part = |own: &&&str| own.strip_prefix(whole).is_some_and(|rest| rest.starts_with('/'));
+        let is_part = |own: &&&str| {
+            own.strip_prefix(whole).is_some_and(|rest| rest.starts_with('/') && rest != headway_results::CONNECTION)
+        };
         traffics.iter().filter(is_part).copied().collect::<Vec<&'a str>>()
     };
     let of = |whole: &&'a str| match parts_of(whole)[..] {

@@ -558,3 +558,18 @@ fn waits_of_flows_are_means_over_their_packets() {
     assert_eq!(Metric::HostWait(Statistic::Max).unit(), "s");
     assert!(!Metric::HostWait(Statistic::Max).is_of_network());
 }
+
+/// They are the same bytes again.
+#[test]
+fn connections_are_no_part_of_the_messages_that_they_carry() {
+    for (own, traffic, is) in [
+        ("kept", "kept", true),
+        ("kept/short", "kept", true),
+        ("kept/connection", "kept", false),
+        ("kept/connection", ALL_TRAFFIC, false),
+        ("kept/connection", "kept/connection", true),
+    ] {
+        assert_eq!(is_of(own, traffic), is, "{own} of {traffic}");
+    }
+    assert_eq!(Metric::Undelivered.support(), Support::Share, "no interval beyond 100 %");
+}

@@ -52,6 +52,16 @@ pub enum Fault {
     /// No flows.
     #[error("it has no flows")]
     Empty,
+    /// No row has a value that is looked for.
+    #[error("no row has `{column}` = `{value}`; there {found}")]
+    Selected {
+        /// The column.
+        column: String,
+        /// The value.
+        value: String,
+        /// Values that there are, with a verb.
+        found: String,
+    },
     /// None of the columns that would say something.
     #[error("no column has {of}: it is called {names}; the columns are {found}")]
     Missing {
@@ -149,7 +159,10 @@ pub enum Fault {
     #[error("more than {MAX_LISTED} flows")]
     TooLong,
     /// Results of several runs, of which one is to be chosen.
-    #[error("`{column}` is `{found}`, and `{before}` in the rows before: these are the flows of several runs")]
+    #[error(
+        "`{column}` is `{found}`, and `{before}` in the rows before: these are the flows of several runs; choose one with \
+         `select`"
+    )]
     Runs {
         /// The column.
         column: String,

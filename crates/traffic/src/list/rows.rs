@@ -1,5 +1,7 @@
 //! Rows under a header, whichever file they come from.
 
+use std::collections::BTreeSet;
+
 use headway_units::{Bytes, Span};
 
 use super::error::{Fault, ListError, Place, listed, shorten};
@@ -12,6 +14,15 @@ const MAX_BYTES: u64 = 1 << 53;
 
 /// Columns that say of which run a row is, in results of Headway.
 const RUN: [&str; 2] = ["policy", "repeat"];
+
+/// The column of traffics there.
+const TRAFFIC: &str = "traffic";
+
+/// How the traffic ends there of connections that carried the messages of others.
+const CONNECTION: &str = "/connection";
+
+/// So many values are named in place of one that no row has.
+const MOST_OTHERS: usize = 12;
 
 /// The unit of a column of times.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,6 +55,42 @@ struct Flow {
     unit: bool,
 }
 
+/// A value that rows must have to count.
+#[derive(Debug)]
+struct Selected {
+    at: usize,
+    column: String,
+    value: String,
+    /// A row had it.
+    met: bool,
+    /// Some others that rows had.
+    others: BTreeSet<String>,
+}
+
+impl Selected {
+    /// Whether a row has it.
+    fn is_met(&mut self, cells: &[&str]) -> bool {
+        let found = cells[self.at];
+        let met = found == self.value;
+        self.met |= met;
+        if !met && !self.met && self.others.len() < MOST_OTHERS && !self.others.contains(found) {
+            self.others.insert(shorten(found));
+        }
+        met
+    }
+
+    fn fault(self) -> Fault {
+        let others: Vec<String> = self.others.iter().map(|other| format!("`{other}`")).collect();
+        let found = match &others[..] {
+            [] => "are no rows".to_owned(),
+            [one] => format!("is {one}"),
+            _ if others.len() == MOST_OTHERS => format!("are {}, …", others.join(", ")),
+            _ => format!("are {}", others.join(", ")),
+        };
+        Fault::Selected { column: shorten(&self.column), value: shorten(&self.value), found }
+    }
+}
+
 /// A list that is made row by row.
 #[derive(Debug)]
 pub struct Rows<'a> {
@@ -53,8 +100,10 @@ pub struct Rows<'a> {
     /// Of connections: who does not send in a direction has no flow, and times are not from the list's beginning.
     connections: bool,
     columns: usize,
-    /// Rows count whose cell in a column is this.
-    select: Vec<(usize, String)>,
+    /// Rows count whose cells have these values.
+    select: Vec<Selected>,
+    /// Of results, the column of traffics: connections that others' messages went over are no flows of their own.
+    traffic: Option<usize>,
     /// Columns that must not change, with the value that they had.
     same: Vec<(usize, String, Option<String>)>,
     listed: Vec<ListedFlow>,
@@ -81,13 +130,17 @@ impl<'a> Rows<'a> {
         let chosen = |(column, value): &(String, String)| {
             let at = header.iter().position(|own| own == column);
             let fault = || Fault::NoColumn { column: shorten(column), found: listed(header) };
-            at.map(|at| (at, value.clone())).ok_or_else(|| wrong(fault()))
+            let (column, value, others) = (column.clone(), value.clone(), BTreeSet::new());
+            at.map(|at| Selected { at, column, value, met: false, others }).ok_or_else(|| wrong(fault()))
         };
         let select = select.iter().map(chosen).collect::<Result<Vec<_>, _>>()?;
         let of_run = |name: &str| RUN.contains(&name) || name.starts_with("sweep_");
         let same = header.iter().enumerate().filter(|(_, name)| of_run(name));
         let same = same.map(|(at, name)| (at, shorten(name), None)).collect();
-        Ok(Rows { hosts, flows, connections, columns: header.len(), select, same, listed: Vec::new(), paths })
+        let results = RUN.iter().all(|name| header.contains(name));
+        let traffic = header.iter().position(|name| results && *name == TRAFFIC);
+        let (columns, listed) = (header.len(), Vec::new());
+        Ok(Rows { hosts, flows, connections, columns, select, traffic, same, listed, paths })
     }
 
     /// The names of the columns that are looked at, of those of `header`.
@@ -101,6 +154,7 @@ impl<'a> Rows<'a> {
                 || paths::COLUMNS.contains(&name)
                 || DESTINATIONS.contains(&name)
                 || RUN.contains(&name)
+                || name == TRAFFIC
                 || name.starts_with("sweep_")
                 || select.iter().any(|(column, _)| column == name)
         };
@@ -119,7 +173,11 @@ impl<'a> Rows<'a> {
         if cells.len() != self.columns {
             return Err(Fault::Cells { expected: self.columns, found: cells.len() });
         }
-        if self.select.iter().any(|(at, value)| cells[*at] != value) {
+        if !self.select.iter_mut().all(|own| own.is_met(cells)) {
+            return Ok(());
+        }
+        let kept = self.traffic.is_some_and(|at| cells[at].ends_with(CONNECTION));
+        if kept && self.flows.iter().all(|flow| cells[flow.size].is_empty()) {
             return Ok(());
         }
         for (at, column, before) in &mut self.same {
@@ -163,7 +221,10 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// If it has no flows.
     pub fn finish(mut self) -> Result<FlowList, ListError> {
-        let first = self.listed.iter().map(|flow| flow.time).min().ok_or(ListError::whole(Fault::Empty))?;
+        let Some(first) = self.listed.iter().map(|flow| flow.time).min() else {
+            let missed = self.select.into_iter().find(|own| !own.met);
+            return Err(ListError::whole(missed.map_or(Fault::Empty, Selected::fault)));
+        };
         if self.connections {
             for flow in &mut self.listed {
                 let nanos = (flow.time - first).picos();

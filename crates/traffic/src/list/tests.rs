@@ -64,11 +64,32 @@ fn each_direction_of_a_captured_connection_is_a_flow() {
 fn rows_of_one_run_are_chosen_by_their_columns() {
     let text = "policy,repeat,start_ps,source,destination,bytes\ntcp,0,5,0,1,9\nlane,0,5,0,1,9\nlane,1,6,0,1,8\n";
     let error = parse(text).unwrap_err();
-    assert_eq!(error, "line 3: `policy` is `lane`, and `tcp` in the rows before: these are the flows of several runs");
+    assert_eq!(
+        error,
+        "line 3: `policy` is `lane`, and `tcp` in the rows before: these are the flows of several runs; choose one with \
+         `select`"
+    );
     assert_eq!(chosen(text, &[("policy", "lane"), ("repeat", "1")]), Ok(vec![flow(6, 0, 1, 8)]));
-    assert_eq!(chosen(text, &[("policy", "none")]).unwrap_err(), "it has no flows");
+    let missed = [
+        (&[("policy", "none")][..], "no row has `policy` = `none`; there are `lane`, `tcp`"),
+        (&[("policy", "lane"), ("repeat", "7")], "no row has `repeat` = `7`; there are `0`, `1`"),
+        (&[("policy", "tcp"), ("repeat", "7")], "no row has `repeat` = `7`; there is `0`"),
+    ];
+    for (select, error) in missed {
+        assert_eq!(chosen(text, select).unwrap_err(), error);
+    }
     let error = chosen(text, &[("point", "1")]).unwrap_err();
     assert!(error.starts_with("line 1: there is no column `point`; the columns are `policy`, `repeat`,"), "{error}");
+}
+
+/// In results of Headway, connections that carried messages stand beside the messages.
+#[test]
+fn connections_that_carried_the_messages_of_others_are_no_flows() {
+    let text = "policy,repeat,traffic,start_ps,source,destination,bytes\ntcp,0,kept,5,0,1,9\ntcp,0,kept/connection,0,1,0,\n\
+        tcp,0,long,6,0,1,\n";
+    let endless = ListedFlow { size: None, ..flow(6, 0, 1, 1) };
+    assert_eq!(parse(text), Ok(vec![flow(5, 0, 1, 9), endless]));
+    assert_eq!(chosen(text, &[("traffic", "kept/connection")]).unwrap_err(), "it has no flows");
 }
 
 #[test]
