@@ -1,6 +1,6 @@
 //! A scenario that was checked and built: every policy at every sweep point.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -98,7 +98,7 @@ impl Experiment {
         let mut plans = Vec::new();
         let mut cells = Vec::new();
         let mut problems = Vec::new();
-        let mut tables = Tables::default();
+        let (mut tables, mut networks) = (Tables::default(), Networks::default());
         for (at, point) in points.iter().enumerate() {
             let scenario = document.scenario(point)?;
             let locate = |fault: PlanError| {
@@ -106,8 +106,8 @@ impl Experiment {
                 if points.len() > 1 { problem.at_point(point) } else { problem }
             };
             tables.look(&scenario, folder);
-            let network = match Network::build(&scenario) {
-                Ok(network) => Arc::new(network),
+            let network = match networks.of(&scenario) {
+                Ok(network) => network,
                 Err(fault) => {
                     problems.push(locate(fault));
                     continue;
@@ -318,6 +318,28 @@ impl Experiment {
         plan.run_traced(seed, job, None, (&never, &self.live), Watched::Traced(&mut rows))
             .map_err(|error| self.failed(job, error))?;
         Ok(rows.into_iter().map(|row| (plan.host(row.host), row)).collect())
+    }
+}
+
+/// Networks that points of a sweep share: a large one takes most of a scenario's memory.
+#[derive(Default)]
+struct Networks {
+    /// The latest, each with the scenario that it was built of.
+    latest: VecDeque<(ScenarioRecord, Arc<Network>)>,
+}
+
+impl Networks {
+    /// So many are looked at: the points of a network are mostly close to each other.
+    const MOST: usize = 16;
+
+    fn of(&mut self, scenario: &ScenarioRecord) -> Result<Arc<Network>, PlanError> {
+        if let Some((_, network)) = self.latest.iter().find(|(own, _)| Network::is_shared(own, scenario)) {
+            return Ok(Arc::clone(network));
+        }
+        let network = Arc::new(Network::build(scenario)?);
+        self.latest.truncate(Networks::MOST - 1);
+        self.latest.push_front((scenario.clone(), Arc::clone(&network)));
+        Ok(network)
     }
 }
 

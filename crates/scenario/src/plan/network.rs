@@ -104,6 +104,18 @@ impl Network {
         Ok(Network { built, groups, views, names, parts })
     }
 
+    /// Whether two scenarios have the same network with the same groups: what [`Network::build`] looks at is the same.
+    pub fn is_shared(one: &ScenarioRecord, other: &ScenarioRecord) -> bool {
+        let groups = |of: &ScenarioRecord| -> Vec<String> {
+            let flows = of.traffic.iter().filter_map(TrafficRecord::flows);
+            flows.flat_map(FlowsRecord::groups).map(ToString::to_string).collect()
+        };
+        one.topology == other.topology
+            && one.hosts == other.hosts
+            && one.views == other.views
+            && groups(one) == groups(other)
+    }
+
     /// The parts that a host's interfaces are in.
     pub fn parts_of(&self, host: NodeId) -> Vec<u32> {
         self.built.graph.interfaces(host).iter().map(|link| self.parts[link.index()]).collect()
